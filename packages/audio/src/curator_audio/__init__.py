@@ -1,0 +1,1 @@
+"""Audio stages for Curator will live here; there are none yet."""

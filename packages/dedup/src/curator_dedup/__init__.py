@@ -1,0 +1,1 @@
+"""Exact, fuzzy and semantic deduplication will live here; there is none yet."""

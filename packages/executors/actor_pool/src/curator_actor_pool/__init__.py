@@ -1,0 +1,1 @@
+"""`RayActorPoolExecutor` will live here: a pool of actors per stage, in turn. Not yet."""

@@ -1,0 +1,1 @@
+"""What the executors on Ray will share: connecting, cluster facts, hygiene. Nothing yet."""

@@ -1,0 +1,1 @@
+"""`StreamingExecutor` will live here: all stages at once, on different tasks. Not yet."""

@@ -1,0 +1,1 @@
+"""Image stages for Curator will live here; there are none yet."""

@@ -1,0 +1,1 @@
+"""Text stages for Curator will live here; there are none yet."""

@@ -1,0 +1,1 @@
+"""Video stages for Curator will live here; there are none yet."""
