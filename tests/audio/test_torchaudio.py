@@ -1,0 +1,27 @@
+import math
+
+import pytest
+import torch
+from curator_audio._torchaudio import NoExtension, torchaudio
+
+
+def test_resampling_keeps_a_tone() -> None:
+    seconds = torch.arange(16_000) / 16_000
+    tone = torch.sin(2 * math.pi * 440 * seconds)
+    half = torchaudio.functional.resample(tone, 16_000, 8_000)
+    assert half.shape == (8_000,)
+    assert int(torch.fft.rfft(half).abs().argmax()) == 440
+
+
+def test_another_import_finds_the_same_module() -> None:
+    import torchaudio as plainly_imported
+
+    assert plainly_imported is torchaudio
+
+
+def test_compiled_functions_are_refused_with_the_way_out() -> None:
+    @NoExtension.fail_if_no_align
+    def forced_align() -> None: ...
+
+    with pytest.raises(RuntimeError, match=r"forced_align is compiled code.*matching pair"):
+        forced_align()
