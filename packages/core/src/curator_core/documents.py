@@ -1,0 +1,77 @@
+"""Batches of records as Arrow tables."""
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from curator_core.outcomes import Dropped
+from curator_core.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class DocumentBatch(Task[pa.Table]):
+    """Records, one row each."""
+
+    @property
+    def num_items(self) -> int:
+        return int(self.data.num_rows)
+
+    @property
+    def num_bytes(self) -> int:
+        return int(self.data.nbytes)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.data.column_names)
+
+    @classmethod
+    def from_pylist(cls, records: Iterable[Mapping[str, Any]], dataset_name: str = "") -> Self:
+        return cls(pa.Table.from_pylist(list(records)), dataset_name)
+
+    @classmethod
+    def from_pandas(cls, frame: "pd.DataFrame", dataset_name: str = "") -> Self:
+        return cls(pa.Table.from_pandas(frame, preserve_index=False), dataset_name)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        return self.data.to_pandas()
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        return list(self.data.to_pylist())
+
+    def keep(
+        self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
+    ) -> "list[Self | Dropped]":
+        """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        chosen = (
+            mask if isinstance(mask, pa.Array | pa.ChunkedArray) else pa.array(mask, pa.bool_())
+        )
+        chosen = pc.fill_null(chosen, False)
+        kept = self.data.filter(chosen)
+        missing = self.data.num_rows - kept.num_rows
+        if not missing:
+            return [self]
+        others = self._rows_where_not(chosen)
+        return [self.with_data(kept), Dropped(reason, missing, others)]
+
+    def _rows_where_not(self, mask: "pa.BooleanArray | pa.ChunkedArray") -> Callable[[], Self]:
+        return lambda: self.with_data(self.data.filter(pc.invert(mask)))
+
+    def to_payload(self) -> bytes:
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, self.data.schema) as stream:
+            stream.write_table(self.data)
+        head = json.dumps({"dataset_name": self.dataset_name, "metadata": self.metadata}).encode()
+        return len(head).to_bytes(8, "big") + head + sink.getvalue()
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Self:
+        end = 8 + int.from_bytes(payload[:8], "big")
+        with pa.ipc.open_stream(payload[end:]) as stream:
+            return cls(stream.read_all(), **json.loads(payload[8:end]))

@@ -1,0 +1,78 @@
+"""Every error this project raises on purpose. Each says what, which one, and the way out."""
+
+from collections.abc import Sequence
+
+
+class CuratorError(Exception):
+    """Base of them all: catch this to catch anything Curator raises on purpose."""
+
+    exit_code = 2
+
+
+class PipelineError(CuratorError):
+    """A pipeline, recipe or option is wrong. Carries every problem found, not only the first."""
+
+    def __init__(self, problems: str | Sequence[str]) -> None:
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class PluginError(CuratorError):
+    """A plugin is missing, broken or claims a name that is not its own."""
+
+
+class InputError(CuratorError):
+    """Input data cannot be found or read."""
+
+
+class OutputError(CuratorError):
+    """Output cannot be written, or the place already holds something else."""
+
+
+class ResumeError(CuratorError):
+    """A run directory does not belong to this pipeline, is in use, or cannot be read."""
+
+
+class EmptyRunError(CuratorError):
+    """A run had nothing to do, or gave nothing without having dropped anything."""
+
+
+class ResourceError(CuratorError):
+    """A stage asks for hardware that is not there."""
+
+    exit_code = 5
+
+
+class StageError(CuratorError):
+    """A stage failed and its policy says that the run must not go on."""
+
+    exit_code = 1
+
+    def __init__(
+        self, message: str, *, stage: str = "", task_id: str = "", detail: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.task_id = task_id
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_stage_error, (str(self), self.stage, self.task_id, self.detail)
+
+
+def _rebuild_stage_error(message: str, stage: str, task_id: str, detail: str) -> StageError:
+    return StageError(message, stage=stage, task_id=task_id, detail=detail)
+
+
+class BudgetError(CuratorError):
+    """More failures than `max_failures` allows. What was finished is kept; the run can be resumed."""
+
+    exit_code = 4
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM stopped the run in order. The same command goes on where it stopped."""
+
+    def __init__(self, message: str, signal_number: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + signal_number

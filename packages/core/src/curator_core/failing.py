@@ -1,0 +1,21 @@
+"""Failures of stages, put into words: the stage's own frames only, the shortest true sentence."""
+
+import traceback
+
+_FRAMEWORK = ("curator_core.steps", "curator_core.worker", "curator_core.functions")
+
+
+def reason_of(error: BaseException) -> str:
+    """`ValueError: what it says`, in one line."""
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+
+
+def detail_of(error: BaseException) -> str:
+    """The traceback without the frames that called the stage."""
+    told = traceback.TracebackException.from_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    modules = [f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(error.__traceback__)]
+    first = next((i for i, name in enumerate(modules) if name not in _FRAMEWORK), 0)
+    told.stack = traceback.StackSummary.from_list(frames[first:])
+    return "".join(told.format()).rstrip()

@@ -1,0 +1,56 @@
+"""What happens when something fails."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
+
+ATTEMPTS_BEFORE_QUARANTINE = 2
+"""How many workers one task may kill or hang before it is set aside."""
+
+_PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+@dataclass(frozen=True)
+class ErrorPolicy:
+    """What a stage's failures cost.
+
+    `retries=None` repeats only what may pass by itself (time-outs, broken connections and other
+    input/output errors), twice; a number repeats any failure that often.
+    """
+
+    on_error: OnError = "quarantine"
+    retries: int | None = None
+    timeout_s: float | None = None
+    backoff_s: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            raise ValueError(
+                f"on_error is {self.on_error!r}, but must be one of {', '.join(get_args(OnError))}"
+            )
+        if self.retries is not None and self.retries < 0:
+            raise ValueError(f"retries is {self.retries}, but must be 0 or more")
+        if self.timeout_s is not None and self.timeout_s <= 0:
+            raise ValueError(f"timeout_s is {self.timeout_s}, but must be more than 0")
+
+    def retries_for(self, error: Exception) -> int:
+        if self.retries is not None:
+            return self.retries
+        passing = isinstance(error, OSError) and not isinstance(error, _PERMANENT)
+        return 2 if passing else 0
+
+
+@dataclass(frozen=True)
+class FailureBudget:
+    """How many failures a run bears: a count (`int`) or, of one stage's tasks, a share (`float`)."""
+
+    max_failures: int | float | None = 0.1
+    min_seen: int = 100
+
+    def __post_init__(self) -> None:
+        limit = self.max_failures
+        if limit is not None and (limit < 0 or (isinstance(limit, float) and limit > 1)):
+            raise ValueError(
+                f"max_failures is {limit}, but must be a count (0, 1, 2, …) or a share (0.0 to 1.0)"
+            )

@@ -1,0 +1,118 @@
+"""What a run did: counts per stage, and the tasks that came out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self, overload
+
+from curator_core.outcomes import AnyTask
+
+
+@dataclass
+class StageCounts:
+    """One stage's account. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`."""
+
+    tasks_in: int = 0
+    tasks_passed: int = 0
+    tasks_dropped: int = 0
+    tasks_failed: int = 0
+    tasks_out: int = 0
+    tasks_retried: int = 0
+    items_in: int = 0
+    items_out: int = 0
+    items_dropped: int = 0
+    items_failed: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    seconds: float = 0.0
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: "StageCounts") -> None:
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for reason, items in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + items
+
+    def drop(self, reason: str, items: int) -> None:
+        self.items_dropped += items
+        self.reasons[reason] = self.reasons.get(reason, 0) + items
+
+    @property
+    def balanced(self) -> bool:
+        return self.tasks_in == self.tasks_passed + self.tasks_dropped + self.tasks_failed
+
+    def to_json(self) -> dict[str, Any]:
+        """Only what is not zero, so a line of the journal stays short."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Self:
+        return cls(**facts)
+
+
+_NUMBERS = tuple(name for name in StageCounts.__dataclass_fields__ if name != "reasons")
+
+
+@dataclass(frozen=True)
+class QuarantineRecord:
+    """A task, or items inside one, that could not be processed: enough to look at it and to retry.
+
+    `passed` outputs of it had already gone on when it failed; a retry leaves those out.
+    """
+
+    task_id: str
+    stage: str
+    stage_index: int
+    reason: str
+    source: str = ""
+    where: str = ""
+    detail: str = ""
+    attempts: int = 1
+    items: int = 1
+    whole_task: bool = True
+    passed: int = 0
+    payload: bytes | None = None
+
+
+@dataclass
+class RunResult(Sequence[AnyTask]):
+    """The output tasks of a run, like a list, and its account."""
+
+    tasks: list[AnyTask] = field(default_factory=list)
+    stages: dict[str, StageCounts] = field(default_factory=dict)
+    status: str = "done"
+    seconds: float = 0.0
+    sources_done: int = 0
+    sources_skipped: int = 0
+    quarantined: list[QuarantineRecord] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    run_dir: str | None = None
+    worker_restarts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyTask: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[AnyTask]: ...
+    def __getitem__(self, index: int | slice) -> AnyTask | list[AnyTask]:
+        return self.tasks[index]
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[AnyTask]:
+        return iter(self.tasks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the tasks themselves."""
+        return {
+            "status": self.status,
+            "seconds": round(self.seconds, 3),
+            "run_dir": self.run_dir,
+            "sources_done": self.sources_done,
+            "sources_skipped": self.sources_skipped,
+            "quarantined": len(self.quarantined),
+            "files": len(self.files),
+            "worker_restarts": self.worker_restarts,
+            "notes": self.notes,
+            "stages": {name: counts.to_json() for name, counts in self.stages.items()},
+        }

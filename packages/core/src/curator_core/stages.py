@@ -1,0 +1,184 @@
+"""Stages: the steps of a pipeline."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, get_args, get_origin
+
+from curator_core.dropping import DropSink
+from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
+from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.policies import OnError
+from curator_core.resources import Resources
+from curator_core.tasks import Task
+
+In = TypeVar("In", bound=AnyTask)
+Out = TypeVar("Out", bound=AnyTask)
+
+Given: TypeAlias = Out | Dropped | Rejected | None | Iterable[Out | Dropped | Rejected]
+"""What `process` may return: a task, several (a list or a generator), or None to drop the task."""
+
+
+_HANDED_DOWN = (
+    "resources",
+    "batch_size",
+    "runtime_env",
+    "on_error",
+    "retries",
+    "timeout_s",
+    "hints",
+)
+_CHANGEABLE = frozenset({"name", "num_workers", *_HANDED_DOWN})
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def task_type(argument: Any) -> type[AnyTask]:
+    found = get_origin(argument) or argument
+    if isinstance(found, TypeVar):
+        found = found.__bound__
+        found = get_origin(found) or found
+    return found if isinstance(found, type) and issubclass(found, Task) else Task
+
+
+def _refuse_misplaced(cls: type) -> None:
+    """A setting in the wrong shape would be ignored in silence, so it is refused here."""
+    for name in (*_HANDED_DOWN, "name"):
+        if isinstance(vars(cls).get(name), property):
+            raise TypeError(f"{cls.__name__}.{name} is a property, but must be a plain attribute")
+    if "num_workers" in vars(cls) and not callable(vars(cls)["num_workers"]):
+        raise TypeError(
+            f"{cls.__name__}.num_workers is an attribute, but must be a method: "
+            "def num_workers(self) -> int | None"
+        )
+
+
+class ProcessingStage(Generic[In, Out]):
+    """One step of a pipeline. Its two type arguments say what it takes and what it gives.
+
+    Write `process`, or `process_batch` where several tasks together are cheaper than one by one.
+    """
+
+    takes: ClassVar[type[AnyTask]] = Task
+    gives: ClassVar[type[AnyTask]] = Task
+
+    name: str = ""
+    resources: Resources = Resources()
+    batch_size: int = 1
+    runtime_env: Mapping[str, Any] | None = None
+    on_error: OnError | None = None
+    retries: int | None = None
+    timeout_s: float | None = None
+    hints: Mapping[str, Mapping[str, Any]] = {}
+
+    writes: ClassVar[bool] = False
+    """Whether it publishes files: what it gives is then shown only when the files are in place."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _refuse_misplaced(cls)
+        for base in getattr(cls, "__orig_bases__", ()):
+            if get_origin(base) is ProcessingStage:
+                taken, given = (task_type(argument) for argument in get_args(base))
+                cls.takes, cls.gives = taken, given
+        if "name" not in vars(cls) or not isinstance(vars(cls)["name"], str):
+            cls.name = snake_case(cls.__name__)
+
+    def inputs(self) -> Sequence[str]:
+        """The columns that it reads."""
+        return ()
+
+    def outputs(self) -> Sequence[str]:
+        """The columns that it adds."""
+        return ()
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        """The columns of what it gives; None where that cannot be known before running."""
+        return None if before is None else before | frozenset(self.outputs())
+
+    def num_workers(self) -> int | None:
+        """A fixed number of workers, or None to let the executor decide."""
+        return None
+
+    def check(self) -> Iterable[str]:
+        """What is wrong with it as it is configured, found before anything runs."""
+        return ()
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        """Where the records go that any stage drops, for a stage that keeps them."""
+        return None
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        """Fetch what all workers of a node share. Runs once on each node, before any `setup`."""
+
+    def setup(self, worker: WorkerInfo) -> None:
+        """Load models and open connections. Runs once in each worker."""
+
+    def process(self, task: In) -> Given[Out]:
+        """Return what becomes of one task: a task, several, or None to drop it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} defines neither process nor process_batch"
+        )
+
+    def process_batch(self, tasks: Sequence[In]) -> Sequence[Given[Out]] | Mixed[Out]:
+        """Return one result for each task, in order, or `Mixed` outputs made of all of them."""
+        return [self.process(task) for task in tasks]
+
+    def teardown(self) -> None:
+        """Undo `setup`. Runs once in each worker that was set up, however its work ended."""
+
+    def with_(self, **changes: Any) -> Self:
+        """A changed copy: name, resources, batch_size, num_workers, runtime_env, on_error,
+        retries, timeout_s, or hints for one executor (`hints={"streaming": {...}}`)."""
+        unknown = sorted(set(changes) - _CHANGEABLE)
+        if unknown:
+            raise TypeError(
+                f"with_() cannot change {', '.join(unknown)} of stage {self.name!r}; "
+                f"it changes {', '.join(sorted(_CHANGEABLE))}"
+            )
+        changed = copy(self)
+        if "num_workers" in changes:
+            object.__setattr__(changed, "_num_workers", changes.pop("num_workers"))
+        for field, value in changes.items():
+            object.__setattr__(changed, field, value)
+        return changed
+
+    @property
+    def wants_workers(self) -> int | None:
+        """`num_workers()`, unless `with_` said otherwise."""
+        if "_num_workers" in vars(self):
+            fixed: int | None = vars(self)["_num_workers"]
+            return fixed
+        return self.num_workers()
+
+    @property
+    def works_on_batches(self) -> bool:
+        return type(self).process_batch is not ProcessingStage.process_batch
+
+
+AnyStage: TypeAlias = ProcessingStage[Any, Any]
+
+
+class CompositeStage(ProcessingStage[In, Out]):
+    """Several stages under one name, such as a reader that lists files, then reads them."""
+
+    def decompose(self) -> Sequence[AnyStage]:
+        """The stages it stands for. They may be composites themselves."""
+        raise NotImplementedError(f"{type(self).__name__} does not define decompose")
+
+    def parts(self) -> Sequence[AnyStage]:
+        """`decompose()`, with what `with_` changed on the composite handed down."""
+        changes = {name: vars(self)[name] for name in _HANDED_DOWN if name in vars(self)}
+        if "_num_workers" in vars(self):
+            changes["num_workers"] = vars(self)["_num_workers"]
+        return [part.with_(**changes) if changes else part for part in self.decompose()]
+
+
+def flatten(stages: Iterable[AnyStage]) -> list[AnyStage]:
+    """The stages with every composite replaced by its parts."""
+    flat: list[AnyStage] = []
+    for stage in stages:
+        flat += flatten(stage.parts()) if isinstance(stage, CompositeStage) else [stage]
+    return flat

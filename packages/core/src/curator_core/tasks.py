@@ -1,0 +1,78 @@
+"""Tasks: pieces of data on their way through a pipeline."""
+
+import json
+from copy import copy
+from dataclasses import dataclass, field
+from sys import getsizeof
+from typing import Any, Generic, Self, TypeVar
+
+from curator_core.lineage import Lineage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A finished file under a hidden name, to be published when its sources are done."""
+
+    staged: str
+    final: str
+    items: int = 0
+    size: int = 0
+    dropped: bool = False
+
+
+@dataclass
+class Task(Generic[T]):
+    """A payload, and what its author wants carried along with it.
+
+    The fields that cannot be given belong to the framework; a stage never needs to set them.
+    """
+
+    data: T
+    dataset_name: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    task_id: str = field(default="", init=False, compare=False)
+    lineage: Lineage = field(default_factory=dict, init=False, repr=False, compare=False)
+    timings: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    staged: tuple[StagedFile, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    @property
+    def num_items(self) -> int:
+        """How many records, images or clips this is. A task of 0 items goes no further."""
+        return 1
+
+    @property
+    def num_bytes(self) -> int:
+        return getsizeof(self.data)
+
+    def with_data(self, data: T) -> Self:
+        """The same task around other data."""
+        changed = copy(self)
+        changed.data = data
+        changed.metadata = dict(self.metadata)
+        return changed
+
+    def identity(self) -> str | None:
+        """What this stands for in the outside world (a path, its size and age), if anything."""
+        return None
+
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of its columns, for tasks that have columns."""
+        return None
+
+    def to_payload(self) -> bytes:
+        """The data as bytes that `from_payload` reads back; TypeError where that cannot be."""
+        head = {"data": self.data, "dataset_name": self.dataset_name, "metadata": self.metadata}
+        return json.dumps(head).encode()
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Self:
+        return cls(**json.loads(payload))
+
+
+@dataclass
+class Empty(Task[None]):
+    """Carries nothing: what the first stage of a pipeline is given."""
+
+    data: None = None

@@ -1,0 +1,84 @@
+"""The only place that calls stages. Executors decide where and when; this decides how."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+
+from curator_core.blame import Blame
+from curator_core.dropping import DropSink
+from curator_core.outcomes import AnyTask
+from curator_core.places import WorkerInfo
+from curator_core.plans import Plan, PlannedStage
+from curator_core.reports import CallReport
+from curator_core.steps import Step
+from curator_core.watching import Unwatched, Watch
+
+
+class StageWorker:
+    """Runs stages of a plan, all of them or some in a row, over the tasks it is given."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        worker: WorkerInfo,
+        stages: Sequence[PlannedStage] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.plan = plan
+        self.worker = worker
+        self.stages = tuple(plan.stages if stages is None else stages)
+        self.watch = watch or Unwatched()
+        self._is_up: list[PlannedStage] = []
+
+    def setup_on_node(self) -> None:
+        """Once for each node and stage: whoever calls this has seen to that."""
+        for planned in self.stages:
+            planned.stage.setup_on_node(self.worker.node)
+
+    def setup(self) -> None:
+        for planned in self.stages:
+            if planned not in self._is_up:
+                planned.stage.setup(self.worker)
+                self._is_up.append(planned)
+
+    def teardown(self) -> None:
+        """Tear down every stage that was set up, the last one first, even where one of them fails."""
+        with ExitStack() as stack:
+            for planned in self._is_up:
+                stack.callback(planned.stage.teardown)
+            self._is_up = []
+
+    def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "Call":
+        """Start a call; nothing happens until its outputs are asked for."""
+        return Call(self, tasks, blame or Blame())
+
+
+class Call:
+    """One walk of some tasks through the stages of a worker."""
+
+    def __init__(self, worker: StageWorker, tasks: Sequence[AnyTask], blame: Blame) -> None:
+        self.report = CallReport()
+        self._worker = worker
+        self._tasks = tasks
+        self._blame = blame
+
+    def outputs(self) -> Iterator[AnyTask]:
+        """What comes out at the end, as it comes. Afterwards the report is complete."""
+        drops = drop_sink(self._worker.plan, self._worker.worker)
+        flow: Iterable[AnyTask] = self._tasks
+        for planned in self._worker.stages:
+            step = Step(planned, self.report, self._worker.watch, self._blame, drops)
+            flow = step.outputs(flow)
+        yield from flow
+        if drops is not None:
+            sources = tuple({key: None for task in self._tasks for key in task.lineage})
+            call_id = f"{self._tasks[0].task_id}.{self._worker.stages[0].index}"
+            self.report.staged += [(file, sources) for file in drops.finish(call_id)]
+
+
+def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
+    """The sink of the stage that asked to keep dropped records, if one did."""
+    for planned in plan.stages:
+        sink = planned.stage.drop_sink(worker)
+        if sink is not None:
+            return sink
+    return None
