@@ -1,0 +1,73 @@
+"""File systems: local folders and object stores behind one interface, fsspec's."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+StorageOptions: TypeAlias = Mapping[str, Any]
+
+_LOCAL_PREFIXES = ("file://", "local://")
+
+
+def is_url(path: str) -> bool:
+    return "://" in path or "::" in path
+
+
+def local_path(path: str) -> str | None:
+    """The plain absolute path of a local file, or None where `path` lives elsewhere."""
+    for prefix in _LOCAL_PREFIXES:
+        if path.startswith(prefix):
+            path = path[len(prefix) :]
+    return None if is_url(path) else os.path.abspath(os.path.expanduser(path))
+
+
+def open_filesystem(
+    path: str, storage_options: StorageOptions | None = None
+) -> "tuple[AbstractFileSystem, str]":
+    """The file system that `path` lives on, and the path to use in talking to it."""
+    # fsspec takes a third of the time that importing all of curator_core may take.
+    from fsspec.core import url_to_fs
+
+    plain = local_path(path)
+    if plain is not None:
+        return url_to_fs(plain)  # type: ignore[no-any-return]
+    return url_to_fs(path, **(storage_options or {}))  # type: ignore[no-any-return]
+
+
+def is_local(fs: "AbstractFileSystem") -> bool:
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
+    return "file" in protocols
+
+
+def full_path(fs: "AbstractFileSystem", path: str) -> str:
+    """A path that any worker can open again: with its protocol, unless it is local."""
+    return path if is_local(fs) else str(fs.unstrip_protocol(path))
+
+
+def join(folder: str, *names: str) -> str:
+    """A path below `folder`, which may be a URL."""
+    return "/".join((folder.rstrip("/") if folder.strip("/") else folder, *names))
+
+
+def base_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def parent_of(path: str) -> str:
+    """The folder that holds `path`; the top is its own parent."""
+    head = path.rstrip("/").rpartition("/")[0]
+    return head or ("/" if path.startswith("/") else "")
+
+
+def nearest_folder(fs: "AbstractFileSystem", path: str) -> str:
+    """The closest folder above (or at) `path` that exists, for an error that shows the way."""
+    folder = path
+    while not fs.isdir(folder):
+        above = parent_of(folder)
+        if above == folder:
+            break
+        folder = above
+    return full_path(fs, folder)
