@@ -1,0 +1,35 @@
+import pytest
+from curator_text import BoilerPlateStringFilter, PunctuationFilter, RepeatedLinesFilter
+
+
+def test_repeated_lines_compare_different_lines_with_all_of_them() -> None:
+    assert RepeatedLinesFilter().score("a\nb\na\na") == 0.5
+    assert RepeatedLinesFilter().score("a\n\n  \na") == 0.5, "blank lines are no lines"
+    assert RepeatedLinesFilter().score("a\na ") == 1.0, "white space tells lines apart"
+
+
+def test_repeated_lines_keep_exactly_seven_of_ten() -> None:
+    seven = "\n".join("abcdefg")
+    assert RepeatedLinesFilter().passes(seven + "\na\na\na")
+    assert not RepeatedLinesFilter().passes(seven + "\na\na\na\na")
+
+
+@pytest.mark.parametrize("end", [".", "?", "!", '"', "'", ".  "])
+def test_lines_that_end_like_sentences(end: str) -> None:
+    assert PunctuationFilter().score(f"A line{end}\nno end") == 0.5
+
+
+def test_punctuation_drops_where_more_than_85_percent_have_no_end() -> None:
+    assert PunctuationFilter().passes("no end\n" * 17 + "End.\n" * 3)
+    assert not PunctuationFilter().passes("no end\n" * 18 + "End.\n" * 3)
+
+
+def test_boilerplate_is_counted_by_paragraph() -> None:
+    text = "This site uses cookies.\nMore.\n\nA page.\n\nSee our Privacy Policy."
+    assert BoilerPlateStringFilter().score(text) == pytest.approx(2 / 3)
+    assert not BoilerPlateStringFilter().passes(text)
+    assert BoilerPlateStringFilter().passes(text + "\n\nAnother page.\n\nAnd another.")
+
+
+def test_lorem_ipsum_anywhere_is_enough() -> None:
+    assert not BoilerPlateStringFilter().passes("A page.\n\n" * 100 + "LOREM IPSUM dolor")
