@@ -1,0 +1,229 @@
+"""What every stage owes to the pipelines it will stand in, checked on a few sample tasks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import cloudpickle
+
+from curator_core.documents import DocumentBatch
+from curator_core.errors import StageError
+from curator_core.files import FileGroup
+from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
+from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.plans import stage_options
+from curator_core.stages import AnyStage, flatten
+from curator_core.tasks import Task
+from curator_core.testing.comparing import alike, same_content
+from curator_core.testing.declaring import misdeclared_columns
+from curator_core.testing.running import as_source, run_stage, walk
+
+
+def check_stage(stage: AnyStage, *samples: AnyTask) -> None:
+    """Fail with one sentence where a stage does not keep what every stage promises.
+
+    It travels to workers, leaves its input alone, declares its columns truthfully, copes with
+    empty tasks, gives the same twice, and treats a task in a batch as it treats it alone. Of a
+    composite, every part is checked on what the part before made of the samples.
+    """
+    if not samples:
+        raise TypeError(f"check_stage({stage.name!r}): give it at least one sample task")
+    _check_with(stage)
+    given = list(samples)
+    for part in flatten([stage]):
+        _demand(part, bool(given), "was given nothing: the part before it dropped every sample")
+        for check in _CHECKS:
+            check(part, given)
+        given = _outputs(_twin(part), given)
+
+
+def _demand(stage: AnyStage, kept: bool, broken: str) -> None:
+    if not kept:
+        raise AssertionError(f"stage {stage.name!r} {broken}")
+
+
+def _copies(samples: Sequence[AnyTask]) -> list[AnyTask]:
+    return [as_source(deepcopy(task), position) for position, task in enumerate(samples)]
+
+
+def _outputs(stage: AnyStage, samples: Sequence[AnyTask]) -> list[AnyTask]:
+    return run_stage(stage, *_copies(samples))
+
+
+def _twin(stage: AnyStage) -> AnyStage:
+    """The stage as a worker gets it."""
+    twin: AnyStage = cloudpickle.loads(cloudpickle.dumps(stage))
+    return twin
+
+
+# The checks, in the order in which a broken one would make the next ones mislead
+
+
+def _check_configured(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    problems = "; ".join(stage.check())
+    _demand(stage, not problems, f"is not configured rightly: {problems}")
+
+
+def _check_travels(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    try:
+        twin = _twin(stage)
+    except Exception as error:
+        raise AssertionError(
+            f"stage {stage.name!r} cannot be pickled, so no worker can get it; open what cannot "
+            f"travel in setup(): {type(error).__name__}: {error}"
+        ) from error
+    for option, value in stage_options(stage).items():
+        found = stage_options(twin).get(option)
+        broken = f"loses its option {option} in pickling: {value!r} became {found!r}"
+        _demand(stage, found == value, broken)
+
+
+def _check_works(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    try:
+        outputs = _outputs(_twin(stage), samples)
+    except StageError as error:
+        raise AssertionError(f"{error} (on a sample task)\n{error.detail}".rstrip()) from error
+    for output in outputs:
+        told = f"gives a {type(output).__name__}, but says that it gives {stage.gives.__name__}"
+        _demand(stage, isinstance(output, stage.gives), told)
+
+
+def _check_idle_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    try:
+        walk([_twin(stage)], [], "fail")
+    except Exception as error:
+        raise AssertionError(
+            f"stage {stage.name!r} fails in a worker that gets no task, between setup() and "
+            f"teardown(): {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_leaves_input(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    given = _copies(samples)
+    walk([_twin(stage)], given, "fail")
+    for before, after in zip(samples, given, strict=True):
+        changed = [
+            name
+            for name in ("data", "metadata", "dataset_name")
+            if not alike(getattr(before, name), getattr(after, name))
+        ]
+        broken = (
+            f"changes the {' and '.join(changed)} of the task it is given, so a second attempt "
+            "would meet another task; return a changed copy (with_data)"
+        )
+        _demand(stage, not changed, broken)
+
+
+def _check_columns(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    for sample in samples:
+        for problem in misdeclared_columns(stage, _twin, *_copies([sample])):
+            raise AssertionError(f"stage {stage.name!r} {problem}")
+
+
+def _check_empty(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    for sample in samples:
+        empty = _emptied(sample)
+        if empty is None:
+            continue
+        try:
+            _outputs(_twin(stage), [empty])
+        except StageError as error:
+            raise AssertionError(f"{error} (on a task with nothing in it)") from error
+
+
+def _emptied(task: AnyTask) -> AnyTask | None:
+    if isinstance(task, DocumentBatch):
+        return task.with_data(task.data.slice(0, 0))
+    return task.with_data([]) if isinstance(task, FileGroup) else None
+
+
+def _check_repeats(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    used = _twin(stage)
+    first = _outputs(used, samples)
+    try:
+        second = _outputs(used, samples)
+    except Exception as error:
+        raise AssertionError(
+            f"stage {stage.name!r} fails when it is set up again after teardown(): {error}"
+        ) from error
+    for again in (second, _outputs(_twin(stage), samples)):
+        same = [task.task_id for task in first] == [task.task_id for task in again]
+        if not stage.writes:  # where and when a file was written may well differ
+            same = same and all(map(same_content, first, again))
+        broken = (
+            "gives something else when it runs over the same tasks again, so a resumed run would "
+            "not match; fix its seed and its order"
+        )
+        _demand(stage, same, broken)
+
+
+def _check_batches(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    if not stage.works_on_batches:
+        return
+    tasks = [*samples, *samples] if len(samples) == 1 else samples
+    with _in_worker(_twin(stage)) as up:
+        together = up.process_batch(_copies(tasks))
+        if isinstance(together, Mixed):
+            return
+        results = list(together)
+        broken = (
+            f"returned {len(results)} results for {len(tasks)} tasks from process_batch; return "
+            "one for each, or Mixed([...]) where outputs are made of all together"
+        )
+        _demand(stage, len(results) == len(tasks), broken)
+        for task, result in zip(_copies(tasks), results, strict=True):
+            [alone] = up.process_batch([task])
+            broken = (
+                "makes something else of a task among others than of the same task alone; return "
+                "Mixed([...]) where outputs are made of several tasks"
+            )
+            _demand(stage, alike(_listed(result), _listed(alone)), broken)
+
+
+@contextmanager
+def _in_worker(stage: AnyStage) -> Iterator[AnyStage]:
+    stage.setup_on_node(NodeInfo())
+    stage.setup(WorkerInfo())
+    try:
+        yield stage
+    finally:
+        stage.teardown()
+
+
+def _listed(result: Any) -> list[Any]:
+    if result is None or isinstance(result, Task | Dropped | Rejected):
+        result = [] if result is None else [result]
+    return [
+        item if isinstance(item, Task) else (type(item), item.reason, item.items) for item in result
+    ]
+
+
+def _check_with(stage: AnyStage) -> None:
+    before = dict(vars(stage))
+    wanted = {"name": f"{stage.name}_2", "batch_size": stage.batch_size + 1, "num_workers": 3}
+    changed = stage.with_(**wanted)
+    after = vars(stage)
+    untouched = before.keys() == after.keys() and all(after[k] is v for k, v in before.items())
+    broken = "is changed by with_(), which must leave it alone and return a changed copy"
+    _demand(stage, changed is not stage and untouched, broken)
+    found = {
+        "name": changed.name,
+        "batch_size": changed.batch_size,
+        "num_workers": changed.wants_workers,
+    }
+    ignored = [name for name, value in wanted.items() if found[name] != value]
+    _demand(stage, not ignored, f"ignores what with_() sets: {', '.join(ignored)}")
+
+
+_CHECKS: tuple[Callable[[AnyStage, Sequence[AnyTask]], None], ...] = (
+    _check_configured,
+    _check_travels,
+    _check_works,
+    _check_idle_life,
+    _check_leaves_input,
+    _check_columns,
+    _check_empty,
+    _check_repeats,
+    _check_batches,
+)

@@ -1,0 +1,45 @@
+"""Whether two values say the same, for payloads that `==` cannot compare: tables, arrays, NaN."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from curator_core.outcomes import AnyTask
+from curator_core.tasks import Task
+
+_BY_IDENTITY: Any = object.__eq__
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Deep equality in which NaN equals itself and arrays are compared element by element."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Task):
+        return same_content(one, other)
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return _alike_inside(one, other)
+
+
+def same_content(one: AnyTask, other: AnyTask) -> bool:
+    """Whether two tasks carry the same, whatever the framework has noted on them."""
+    return (
+        one.dataset_name == other.dataset_name
+        and alike(one.metadata, other.metadata)
+        and alike(one.data, other.data)
+    )
+
+
+def _alike_inside(one: Any, other: Any) -> bool:
+    if hasattr(one, "to_pylist"):  # Arrow, where a NaN is unlike itself
+        kinds = [getattr(value, "schema", None) or value.type for value in (one, other)]
+        return bool(kinds[0] == kinds[1]) and alike(one.to_pylist(), other.to_pylist())
+    if hasattr(one, "shape") and hasattr(one, "dtype"):  # == answers for each element
+        same_form = bool(one.shape == other.shape and one.dtype == other.dtype)
+        return same_form and bool(((one == other) | ((one != one) & (other != other))).all())
+    if type(one).__eq__ is _BY_IDENTITY and hasattr(one, "__dict__"):
+        return alike(vars(one), vars(other))
+    return bool(one == other or (one != one and other != other))
