@@ -1,0 +1,42 @@
+"""Importing the core is cheap: what is heavy is imported where it is used."""
+
+import pytest
+
+from curator_core.testing import modules_loaded_by, seconds_to_run
+
+HEAVY = [
+    "ray",
+    "torch",
+    "pandas",
+    "numpy",
+    "pydantic",
+    "rich",
+    "click",
+    "fsspec",
+    "pytest",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    return modules_loaded_by("import curator_core")
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_core_does_not_load(module: str, loaded: set[str]) -> None:
+    assert "curator_core" in loaded
+    assert module not in loaded
+
+
+def test_core_loads_in_a_moment() -> None:
+    assert seconds_to_run("import curator_core", repeats=7) <= 0.15
+
+
+def test_all_that_is_exported_is_there() -> None:
+    import curator_core
+
+    missing = [name for name in curator_core.__all__ if not hasattr(curator_core, name)]
+    assert missing == []
+    assert curator_core.__all__ == sorted(curator_core.__all__)
