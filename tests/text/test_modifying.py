@@ -41,9 +41,7 @@ def test_white_space(text: str, clean: str) -> None:
     assert modified(WhitespaceNormalizer(), text) == clean
 
 
-@pytest.mark.parametrize(
-    "stage", [NewlineNormalizer(), UnicodeNormalizer(), WhitespaceNormalizer()]
-)
+@pytest.mark.parametrize("kind", [NewlineNormalizer, UnicodeNormalizer, WhitespaceNormalizer])
 def test_a_missing_text_stays_missing(kind: type[TextModifier]) -> None:
     assert modified(kind(), None) is None
 
