@@ -44,6 +44,11 @@ class Catalog(Mapping[str, Offer]):
     def __len__(self) -> int:
         return len(self._offers)
 
+    @property
+    def places(self) -> dict[str, str]:
+        """Every name with its place, for whoever only lists them."""
+        return {name: self._offers[name].place for name in self}
+
     def add(self, offer: Offer) -> None:
         self._offers[offer.name] = offer
 
@@ -74,10 +79,10 @@ class Catalog(Mapping[str, Offer]):
         exact = [name for name in self if self._offers[name].place == place]
         if exact:
             return exact[0]
-        return next((name for name in self if self._loaded(name) is thing), None)
+        return next((name for name in self if self.loaded(name) is thing), None)
 
-    def _loaded(self, name: str) -> object:
-        """What `name` leads to, where its module is imported already: nothing new is."""
+    def loaded(self, name: str) -> object:
+        """What `name` leads to, if its module is imported already: nothing new is."""
         module, _, path = self._offers[name].place.partition(":")
         found: Any = sys.modules.get(module)
         for part in path.split("."):
