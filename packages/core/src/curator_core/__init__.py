@@ -17,7 +17,9 @@ from curator_core.errors import (
 from curator_core.executors import Executor
 from curator_core.files import FileGroup, FilePart
 from curator_core.functions import processing_stage
+from curator_core.local.executor import LocalExecutor
 from curator_core.outcomes import Dropped, Mixed, Rejected
+from curator_core.pipelines import Pipeline
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.policies import ErrorPolicy, FailureBudget
 from curator_core.resources import Resources
@@ -39,9 +41,11 @@ __all__ = [
     "FileGroup",
     "FilePart",
     "InputError",
+    "LocalExecutor",
     "Mixed",
     "NodeInfo",
     "OutputError",
+    "Pipeline",
     "PipelineError",
     "PluginError",
     "ProcessingStage",

@@ -5,8 +5,13 @@ import traceback
 _FRAMEWORK = ("curator_core.steps", "curator_core.worker", "curator_core.functions")
 
 
+_PLAIN = ("curator_core.",)
+
+
 def reason_of(error: BaseException) -> str:
-    """`ValueError: what it says`, in one line."""
+    """`ValueError: what it says`, in one line; our own errors need no name before the sentence."""
+    if type(error).__module__.startswith(_PLAIN):
+        return str(error)
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
 

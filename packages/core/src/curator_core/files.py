@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from curator_core.tasks import Task
+from curator_core.tasks import Origin, Task
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class FileGroup(Task[list[FilePart]]):
     def identity(self) -> str:
         facts = [[p.path, p.size, p.version, p.start, p.end] for p in self.data]
         return json.dumps(facts, separators=(",", ":"))
+
+    def origins(self) -> list[Origin]:
+        return [Origin(p.path, f"{p.size}:{p.version}", p.start, p.end) for p in self.data]
 
     def to_payload(self) -> bytes:
         head = {"dataset_name": self.dataset_name, "metadata": self.metadata}

@@ -54,3 +54,8 @@ class FailureBudget:
             raise ValueError(
                 f"max_failures is {limit}, but must be a count (0, 1, 2, …) or a share (0.0 to 1.0)"
             )
+
+    def is_exceeded(self, failed: int, seen: int) -> bool:
+        """Whether `failed` of `seen` are too many, where the budget is a share."""
+        share = self.max_failures
+        return isinstance(share, float) and seen >= self.min_seen and failed > share * seen

@@ -9,7 +9,10 @@ from curator_core.outcomes import AnyTask
 
 @dataclass
 class StageCounts:
-    """One stage's account. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`."""
+    """One stage's account. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`.
+
+    Items failed with their task; rejected ones were refused inside a task that went on.
+    """
 
     tasks_in: int = 0
     tasks_passed: int = 0
@@ -21,6 +24,7 @@ class StageCounts:
     items_out: int = 0
     items_dropped: int = 0
     items_failed: int = 0
+    items_rejected: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
     seconds: float = 0.0
@@ -39,6 +43,11 @@ class StageCounts:
     @property
     def balanced(self) -> bool:
         return self.tasks_in == self.tasks_passed + self.tasks_dropped + self.tasks_failed
+
+    @property
+    def failures(self) -> int:
+        """Tasks that failed, and records refused inside tasks that went on."""
+        return self.tasks_failed + self.items_rejected
 
     def to_json(self) -> dict[str, Any]:
         """Only what is not zero, so a line of the journal stays short."""

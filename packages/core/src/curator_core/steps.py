@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
-from curator_core.errors import StageError
+from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
 from curator_core.lineage import (
     Lineage,
@@ -30,15 +30,19 @@ from curator_core.watching import TaskTimeoutError, Watch
 R = TypeVar("R")
 
 
-class BadOutput(Exception):
+class BadOutputError(Exception):
     """A stage returned what no stage may return."""
 
 
-class WrongTask(Exception):
+class CondemnedError(Exception):
+    """A task that killed or hung its workers is not run again."""
+
+
+class WrongTaskError(Exception):
     """A stage was given a task of another type than it takes."""
 
 
-class MissingColumn(Exception):
+class MissingColumnError(Exception):
     """A task lacks a column that the stage reads."""
 
 
@@ -78,12 +82,12 @@ class Step:
         items = self._take(task)
         condemned = self.blame.condemned(self.planned.index, task)
         if condemned:
-            self._fail(task, condemned, "", attempts=ATTEMPTS_BEFORE_QUARANTINE)
+            self._fail(task, CondemnedError(condemned), ATTEMPTS_BEFORE_QUARANTINE)
             return
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:
-            self._fail(task, reason_of(error), detail_of(error), self._attempts_at(error))
+            self._fail(task, error, self._retries_for(error) + 1)
             return
         yield from self._settle(task, items, result)
 
@@ -152,9 +156,6 @@ class Step:
             return ATTEMPTS_BEFORE_QUARANTINE - 1
         return self.planned.policy.retries_for(error)
 
-    def _attempts_at(self, error: Exception) -> int:
-        return self._retries_for(error) + 1
-
     # What became of a task
 
     def _settle(self, task: AnyTask, items: int, result: Any) -> Iterator[AnyTask]:
@@ -167,9 +168,9 @@ class Step:
 
     def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Iterator[AnyTask]:
         """Pass on all of a result whose length is known."""
-        accounted = self.counts.items_dropped + self.counts.items_failed
+        accounted = self.counts.items_dropped + self.counts.items_rejected
         outputs = self._without_notes(results, parents)
-        accounted = self.counts.items_dropped + self.counts.items_failed - accounted
+        accounted = self.counts.items_dropped + self.counts.items_rejected - accounted
         if not outputs:
             self._drop(parents, items - accounted)
             return
@@ -206,7 +207,7 @@ class Step:
                 _check_item(item, self.planned)
             except Exception as error:
                 if attempt > self._retries_for(error):
-                    self._fail(task, reason_of(error), detail_of(error), attempt, given)
+                    self._fail(task, error, attempt, given)
                     return
                 attempt += 1
                 self.counts.tasks_retried += 1
@@ -271,13 +272,13 @@ class Step:
 
     def _validate(self, task: AnyTask) -> None:
         if not isinstance(task, self.planned.takes):
-            raise WrongTask(
+            raise WrongTaskError(
                 f"it takes {self.planned.takes.__name__}, but was given {type(task).__name__}"
             )
         if self.required and (columns := task.columns()) is not None:
             for column in self.required:
                 if column not in columns:
-                    raise MissingColumn(f"no column {column!r}{hint(column, columns)}")
+                    raise MissingColumnError(f"no column {column!r}{hint(column, columns)}")
 
     def _without_notes(self, results: list[Any], parents: list[AnyTask]) -> list[AnyTask]:
         outputs = []
@@ -295,7 +296,7 @@ class Step:
                 records = item.records if isinstance(item.records, Task) else item.records()
                 self.drops.add(self.planned.name, item.reason, records)
             return
-        self.counts.items_failed += item.items
+        self.counts.items_rejected += item.items
         self._record(parents[0], item.reason, where=item.where, items=item.items,
                      whole_task=False, payload=item.payload)  # fmt: skip
 
@@ -313,23 +314,23 @@ class Step:
         if missing > 0:
             self.counts.drop("not passed on", missing)
 
-    def _fail(
-        self, task: AnyTask, reason: str, detail: str, attempts: int, passed: int = 0
-    ) -> None:
+    def _fail(self, task: AnyTask, error: Exception, attempts: int, passed: int = 0) -> None:
         policy = self.planned.policy
-        if policy.on_error == "fail":
+        reason = reason_of(error)
+        if policy.on_error == "fail" or isinstance(error, OutputError):
             raise StageError(
                 f"stage {self.planned.name!r} failed: {reason}",
                 stage=self.planned.name,
                 task_id=task.task_id,
-                detail=detail,
-            )
+                detail=detail_of(error),
+            ) from error
+        items = task.num_items
         self.counts.tasks_failed += 1
-        self.counts.items_failed += task.num_items
+        self.counts.items_failed += items
         self.report.lose(rest_share(task.lineage, passed))
         if policy.on_error == "quarantine":
-            self._record(task, reason, detail=detail, attempts=attempts, passed=passed,
-                         items=task.num_items, payload=_payload(task))  # fmt: skip
+            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
+                         items=items, payload=_payload(task))  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
         if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":
@@ -371,7 +372,7 @@ def _payload(task: AnyTask) -> bytes | None:
 
 def _check_item(item: Any, planned: PlannedStage) -> None:
     if not isinstance(item, Task | Dropped | Rejected):
-        raise BadOutput(
+        raise BadOutputError(
             f"stage {planned.name!r} returned a {type(item).__name__}; "
             "it may return a task, a list or generator of tasks, or None"
         )
@@ -396,7 +397,7 @@ def _checked(result: Any, planned: PlannedStage) -> Any:
 def _aligned(given: Any, expected: int, planned: PlannedStage) -> list[Any]:
     results = list(given)
     if len(results) != expected:
-        raise BadOutput(
+        raise BadOutputError(
             f"process_batch of stage {planned.name!r} got {expected} tasks and returned "
             f"{len(results)} results; return one for each (None drops it), or Mixed([...]) "
             "where outputs are made of all tasks together"

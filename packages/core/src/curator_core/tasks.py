@@ -12,6 +12,26 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class Origin:
+    """One state of a named thing, or of the part of it from `start` to `end`."""
+
+    name: str
+    version: str
+    start: int = 0
+    end: int | None = None
+
+    def clashes(self, other: "Origin") -> bool:
+        """Whether data made from both would hold something twice, or something out of date."""
+        if self.name != other.name:
+            return False
+        if self.version != other.version:
+            return True
+        before = self.end is not None and self.end <= other.start
+        behind = other.end is not None and other.end <= self.start
+        return not (before or behind)
+
+
+@dataclass(frozen=True)
 class StagedFile:
     """A finished file under a hidden name, to be published when its sources are done."""
 
@@ -56,6 +76,10 @@ class Task(Generic[T]):
     def identity(self) -> str | None:
         """What this stands for in the outside world (a path, its size and age), if anything."""
         return None
+
+    def origins(self) -> list[Origin]:
+        """The parts of files, or of other named things, that it stands for."""
+        return []
 
     def columns(self) -> tuple[str, ...] | None:
         """The names of its columns, for tasks that have columns."""

@@ -13,6 +13,10 @@ class TaskTimeoutError(Exception):
     """A stage took longer over one call than its `timeout_s`."""
 
 
+class BrokenOffError(BaseException):
+    """The run is to stop and its time to drain is over. No stage may catch this."""
+
+
 class Watch(Protocol):
     """Told of each entry into a stage's own code, and of each exit."""
 

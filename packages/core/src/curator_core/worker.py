@@ -1,16 +1,21 @@
 """The only place that calls stages. Executors decide where and when; this decides how."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
+from curator_core.errors import StageError
+from curator_core.failing import detail_of, reason_of
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
 from curator_core.steps import Step
 from curator_core.watching import Unwatched, Watch
+
+LOG = logging.getLogger("curator_core")
 
 
 class StageWorker:
@@ -32,20 +37,26 @@ class StageWorker:
     def setup_on_node(self) -> None:
         """Once for each node and stage: whoever calls this has seen to that."""
         for planned in self.stages:
-            planned.stage.setup_on_node(self.worker.node)
+            with _named(planned, "prepare its node"):
+                planned.stage.setup_on_node(self.worker.node)
 
     def setup(self) -> None:
-        for planned in self.stages:
-            if planned not in self._is_up:
+        """Set up what is not yet; where one stage fails, `teardown` undoes those before it."""
+        for planned in self.stages[len(self._is_up) :]:
+            self.watch.begin(planned.index, (), None)
+            with _named(planned, "be set up"):
                 planned.stage.setup(self.worker)
-                self._is_up.append(planned)
+            self.watch.end()
+            self._is_up.append(planned)
 
     def teardown(self) -> None:
-        """Tear down every stage that was set up, the last one first, even where one of them fails."""
-        with ExitStack() as stack:
-            for planned in self._is_up:
-                stack.callback(planned.stage.teardown)
-            self._is_up = []
+        """Tear down every stage that was set up, last one first, even where one of them fails."""
+        while self._is_up:
+            planned = self._is_up.pop()
+            try:
+                planned.stage.teardown()
+            except Exception as error:  # noqa: BLE001 - the border to a stage's code
+                LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
 
     def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "Call":
         """Start a call; nothing happens until its outputs are asked for."""
@@ -82,3 +93,16 @@ def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
         if sink is not None:
             return sink
     return None
+
+
+@contextmanager
+def _named(planned: PlannedStage, purpose: str) -> Iterator[None]:
+    """Name the stage that did not come up; there is no task yet that could be quarantined."""
+    try:
+        yield
+    except Exception as error:
+        raise StageError(
+            f"stage {planned.name!r} could not {purpose}: {reason_of(error)}",
+            stage=planned.name,
+            detail=detail_of(error),
+        ) from error

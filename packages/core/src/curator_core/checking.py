@@ -1,0 +1,101 @@
+"""Checking: every problem of a pipeline, found before anything runs."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from curator_core.plans import Plan, PlannedStage
+from curator_core.suggestions import hint, nearest
+
+
+def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
+    """What is wrong with the stages of a plan, each with a way out."""
+    stages = plan.stages
+    if not stages:
+        return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
+    problems = [*_repeated_names(stages), *_wrong_settings(stages), *_types_that_do_not_meet(stages)]
+    for planned in stages:
+        problems += [_at(planned, problem) for problem in planned.stage.check()]
+    if not problems and not has_tasks:
+        problems += _missing_columns(stages)
+    return problems
+
+
+def notes_on(plan: Plan) -> Iterator[str]:
+    """What is no problem, but worth saying."""
+    asked = sum(planned.resources.cpus for planned in plan.stages)
+    there = os.cpu_count() or 1
+    if asked > there:
+        yield (
+            f"the stages ask for {asked:g} CPUs together and this machine has {there}: "
+            "they take turns"
+        )
+
+
+def _at(planned: PlannedStage, problem: str) -> str:
+    return f"stage {planned.index + 1} {planned.name!r}: {problem}"
+
+
+def _repeated_names(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    first: dict[str, PlannedStage] = {}
+    for planned in stages:
+        if planned.name in first:
+            yield _at(
+                planned,
+                f"its name is that of stage {first[planned.name].index + 1}; "
+                f"give it another with .with_(name='{planned.name}_2')",
+            )
+        first.setdefault(planned.name, planned)
+
+
+def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    for planned in stages:
+        if planned.batch_size < 1:
+            yield _at(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
+        if planned.num_workers is not None and planned.num_workers < 1:
+            yield _at(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
+
+
+def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    for before, after in pairwise(stages):
+        gives, takes = before.gives, after.takes
+        if issubclass(gives, takes) or issubclass(takes, gives):
+            continue
+        yield _at(
+            after,
+            f"it takes {takes.__name__}, but {before.name!r} before it gives {gives.__name__}"
+            + _place_for(after, stages),
+        )
+
+
+def _place_for(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
+    for planned in stages:
+        if planned is not misplaced and issubclass(planned.gives, misplaced.takes):
+            return f"; move it behind {planned.name!r}"
+    return "; put a stage between them that makes one of the other"
+
+
+def _missing_columns(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    known: frozenset[str] | None = frozenset()
+    for planned in stages:
+        if known is not None and planned.index:
+            yield from (_at(planned, p) for p in _needs(planned, known))
+        known = planned.stage.columns_after(None if not planned.index else known)
+
+
+def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
+    for column in planned.stage.inputs():
+        if column in known:
+            continue
+        close = nearest(column, known)
+        option = _option_naming(planned, column)
+        way_out = f"; set {option}: {close}?" if close and option else ""
+        yield f"it reads column {column!r}, which nothing before it gives{hint(column, known)}{way_out}"
+
+
+def _option_naming(planned: PlannedStage, column: str) -> str | None:
+    """The option of the stage that holds the name of this column, if one does."""
+    for name, value in vars(planned.stage).items():
+        if value == column and name.endswith("field"):
+            return name
+    return None

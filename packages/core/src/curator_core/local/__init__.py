@@ -1,0 +1,1 @@
+"""Running on one machine, without Ray: in this process, or in one process per core."""

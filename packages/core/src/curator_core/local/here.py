@@ -1,0 +1,48 @@
+"""Running the stages in this very process: slow to no one who wants to set a breakpoint."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+from curator_core.local.sizing import visible_gpus
+from curator_core.outcomes import AnyTask
+from curator_core.places import WorkerInfo
+from curator_core.plans import Plan
+from curator_core.runs.running import Run
+from curator_core.runs.stopping import Stopping
+from curator_core.watching import AlarmClock, BrokenOffError
+from curator_core.worker import StageWorker
+
+
+class Overseer(AlarmClock):
+    """Breaks off a call that takes too long, and any work that goes on after the time to drain."""
+
+    def __init__(self, stopping: Stopping) -> None:
+        super().__init__()
+        self._stopping = stopping
+
+    def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
+        if self._stopping.is_overdue:
+            raise BrokenOffError
+        super().begin(stage_index, tasks, timeout_s)
+
+
+def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
+    info = WorkerInfo("0", run_token=run.token, gpu_ids=tuple(visible_gpus()))
+    worker = StageWorker(plan, info, run.worker_stages, Overseer(run.stopping))
+    is_up = False
+    try:
+        for source in run.sources():
+            if not is_up:
+                worker.setup_on_node()
+                worker.setup()
+                is_up = True
+            call = worker.call([source])
+            with closing(call.outputs()) as outputs:
+                for output in outputs:
+                    yield from run.deliver(output)
+            yield from run.absorb(call.report, [source])
+            run.tick()
+    except BrokenOffError:
+        pass  # the run itself says that it was stopped
+    finally:
+        worker.teardown()

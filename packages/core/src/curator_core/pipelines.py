@@ -1,0 +1,144 @@
+"""Pipelines: the line of stages that a user writes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+from curator_core.checking import find_problems, notes_on
+from curator_core.choosing import chosen_executor
+from curator_core.errors import PipelineError, ResourceError
+from curator_core.executors import Executor
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan, PlannedStage
+from curator_core.policies import ErrorPolicy, FailureBudget, OnError
+from curator_core.results import RunResult
+from curator_core.stages import AnyStage, ProcessingStage, flatten
+
+if TYPE_CHECKING:
+    from curator_core.runs.streams import RunStream
+
+
+@dataclass
+class Pipeline:
+    """A line of stages, and what happens to it as a whole when something fails.
+
+    `on_error`, `retries` and `timeout_s` hold for every stage that does not say otherwise.
+    """
+
+    name: str = "pipeline"
+    description: str = ""
+    stages: Sequence[AnyStage] = field(default_factory=list)
+    on_error: OnError = "quarantine"
+    retries: int | None = None
+    timeout_s: float | None = None
+    max_failures: int | float | None = 0.1
+    allow_empty: bool = False
+
+    def __post_init__(self) -> None:
+        self.stages = list(self.stages)
+
+    def add_stage(self, stage: AnyStage) -> Self:
+        """Append a stage; the pipeline itself is returned, so that calls can be chained."""
+        if not isinstance(stage, ProcessingStage):
+            raise PipelineError(
+                f"add_stage() takes a stage, but was given {stage!r}"
+                + (": call it to make one" if isinstance(stage, type) else "")
+            )
+        self.stages = [*self.stages, stage]
+        return self
+
+    def build(
+        self,
+        executor: Executor | None = None,
+        tasks: Sequence[AnyTask] | None = None,
+        on_error: OnError | None = None,
+    ) -> Plan:
+        """The plan, with every problem found; the pipeline itself does not change."""
+        try:
+            plan = self._planned(on_error)
+        except ValueError as error:
+            raise PipelineError(str(error)) from None
+        problems = find_problems(plan, has_tasks=tasks is not None)
+        if problems:
+            raise PipelineError(problems)
+        lacking = list(executor.check(plan)) if executor else []
+        if lacking:
+            raise ResourceError("\n".join(lacking))
+        return replace(plan, notes=tuple(notes_on(plan)))
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        tasks: Iterable[AnyTask] | None = None,
+        run_dir: str | None = None,
+        *,
+        resume: bool = True,
+        on_error: OnError | None = None,
+    ) -> RunResult:
+        """Run to the end. With a writer at the end, the same call again does only what is left."""
+        with self.stream(executor, tasks, run_dir, resume=resume, on_error=on_error) as stream:
+            outputs = list(stream)
+            stream.result.tasks = outputs
+            return stream.result
+
+    def stream(
+        self,
+        executor: Executor | str | None = None,
+        tasks: Iterable[AnyTask] | None = None,
+        run_dir: str | None = None,
+        *,
+        resume: bool = True,
+        on_error: OnError | None = None,
+    ) -> "RunStream":
+        """Output tasks as they finish. Closing the stream early stops the run in order."""
+        from curator_core.runs.streams import RunStream
+
+        chosen, why = chosen_executor(executor)
+        given = None if tasks is None else list(tasks)
+        plan = self.build(chosen, given, on_error)
+        return RunStream(plan, chosen, given, run_dir, resume=resume, why=why)
+
+    def describe(self) -> str:
+        """The stages in a few lines of text."""
+        lines = [f"{self.name}: {self.description}" if self.description else self.name]
+        for planned in self._planned(None).stages:
+            kinds = f"{planned.takes.__name__} -> {planned.gives.__name__}"
+            lines.append(f"  {planned.index + 1}. {planned.name} ({kinds})")
+        return "\n".join(lines)
+
+    def to_yaml(self) -> str:
+        """The recipe that makes this pipeline; all of its stages must be registered ones."""
+        from curator_core.recipes import pipeline_to_yaml
+
+        return pipeline_to_yaml(self)
+
+    @classmethod
+    def from_yaml(cls, text: str) -> "Pipeline":
+        from curator_core.recipes import pipeline_from_yaml
+
+        return pipeline_from_yaml(text)
+
+    def _planned(self, on_error: OnError | None) -> Plan:
+        stages = tuple(
+            self._settled(index, stage, on_error) for index, stage in enumerate(flatten(self.stages))
+        )
+        budget = FailureBudget(self.max_failures)
+        return Plan(self.name, stages, self.description, budget, self.allow_empty)
+
+    def _settled(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
+        policy = ErrorPolicy(
+            stage.on_error or on_error or self.on_error,
+            self.retries if stage.retries is None else stage.retries,
+            self.timeout_s if stage.timeout_s is None else stage.timeout_s,
+        )
+        return PlannedStage(
+            index=index,
+            name=stage.name,
+            stage=stage,
+            resources=stage.resources,
+            batch_size=stage.batch_size,
+            num_workers=stage.wants_workers,
+            policy=policy,
+            runtime_env=stage.runtime_env,
+            hints=stage.hints,
+        )

@@ -1,0 +1,1 @@
+"""Runs: what an execution of a plan remembers, publishes and counts."""

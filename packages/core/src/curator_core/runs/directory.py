@@ -1,0 +1,141 @@
+"""The run directory: what a run is, said in files that outlast it."""
+
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import orjson
+
+from curator_core.errors import ResumeError
+from curator_core.filesystems import is_local, join, open_filesystem
+from curator_core.lineage import fingerprint
+from curator_core.plans import Plan
+from curator_core.runs.outputs import Output
+
+
+def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
+    """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered."""
+    return join(outputs[0].folder, ".curator", plan.name) if outputs else None
+
+
+def run_token(run_dir: str) -> str:
+    """Marks the unpublished files of this run directory, in every attempt at it."""
+    fs, path = open_filesystem(run_dir)
+    return fingerprint(path)[:12]
+
+
+class RunDirectory:
+    """`run.json` and the folder it stands in."""
+
+    def __init__(self, path: str, storage_options: dict[str, Any] | None = None) -> None:
+        self.path = path
+        self.storage_options = storage_options or {}
+        self._fs, self._root = open_filesystem(path, self.storage_options)
+        self._file = join(self._root, "run.json")
+
+    def create(self) -> None:
+        try:
+            self._fs.makedirs(self._root, exist_ok=True)
+        except OSError as error:
+            raise ResumeError(
+                f"cannot make the run directory {self.path}: {error.strerror or error}; "
+                "allow writing there, or choose another place with run_dir"
+            ) from error
+
+    def facts(self) -> dict[str, Any] | None:
+        """What `run.json` says, or None where there is none yet."""
+        if not self._fs.exists(self._file):
+            return None
+        try:
+            facts: dict[str, Any] = orjson.loads(self._fs.cat_file(self._file))
+        except orjson.JSONDecodeError as error:
+            raise ResumeError(
+                f"{self._file} is damaged ({error}); delete {self.path} to begin anew"
+            ) from error
+        return facts
+
+    def forget(self) -> None:
+        """Begin anew: nothing of an earlier run is remembered."""
+        for name in ("journal.jsonl", "journal", "quarantine", "events.jsonl", "run.json"):
+            path = join(self._root, name)
+            if self._fs.exists(path):
+                self._fs.rm(path, recursive=True)
+
+    def write(self, facts: dict[str, Any]) -> None:
+        content = _redacted(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+        if not is_local(self._fs):
+            self._fs.pipe_file(self._file, content)
+            return
+        self._fs.pipe_file(f"{self._file}.tmp", content)
+        self._fs.mv(f"{self._file}.tmp", self._file)
+
+
+def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "status": "running",
+        "started": time.time(),
+        "executor": executor,
+        "fingerprint": plan.fingerprint,
+        "plan": plan.describe(),
+        "command": sys.argv,
+        "python": platform.python_version(),
+        "packages": _packages(),
+    }
+
+
+def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
+    """Refuse to mix the results of two different pipelines, and show what differs."""
+    if facts.get("fingerprint") == plan.fingerprint:
+        return
+    changes = "\n".join(f"  {line}" for line in differences(facts.get("plan", []), plan.describe()))
+    raise ResumeError(
+        f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{changes}\n"
+        "Its results would be mixed with the earlier ones. Undo the change, write to another "
+        "folder, or begin anew with mode='overwrite' on the writer"
+    )
+
+
+def differences(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
+    """What changed from one plan to the next, a line each."""
+    names = [stage["name"] for stage in before]
+    now = {stage["name"]: stage for stage in after}
+    lines = [f"stage {name!r} is gone" for name in names if name not in now]
+    lines += [f"stage {name!r} is new" for name in now if name not in names]
+    for stage in before:
+        if stage["name"] in now:
+            lines += _option_changes(stage, now[stage["name"]])
+    if not lines:
+        lines = ["the stages stand in another order"]
+    return lines
+
+
+def _option_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    name = before["name"]
+    lines = []
+    if before["stage"] != after["stage"]:
+        lines.append(f"stage {name!r}: {before['stage']} became {after['stage']}")
+    old, new = before["options"], after["options"]
+    for option in sorted(old.keys() | new.keys()):
+        if old.get(option) != new.get(option):
+            change = f"{old.get(option)!r} became {new.get(option)!r}"
+            lines.append(f"stage {name!r}: {option} {change}")
+    return lines
+
+
+def _packages() -> dict[str, str]:
+    found = {}
+    for name in ("curator-core", "curator-text", "curator-dedup", "pyarrow"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _redacted(content: bytes) -> bytes:
+    from curator_core.recipes.secrets import redact  # recipes are not needed to run a pipeline
+
+    return redact(content.decode()).encode()

@@ -1,0 +1,52 @@
+"""Events: what happened in a run, in order, for people and programs that look on."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import orjson
+
+from curator_core.filesystems import is_local, join, open_filesystem
+
+Event: TypeAlias = dict[str, Any]
+Listener: TypeAlias = Callable[[Event], None]
+
+
+class Events:
+    """Hands every event to its listeners."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def tell(self, kind: str, **facts: Any) -> None:
+        event = {"time": round(time.time(), 3), "event": kind, **facts}
+        for listener in self._listeners:
+            listener(event)
+
+
+class EventFile:
+    """Writes events as lines of JSON; on an object store, as one object at the end."""
+
+    def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
+        fs, path = open_filesystem(run_dir, storage_options)
+        self._fs = fs
+        self._path = join(path, "events.jsonl")
+        self._local = open(self._path, "ab", buffering=0) if is_local(fs) else None  # noqa: SIM115
+        self._kept: list[bytes] = []
+
+    def __call__(self, event: Event) -> None:
+        line = orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE, default=str)
+        if self._local:
+            self._local.write(line)
+        else:
+            self._kept.append(line)
+
+    def close(self) -> None:
+        if self._local:
+            self._local.close()
+        elif self._kept:
+            before = self._fs.cat_file(self._path) if self._fs.exists(self._path) else b""
+            self._fs.pipe_file(self._path, before + b"".join(self._kept))

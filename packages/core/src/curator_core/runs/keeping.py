@@ -1,0 +1,208 @@
+"""Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
+
+import time
+from collections.abc import Iterable
+from secrets import token_hex
+from typing import Any, Protocol
+
+from curator_core.errors import OutputError
+from curator_core.plans import Plan
+from curator_core.results import RunResult
+from curator_core.runs.directory import RunDirectory, check_same_plan, describe_run, run_token
+from curator_core.runs.events import EventFile
+from curator_core.runs.journal import Journal, open_journal
+from curator_core.runs.ledger import Group
+from curator_core.runs.locks import Lock, take_lock
+from curator_core.runs.memory import (
+    RETRACTED,
+    Commit,
+    Memory,
+    done_entry,
+    remember,
+    retract_entry,
+)
+from curator_core.runs.outputs import Output, Publisher, claim
+from curator_core.runs.quarantine import Quarantine
+from curator_core.tasks import Origin, StagedFile
+
+
+class Keeper(Protocol):
+    """Remembers which sources are done, and publishes what they gave."""
+
+    token: str
+    run_dir: str | None
+
+    def remembered(self) -> list[Commit]: ...
+
+    def is_done(self, source_id: str) -> bool: ...
+
+    def retract_superseded(self, origins: Iterable[Origin]) -> None: ...
+
+    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None: ...
+
+    def refresh(self) -> None: ...
+
+    def finish(self, result: RunResult) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class NothingKept:
+    """For pipelines that write nothing: their result is the tasks they give."""
+
+    run_dir = None
+
+    def __init__(self) -> None:
+        self.token = token_hex(6)
+
+    def remembered(self) -> list[Commit]:
+        return []
+
+    def is_done(self, source_id: str) -> bool:
+        return False
+
+    def retract_superseded(self, origins: Iterable[Origin]) -> None:
+        pass
+
+    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None:
+        pass
+
+    def refresh(self) -> None:
+        pass
+
+    def finish(self, result: RunResult) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class DirectoryKeeper:
+    """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
+
+    def __init__(
+        self, plan: Plan, run_dir: str, outputs: list[Output], *, resume: bool, executor: str
+    ) -> None:
+        self.run_dir: str | None = run_dir
+        self.token = run_token(run_dir)
+        self._plan = plan
+        self._closed = False
+        self._outputs = outputs
+        self._options = _options_for(run_dir, outputs)
+        self._directory = RunDirectory(run_dir, self._options)
+        self._directory.create()
+        self._lock: Lock = take_lock(run_dir, self._options)
+        try:
+            self._begin(resume, executor)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, resume: bool, executor: str) -> None:
+        facts = self._earlier_run(resume)
+        if facts is None:
+            self._directory.forget()
+            for output in self._outputs:
+                claim(output)
+        self._journal: Journal = open_journal(self.run_dir or "", self._options)
+        self._publisher = Publisher(self._outputs, self.token)
+        self._quarantine = Quarantine(self.run_dir or "", self._options)
+        self.events = EventFile(self.run_dir or "", self._options)
+        self._facts = describe_run(self._plan, executor)
+        self._directory.write(self._facts)
+        self._memory, unfinished = remember(self._journal)
+        self._recover(unfinished)
+
+    def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
+        """What an earlier run said of itself, if this one is to go on with it."""
+        facts = self._directory.facts()
+        if facts is None or not resume:
+            return None
+        starts_over = any(output.mode == "overwrite" for output in self._outputs)
+        if starts_over and facts.get("fingerprint") != self._plan.fingerprint:
+            return None
+        check_same_plan(facts, self._plan, self.run_dir or "")
+        return facts
+
+    def _recover(self, unfinished: list[list[str]]) -> None:
+        """Finish what a killed run had begun, and void what is no longer there."""
+        for files in unfinished:
+            self._publisher.retract(files)
+        for commit in self._memory.all():
+            if not commit.done:
+                self._publish_again(commit)
+        missing = [c for c in self._memory.all() if not all(map(self._publisher.is_there, c.files))]
+        for commit in missing:
+            self._retract(commit)
+        self._publisher.clear_staging()
+
+    def _publish_again(self, commit: Commit) -> None:
+        try:
+            self._publisher.publish(commit.files)
+        except OutputError:
+            return  # found missing below, and run again
+        commit.done = True
+        self._journal.append(done_entry(commit), durable=False)
+
+    # During the run
+
+    def remembered(self) -> list[Commit]:
+        return self._memory.all()
+
+    def is_done(self, source_id: str) -> bool:
+        return source_id in self._memory
+
+    def retract_superseded(self, origins: Iterable[Origin]) -> None:
+        for commit in self._memory.superseded(origins):
+            self._retract(commit)
+
+    def _retract(self, commit: Commit) -> None:
+        self._journal.append(retract_entry(commit))
+        self._memory.forget(commit)
+        self._publisher.retract(file.final for file in commit.files)
+        self._quarantine.remove(commit.sources[0])
+        self._journal.append(RETRACTED, durable=False)
+
+    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None:
+        """Prepare (in the journal, on the disk), publish, done: a crash between any two is mended."""
+        commit = Commit(
+            sorted(group.credit), origins, list(group.files), group.counts, group.lost
+        )
+        if group.quarantined:
+            self._quarantine.add(commit.sources[0], group.quarantined)
+        self._journal.append(commit.to_entry())
+        self._publisher.publish(commit.files)
+        self._journal.append(done_entry(commit), durable=False)
+        self._memory.add(commit)
+
+    def refresh(self) -> None:
+        self._lock.refresh()
+
+    def finish(self, result: RunResult) -> None:
+        """Say how it ended. The manifest lists what stands, also after an interruption."""
+        self._publisher.clear_staging()
+        result.files = sorted(file.final for file in self._files() if not file.dropped)
+        result.quarantined = list(self._quarantine.records())
+        self._publisher.write_manifests(self._plan.name, self._files())
+        ending = {"status": result.status, "ended": time.time(), "result": result.to_json()}
+        self._directory.write({**self._facts, **ending})
+
+    def close(self) -> None:
+        """Once more does no harm."""
+        if self._closed:
+            return
+        self._closed = True
+        self._journal.close()
+        self.events.close()
+        self._lock.release()
+
+    def _files(self) -> list[StagedFile]:
+        return [file for commit in self._memory.all() for file in commit.files]
+
+
+def _options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
+    """The storage options of the output that the run directory lies in."""
+    for output in outputs:
+        if run_dir.startswith(output.folder):
+            return output.storage_options
+    return {}

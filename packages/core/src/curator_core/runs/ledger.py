@@ -1,0 +1,113 @@
+"""The ledger: which sources are finished, told by the credit that came back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from curator_core.lineage import WHOLE, Lineage, SourceKey
+from curator_core.outcomes import AnyTask
+from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.tasks import StagedFile
+
+
+@dataclass
+class Group:
+    """Sources that are published together, because some output was made of all of them."""
+
+    credit: dict[str, Fraction] = field(default_factory=dict)
+    files: list[StagedFile] = field(default_factory=list)
+    outputs: list[AnyTask] = field(default_factory=list)
+    counts: dict[int, StageCounts] = field(default_factory=dict)
+    quarantined: list[QuarantineRecord] = field(default_factory=list)
+    lost: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        return list(self.credit)
+
+    @property
+    def is_complete(self) -> bool:
+        return all(credit == WHOLE for credit in self.credit.values())
+
+    def merge(self, other: "Group") -> None:
+        self.credit.update(other.credit)
+        self.files += other.files
+        self.outputs += other.outputs
+        self.quarantined += other.quarantined
+        self.lost = self.lost or other.lost
+        self.add_counts(other.counts)
+
+    def add_counts(self, counts: dict[int, StageCounts]) -> None:
+        for index, more in counts.items():
+            self.counts.setdefault(index, StageCounts()).add(more)
+
+
+class Ledger:
+    """Open sources and what has come back of them. Pure bookkeeping: no files, no clock."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self._attempts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __contains__(self, source_id: str) -> bool:
+        return source_id in self._groups
+
+    def open(self, source_id: str) -> int:
+        """Begin the next attempt at a source; the number of that attempt."""
+        self._attempts[source_id] = self._attempts.get(source_id, 0) + 1
+        self._groups[source_id] = Group({source_id: Fraction(0)})
+        return self._attempts[source_id]
+
+    def attempt(self, source_id: str) -> int:
+        return self._attempts[source_id]
+
+    def is_current(self, key: SourceKey) -> bool:
+        source_id, attempt = key
+        return source_id in self._groups and self._attempts[source_id] == attempt
+
+    def stale(self, lineage: Iterable[SourceKey]) -> set[str] | None:
+        """None where every source of `lineage` is at its current attempt.
+
+        Otherwise the sources that are current, and are mixed with something that is void: they
+        have to be run again.
+        """
+        keys = list(lineage)
+        current = {key[0] for key in keys if self.is_current(key)}
+        return None if len(current) == len(keys) else current
+
+    def group_of(self, keys: Iterable[SourceKey]) -> Group:
+        """The group of these sources, bound together from now on where they are several."""
+        ids = [key[0] for key in keys]
+        group = self._groups[ids[0]]
+        for source_id in ids[1:]:
+            other = self._groups[source_id]
+            if other is not group:
+                group.merge(other)
+                self._groups.update(dict.fromkeys(other.credit, group))
+        return group
+
+    def credit(self, lineage: Lineage) -> list[Group]:
+        """Credit that came back; the groups that it belongs to."""
+        touched = []
+        for key, share in lineage.items():
+            group = self._groups[key[0]]
+            group.credit[key[0]] += share
+            if group.credit[key[0]] > WHOLE:
+                raise AssertionError(f"source {key[0]}: more credit came back than was given out")
+            touched.append(group)
+        return touched
+
+    def close(self, group: Group) -> None:
+        for source_id in group.credit:
+            del self._groups[source_id]
+            del self._attempts[source_id]
+
+    def reopen(self, source_id: str) -> list[str]:
+        """Void all attempts at the source's group; the sources that have to be run again."""
+        sources = self._groups[source_id].sources
+        for member in sources:
+            self.open(member)
+        return sources

@@ -1,0 +1,114 @@
+"""What a run's journal says about earlier attempts: which sources are done, and with what."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from curator_core.results import StageCounts
+from curator_core.runs.journal import Entry, Journal
+from curator_core.tasks import Origin, StagedFile
+
+
+@dataclass
+class Commit:
+    """Sources that were published together."""
+
+    sources: list[str]
+    origins: dict[str, list[Origin]]
+    files: list[StagedFile] = field(default_factory=list)
+    counts: dict[int, StageCounts] = field(default_factory=dict)
+    lost: bool = False
+    done: bool = False
+
+    def to_entry(self) -> Entry:
+        return {
+            "event": "commit",
+            "sources": self.sources,
+            "origins": {
+                source: [[o.name, o.version, o.start, o.end] for o in origins]
+                for source, origins in self.origins.items()
+                if origins
+            },
+            "files": [[f.staged, f.final, f.items, f.size, f.dropped] for f in self.files],
+            "counts": {str(index): counts.to_json() for index, counts in self.counts.items()},
+            "lost": self.lost,
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> "Commit":
+        return cls(
+            sources=entry["sources"],
+            origins={s: [Origin(*facts) for facts in o] for s, o in entry["origins"].items()},
+            files=[StagedFile(*facts) for facts in entry["files"]],
+            counts={int(i): StageCounts.from_json(c) for i, c in entry["counts"].items()},
+            lost=entry["lost"],
+        )
+
+
+class Memory:
+    """The commits that stand, by source and by the files that the sources came from."""
+
+    def __init__(self) -> None:
+        self.commits: dict[str, Commit] = {}
+        self._by_name: dict[str, dict[str, list[Origin]]] = {}
+
+    def __contains__(self, source_id: str) -> bool:
+        return source_id in self.commits
+
+    def add(self, commit: Commit) -> None:
+        for source in commit.sources:
+            self.commits[source] = commit
+            for origin in commit.origins.get(source, ()):
+                self._by_name.setdefault(origin.name, {}).setdefault(source, []).append(origin)
+
+    def forget(self, commit: Commit) -> None:
+        for source in commit.sources:
+            self.commits.pop(source, None)
+            for origin in commit.origins.get(source, ()):
+                self._by_name.get(origin.name, {}).pop(source, None)
+
+    def all(self) -> list[Commit]:
+        return list({id(commit): commit for commit in self.commits.values()}.values())
+
+    def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
+        """Commits made from an earlier state of these files, or from another cut of them."""
+        found: dict[int, Commit] = {}
+        for origin in origins:
+            for source, earlier in self._by_name.get(origin.name, {}).items():
+                if any(origin.clashes(other) for other in earlier):
+                    commit = self.commits[source]
+                    found[id(commit)] = commit
+        return list(found.values())
+
+
+def remember(journal: Journal) -> tuple[Memory, list[list[str]]]:
+    """The memory that a journal adds up to, and files of retractions that were not finished."""
+    memory = Memory()
+    retractions: dict[int, list[str]] = {}
+    for number, entry in enumerate(journal.entries()):
+        kind = entry["event"]
+        if kind == "commit":
+            memory.add(Commit.from_entry(entry))
+        elif kind == "done":
+            if entry["source"] in memory:
+                memory.commits[entry["source"]].done = True
+        elif kind == "retract":
+            for source in entry["sources"]:
+                if source in memory:
+                    memory.forget(memory.commits[source])
+            retractions[number] = entry["files"]
+        elif kind == "retracted":
+            retractions.clear()
+    return memory, list(retractions.values())
+
+
+def done_entry(commit: Commit) -> Entry:
+    return {"event": "done", "source": commit.sources[0]}
+
+
+def retract_entry(commit: Commit) -> dict[str, Any]:
+    files = [file.final for file in commit.files]
+    return {"event": "retract", "sources": commit.sources, "files": files}
+
+
+RETRACTED: Entry = {"event": "retracted"}

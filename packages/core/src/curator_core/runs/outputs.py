@@ -1,0 +1,158 @@
+"""The folders that a run writes to: are they free, what is in them, what has to go."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from curator_core.errors import OutputError
+from curator_core.filesystems import (
+    base_name,
+    full_path,
+    is_local,
+    join,
+    local_path,
+    open_filesystem,
+    parent_of,
+)
+from curator_core.plans import Plan
+from curator_core.staging import find_staged, publish
+from curator_core.tasks import StagedFile
+
+MANIFEST = "_manifest.json"
+_OURS = ("part-", "dropped-")
+
+
+@dataclass(frozen=True)
+class Output:
+    """A folder that a writer publishes to."""
+
+    folder: str
+    stage: str
+    mode: str = "error"
+    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+def outputs_of(plan: Plan) -> list[Output]:
+    """Every folder that the writers of a plan publish to, kept dropped records included."""
+    found = []
+    for planned in plan.stages:
+        if not planned.stage.writes:
+            continue
+        options = dict(getattr(planned.stage, "storage_options", None) or {})
+        mode = getattr(planned.stage, "mode", "error")
+        for name in ("output_path", "dropped_path"):
+            folder = getattr(planned.stage, name, None)
+            if folder:
+                found.append(Output(str(folder), planned.name, mode, options))
+    return found
+
+
+def claim(output: Output) -> None:
+    """Make sure that a new run may use the folder: what others left there is never mixed in."""
+    visible = _visible(output)
+    if not visible or output.mode == "append":
+        return
+    foreign = [name for name in visible if not _is_ours(name)]
+    if output.mode == "overwrite" and not foreign:
+        fs, path = open_filesystem(output.folder, output.storage_options)
+        for name in visible:
+            fs.rm_file(join(path, name))
+        return
+    shown = ", ".join((foreign or visible)[:3])
+    more = f" and {len(visible) - 3} more" if len(visible) > 3 else ""
+    way_out = (
+        "choose an empty folder, mode='append' to add to it, or mode='overwrite' to replace it"
+        if output.mode == "error"
+        else "mode='overwrite' only replaces files that Curator wrote; choose another folder"
+    )
+    raise OutputError(
+        f"stage {output.stage!r}: output folder {output.folder} already holds other data "
+        f"({shown}{more}); {way_out}"
+    )
+
+
+def _is_ours(name: str) -> bool:
+    return name == MANIFEST or name.startswith(_OURS)
+
+
+def _visible(output: Output) -> list[str]:
+    fs, path = open_filesystem(output.folder, output.storage_options)
+    if not fs.isdir(path):
+        return []
+    names = (base_name(entry) for entry in fs.ls(path, detail=False))
+    return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
+
+
+class Publisher:
+    """Gives finished files their names, and takes them back where their source has changed."""
+
+    def __init__(self, outputs: Iterable[Output], run_token: str) -> None:
+        self._outputs = list(outputs)
+        self._token = run_token
+        self._present: dict[str, set[str]] = {}
+
+    def publish(self, files: Iterable[StagedFile]) -> None:
+        for file in files:
+            publish(self._filesystem(file.final), file)
+
+    def retract(self, files: Iterable[str]) -> None:
+        for file in files:
+            fs = self._filesystem(file)
+            if fs.exists(file):
+                fs.rm_file(file)
+
+    def is_there(self, file: StagedFile) -> bool:
+        """Whether a published file still is; each folder is listed once."""
+        folder = parent_of(file.final)
+        if folder not in self._present:
+            fs = self._filesystem(file.final)
+            listed = fs.ls(folder, detail=False) if fs.isdir(folder) else []
+            self._present[folder] = {base_name(entry) for entry in listed}
+        return base_name(file.final) in self._present[folder]
+
+    def clear_staging(self) -> int:
+        """Remove what unfinished attempts left; how many files that were."""
+        cleared = 0
+        for output in self._outputs:
+            fs, path = open_filesystem(output.folder, output.storage_options)
+            for name in find_staged(fs, path, self._token):
+                fs.rm_file(name)
+                cleared += 1
+        return cleared
+
+    def write_manifests(self, run_name: str, files: Iterable[StagedFile]) -> None:
+        """List, in every folder, the files that belong to the result."""
+        kept = sorted(files, key=lambda file: file.final)
+        for output in self._outputs:
+            fs, path = open_filesystem(output.folder, output.storage_options)
+            mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
+            fs.makedirs(path, exist_ok=True)
+            _put_manifest(fs, join(path, MANIFEST), run_name, mine)
+
+    def _filesystem(self, path: str) -> Any:
+        for output in self._outputs:
+            if path.startswith(local_path(output.folder) or output.folder):
+                return open_filesystem(path, output.storage_options)[0]
+        return open_filesystem(path)[0]
+
+
+def _below(files: Iterable[StagedFile], folder: str) -> Iterator[StagedFile]:
+    return (file for file in files if parent_of(file.final) == folder.rstrip("/"))
+
+
+def _put_manifest(fs: Any, path: str, run_name: str, files: list[StagedFile]) -> None:
+    facts = {
+        "run": run_name,
+        "files": [{"file": base_name(f.final), "items": f.items, "bytes": f.size} for f in files],
+        "items": sum(file.items for file in files),
+        "bytes": sum(file.size for file in files),
+    }
+    content = orjson.dumps(facts, option=orjson.OPT_INDENT_2)
+    if not is_local(fs):
+        fs.pipe_file(path, content)
+        return
+    hidden = join(parent_of(path), f".{base_name(path)}.tmp")
+    fs.pipe_file(hidden, content)
+    fs.mv(hidden, path)

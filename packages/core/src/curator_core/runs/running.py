@@ -1,0 +1,312 @@
+"""A run: what executors take sources from, and tell what became of them."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+
+from curator_core.errors import BudgetError, EmptyRunError, RunInterrupted, StageError
+from curator_core.lineage import Lineage, whole
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan, PlannedStage
+from curator_core.reports import CallReport
+from curator_core.results import QuarantineRecord, RunResult, StageCounts
+from curator_core.runs.events import Events
+from curator_core.runs.keeping import Keeper
+from curator_core.runs.ledger import Group, Ledger
+from curator_core.runs.listing import Listing
+from curator_core.runs.stopping import Stopping
+from curator_core.tasks import Origin
+
+LOG = logging.getLogger("curator_core")
+
+
+class Run:
+    """The accounts of one execution of a plan.
+
+    An executor takes `sources()`, gives back outputs with `deliver` and reports with `absorb`, and
+    passes on what these two return: outputs that may be shown, because their files are in place.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        listing: Listing,
+        keeper: Keeper,
+        events: Events | None = None,
+    ) -> None:
+        self.plan = plan
+        self.token = keeper.token
+        self.stopping = Stopping()
+        self.events = events or Events()
+        self.result = RunResult(run_dir=keeper.run_dir)
+        self.totals = {p.index: StageCounts() for p in plan.stages}
+        self.listed_all = False
+        self._listing = listing
+        self._keeper = keeper
+        self._ledger = Ledger()
+        self._tasks: dict[str, AnyTask] = {}
+        self._shown: dict[str, set[str]] = {}
+        self._holds = plan.stages[-1].stage.writes
+        self._started = time.monotonic()
+        self._tainted: set[str] = set()
+        self._seen: dict[int, StageCounts] = {}
+        self.watchers: list[Callable[[Run], None]] = []
+        for commit in keeper.remembered():
+            self._add_counts(commit.counts)
+
+    @property
+    def worker_stages(self) -> tuple[PlannedStage, ...]:
+        """The stages that workers run: all but the one that lists the sources."""
+        return self.plan.stages[1:] if self._listing.lister else self.plan.stages
+
+    @property
+    def open_sources(self) -> int:
+        return len(self._ledger)
+
+    def start(self, executor: str, why: str) -> None:
+        LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
+        self.events.tell("run_started", name=self.plan.name, executor=executor, why=why)
+
+    def explained(self, error: StageError) -> StageError:
+        """The same failure with the source named in which it happened."""
+        source = error.task_id.partition(".")[0]
+        if source not in self._tasks:
+            return error
+        return StageError(
+            f"{error} (source: {self.label(source)})",
+            stage=error.stage,
+            task_id=error.task_id,
+            detail=error.detail,
+        )
+
+    # What executors call
+
+    def sources(self) -> Iterator[AnyTask]:
+        """The sources that are still to be done, each as its task; stops early when asked to."""
+        for task in self._listing:
+            if self.stopping.is_asked:
+                return
+            if self._keeper.is_done(task.task_id):
+                self.result.sources_skipped += 1
+                continue
+            self._keeper.retract_superseded(task.origins())
+            self._tasks[task.task_id] = task
+            yield self._begin(task.task_id)
+        self.listed_all = True
+
+    def deliver(self, output: AnyTask) -> list[AnyTask]:
+        """Take in an output of the last stage; what may be shown of it now."""
+        if not self._accept(output.lineage):
+            return []
+        group = self._ledger.group_of(output.lineage)
+        if self._holds:
+            group.outputs.append(output)
+            self._ledger.credit(output.lineage)
+            return self._settle(group)
+        shown = [output] if self._first_showing(output) else []
+        self._ledger.credit(output.lineage)
+        return shown + self._settle(group)
+
+    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
+        """Take in the report of a call on `sources`; outputs whose files are now in place."""
+        released: list[AnyTask] = []
+        for file, keys in report.staged:
+            if self._accept(keys):
+                self._ledger.group_of(keys).files.append(file)
+        keys = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
+        if not keys:
+            return released
+        group = self._ledger.group_of(keys[:1])
+        group.add_counts(report.counts)
+        group.quarantined += report.quarantined
+        self._check_budget(report)
+        if report.lost:
+            group.lost = True
+        for lineage in (report.spent, report.lost):
+            current = {key: share for key, share in lineage.items() if self._ledger.is_current(key)}
+            for touched in self._ledger.credit(current):
+                released += self._settle(touched)
+        return released + self._settle(group)
+
+    def again(self, source_id: str, reason: str) -> list[AnyTask]:
+        """Void what the current attempt at a source gave; the sources to run again, as tasks."""
+        if source_id not in self._ledger:
+            return []
+        sources = self._ledger.reopen(source_id)
+        self.events.tell("source_again", sources=sources, reason=reason)
+        return [self._task_for(source) for source in sources]
+
+    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
+        """Quarantine a source as a whole: its task, as the first stage of the workers got it."""
+        task = self._task_for(source_id)
+        report = CallReport(lost=dict(task.lineage))
+        counts = report.of(stage.index)
+        counts.tasks_in = counts.tasks_failed = 1
+        counts.items_in = counts.items_failed = task.num_items
+        report.quarantined.append(
+            QuarantineRecord(
+                task.task_id, stage.name, stage.index, reason, source_id, payload=task.to_payload()
+            )
+        )
+        return self.absorb(report, [task])
+
+    def worker_gone(self, worker_id: str, reason: str) -> None:
+        """A worker died, hung or was recycled, and will be replaced."""
+        restarts = self.result.worker_restarts
+        restarts[reason] = restarts.get(reason, 0) + 1
+        self.events.tell("worker_gone", worker=worker_id, reason=reason)
+
+    def label(self, source_id: str) -> str:
+        """What to call a source in a message: its file, where it has one."""
+        task = self._tasks.get(source_id)
+        origins: list[Origin] = task.origins() if task else []
+        if not origins:
+            return source_id[:12]
+        more = f" and {len(origins) - 1} more" if len(origins) > 1 else ""
+        return f"{origins[0].name}{more}"
+
+    def void_mixed(self) -> set[str]:
+        """Sources whose output was refused because it was mixed with a void attempt: to be run
+        `again`."""
+        tainted, self._tainted = self._tainted, set()
+        return {source for source in tainted if source in self._ledger}
+
+    def tick(self) -> None:
+        """To be called now and then, at least every few seconds, so that waiting is noticed."""
+        self._keeper.refresh()
+        for listener in self.watchers:
+            listener(self)
+
+    def finish(self) -> None:
+        """Draw the balance once all is done; raises where the result is not to be trusted."""
+        self._count_listing()
+        if self.stopping.is_asked:
+            self._say_interrupted()
+        self._close("done")
+        if not self.plan.allow_empty:
+            self._refuse_emptiness()
+
+    def fail(self, status: str) -> None:
+        """Keep what was done before the run broke off."""
+        self._count_listing()
+        self._close(status)
+
+    # Inside
+
+    def _begin(self, source_id: str) -> AnyTask:
+        self._ledger.open(source_id)
+        return self._task_for(source_id)
+
+    def _task_for(self, source_id: str) -> AnyTask:
+        task = copy(self._tasks[source_id])
+        task.lineage = whole(source_id, self._ledger.attempt(source_id))
+        task.timings = {}
+        return task
+
+    def _accept(self, lineage: Iterable[tuple[str, int]]) -> bool:
+        """Refuse what belongs to an attempt that is void, or is mixed with such."""
+        tainted = self._ledger.stale(lineage)
+        if tainted is None:
+            return True
+        self._tainted |= tainted
+        return False
+
+    def _first_showing(self, output: AnyTask) -> bool:
+        """A source that is run again gives outputs that were shown before: same id, same data."""
+        [*sources] = {key[0] for key in output.lineage}
+        for source in sources:
+            if output.task_id in self._shown.setdefault(source, set()):
+                return False
+        for source in sources:
+            self._shown[source].add(output.task_id)
+        return True
+
+    def _settle(self, group: Group) -> list[AnyTask]:
+        if not group.is_complete or not all(source in self._ledger for source in group.credit):
+            return []
+        self._ledger.close(group)
+        origins = {source: self._tasks[source].origins() for source in group.credit}
+        group.quarantined = [replace(r, source=self.label(r.source)) for r in group.quarantined]
+        self._keeper.commit(group, origins)
+        for source in group.credit:
+            self._tasks.pop(source)
+            self._shown.pop(source, None)
+        self._add_counts(group.counts)
+        self.result.sources_done += len(group.credit)
+        self.result.quarantined += group.quarantined
+        self.events.tell("sources_done", sources=group.sources, lost=group.lost)
+        return group.outputs
+
+    def _add_counts(self, counts: dict[int, StageCounts]) -> None:
+        for index, more in counts.items():
+            self.totals[index].add(more)
+
+    def _count_listing(self) -> None:
+        if self._listing.lister:
+            self.totals[self._listing.lister.index] = self._listing.counts
+
+    def _check_budget(self, report: CallReport) -> None:
+        budget = self.plan.budget
+        for index, more in report.counts.items():
+            seen = self._seen.setdefault(index, StageCounts())
+            seen.add(more)
+            if not more.failures:
+                continue
+            records = seen.items_out + seen.items_rejected
+            if (
+                budget.is_exceeded(seen.tasks_failed, seen.tasks_in)
+                or budget.is_exceeded(seen.items_rejected, records)
+                or self._count_is_exceeded()
+            ):
+                self._over_budget(index, seen)
+
+    def _count_is_exceeded(self) -> bool:
+        limit = self.plan.budget.max_failures
+        failures = sum(counts.failures for counts in self._seen.values())
+        return isinstance(limit, int) and failures > limit
+
+    def _over_budget(self, index: int, seen: StageCounts) -> None:
+        where = f" See {self.result.run_dir}/quarantine." if self.result.run_dir else ""
+        raise BudgetError(
+            f"too many failures: stage {self.plan.stages[index].name!r} failed on "
+            f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
+            f"records, more than max_failures={self.plan.budget.max_failures} allows.{where} "
+            "Mend the cause or raise max_failures, then run the same command: what is finished "
+            "is kept"
+        )
+
+    def _say_interrupted(self) -> None:
+        self._close("interrupted")
+        done = self.result.sources_done + self.result.sources_skipped
+        raise RunInterrupted(
+            f"stopped by {self.stopping.reason}: {done} sources are done and kept; "
+            "run the same command to go on",
+            self.stopping.signal_number or 2,
+        )
+
+    def _refuse_emptiness(self) -> None:
+        if not self.result.sources_done + self.result.sources_skipped:
+            raise EmptyRunError(
+                f"pipeline {self.plan.name!r} had nothing to do: its first stage found no sources. "
+                "Check its paths, or pass allow_empty=True where that is right"
+            )
+        last = self.totals[self.plan.stages[-1].index]
+        dropped = sum(c.items_dropped + c.failures for c in self.totals.values())
+        if not last.tasks_out and not dropped and self.worker_stages:
+            raise EmptyRunError(
+                f"pipeline {self.plan.name!r} gave nothing, though no stage dropped anything. "
+                "Check what its stages return, or pass allow_empty=True where that is right"
+            )
+
+    def _close(self, status: str) -> None:
+        unbalanced = [i for i, counts in self.totals.items() if not counts.balanced]
+        if unbalanced and status == "done":
+            names = ", ".join(self.plan.stages[index].name for index in unbalanced)
+            raise AssertionError(f"the account of {names} does not balance")
+        self.result.status = status
+        self.result.seconds = time.monotonic() - self._started
+        self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
+        self.events.tell("run_ended", **self.result.to_json())
+        self._keeper.finish(self.result)

@@ -1,0 +1,107 @@
+"""Streams: a run under way, as an iterator of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from curator_core.errors import CuratorError, RunInterrupted, StageError
+from curator_core.executors import Executor
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan
+from curator_core.results import RunResult
+from curator_core.runs.directory import default_run_dir
+from curator_core.runs.events import Events
+from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
+from curator_core.runs.listing import Listing, check_sources
+from curator_core.runs.outputs import outputs_of
+from curator_core.runs.running import Run
+from curator_core.runs.stopping import signals_stop
+
+
+class RunStream(Iterator[AnyTask]):
+    """Gives the output tasks of a run as they finish, and its account in `result`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        tasks: Sequence[AnyTask] | None,
+        run_dir: str | None,
+        *,
+        resume: bool = True,
+        why: str = "given",
+    ) -> None:
+        check_sources(plan, tasks)
+        self._keeper = _keeper(plan, executor, run_dir, resume=resume)
+        try:
+            events = Events()
+            if isinstance(self._keeper, DirectoryKeeper):
+                events.listen(self._keeper.events)
+            listing = Listing(plan, tasks, self._keeper.token)
+            self.run = Run(plan, listing, self._keeper, events)
+        except BaseException:
+            self._keeper.close()
+            raise
+        self._executor = executor
+        self._why = why
+        self._flow = self._outputs()
+
+    @property
+    def result(self) -> RunResult:
+        return self.run.result
+
+    def __next__(self) -> AnyTask:
+        return next(self._flow)
+
+    def close(self) -> None:
+        """Stop in order; what is finished is kept."""
+        self._flow.close()
+        self._keeper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _outputs(self) -> Generator[AnyTask, None, None]:
+        run = self.run
+        run.start(type(self._executor).__name__, self._why)
+        try:
+            with signals_stop(run.stopping):
+                yield from self._executor.execute(run.plan, run)
+                run.finish()
+        except GeneratorExit:
+            run.fail("closed")
+            raise
+        except RunInterrupted:
+            raise
+        except KeyboardInterrupt:
+            run.fail("interrupted")
+            raise RunInterrupted(
+                "stopped at once: what is finished is kept; run the same command to go on"
+            ) from None
+        except StageError as error:
+            run.fail("failed")
+            raise run.explained(error) from error.__cause__
+        except CuratorError:
+            run.fail("failed")
+            raise
+        finally:
+            self._keeper.close()
+
+
+def _keeper(plan: Plan, executor: Executor, run_dir: str | None, *, resume: bool) -> Keeper:
+    outputs = outputs_of(plan)
+    place = run_dir or default_run_dir(plan, outputs)
+    if place is None:
+        return NothingKept()
+    name = type(executor).__name__
+    return DirectoryKeeper(plan, place, outputs, resume=resume, executor=name)
