@@ -42,6 +42,7 @@ class Run:
         self.events = events or Events()
         self.result = RunResult(run_dir=keeper.run_dir)
         self.totals = {p.index: StageCounts() for p in plan.stages}
+        self.under_way: dict[str, dict[int, StageCounts]] = {}
         self.listed_all = False
         self._listing = listing
         self._keeper = keeper

@@ -1,0 +1,87 @@
+"""A board shared by a worker and its parent: what the worker is at, readable after its death."""
+
+import mmap
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from curator_core.outcomes import AnyTask
+from curator_core.watching import BrokenOffError
+
+_SIZE = 1 << 16
+_HEAD = struct.Struct("<BBiddI?")  # stop asked, at work, stage, since, limit, bytes, all noted
+_FLAG_STOP, _FLAG_WORK = 0, 1
+NO_LIMIT = -1.0
+
+
+@dataclass(frozen=True)
+class Note:
+    """A worker's entry into a stage: which one, with which tasks, since when."""
+
+    stage_index: int
+    task_ids: list[str]
+    since: float
+    limit_s: float
+    complete: bool
+
+    @property
+    def is_overdue(self) -> bool:
+        return self.limit_s >= 0 and time.monotonic() - self.since > self.limit_s
+
+
+class Board:
+    """The memory itself. The worker writes notes, the parent reads them and may ask to stop."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self._memory = mmap.mmap(handle, _SIZE)
+
+    @classmethod
+    def create(cls) -> "Board":
+        if hasattr(os, "memfd_create"):
+            handle = os.memfd_create("curator-board")
+        else:
+            handle, path = tempfile.mkstemp()
+            os.unlink(path)
+        os.ftruncate(handle, _SIZE)
+        return cls(handle)
+
+    def close(self) -> None:
+        self._memory.close()
+        os.close(self.handle)
+
+    # The parent's side
+
+    def ask_to_stop(self) -> None:
+        self._memory[_FLAG_STOP] = 1
+
+    def note(self) -> Note | None:
+        """What the worker is at, or None while no stage's code runs."""
+        if not self._memory[_FLAG_WORK]:
+            return None
+        _, _, stage, since, limit, length, complete = _HEAD.unpack_from(self._memory)
+        raw = bytes(self._memory[_HEAD.size : _HEAD.size + length]).decode()
+        return Note(stage, raw.split("\n") if raw else [], since, limit, complete)
+
+    # The worker's side: a `Watch`
+
+    def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
+        if self._memory[_FLAG_STOP]:
+            raise BrokenOffError
+        ids = "\n".join([task.task_id for task in tasks]).encode()
+        complete = len(ids) <= _SIZE - _HEAD.size
+        if not complete:
+            ids = b""
+        limit = NO_LIMIT if timeout_s is None else timeout_s
+        end = _HEAD.size + len(ids)
+        self._memory[_HEAD.size : end] = ids
+        _HEAD.pack_into(
+            self._memory, 0, 0, 0, stage_index, time.monotonic(), limit, len(ids), complete
+        )
+        self._memory[_FLAG_WORK] = 1
+
+    def end(self) -> None:
+        self._memory[_FLAG_WORK] = 0

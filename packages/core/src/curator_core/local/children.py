@@ -1,0 +1,156 @@
+"""A worker process, seen from its parent."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from multiprocessing.connection import Pipe, wait
+from typing import Any
+
+from curator_core.local.board import Board
+from curator_core.local.guarding import Guard
+from curator_core.local.messages import End, SetUp, Work, receive, send
+from curator_core.local.sizing import available_cpus
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from curator_core.local.process import main; main(int(sys.argv[2]), int(sys.argv[3]))"
+)
+PATIENCE_S = 5.0
+"""How long a worker may take to tear down before it is ended."""
+
+
+class Child:
+    """One worker process: its pipe, its board, and the work it has been given."""
+
+    def __init__(self, worker_id: str, siblings: int, guard: Guard, gpus: str | None) -> None:
+        self.worker_id = worker_id
+        self.board = Board.create()
+        self.connection, theirs = Pipe()
+        self.given: deque[Work] = deque()
+        self.is_ready = False
+        self.is_setting_up = False
+        self.is_gone = False
+        self.busy_since = 0.0
+        self.last_work_s = 1.0
+        self._guard = guard
+        handles = (theirs.fileno(), self.board.handle)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, json.dumps(sys.path), *map(str, handles)],
+            pass_fds=handles,
+            stdin=subprocess.DEVNULL,
+            env=_environment(siblings, gpus),
+            start_new_session=True,
+        )
+        guard.watch(self.process.pid)
+        theirs.close()
+
+    def tell(self, message: Any) -> None:
+        """A worker that has just died is noticed by whoever waits for its answer."""
+        try:
+            send(self.connection, message)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def tell_packed(self, message: bytes) -> None:
+        try:
+            self.connection.send_bytes(message)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def give(self, work: Work) -> None:
+        if not self.given:
+            self.busy_since = time.monotonic()
+        self.given.append(work)
+        if self.is_setting_up:
+            self.tell(work)
+
+    def set_up(self) -> None:
+        """Let it set up its stages, then begin with what it was given meanwhile."""
+        self.is_setting_up = True
+        self.tell(SetUp())
+        for work in self.given:
+            self.tell(work)
+
+    def finished(self) -> Work:
+        """The oldest work given is done."""
+        now = time.monotonic()
+        self.last_work_s, self.busy_since = now - self.busy_since, now
+        return self.given.popleft()
+
+    def receive(self) -> Any:
+        return receive(self.connection)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def ask_to_end(self, *, at_once: bool) -> None:
+        if at_once:
+            self.board.ask_to_stop()
+        self.tell(End())
+
+    def kill(self) -> None:
+        """End it and all that it started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def bury(self) -> None:
+        self._guard.forget(self.process.pid)
+        self.connection.close()
+        self.board.close()
+
+
+def death_of(child: Child, oom_kills_before: int) -> str:
+    """Why a worker is gone, in a word that can be counted."""
+    code = child.process.wait()
+    if code == -signal.SIGKILL and oom_kills() > oom_kills_before:
+        return "ran out of memory"
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"exited with code {code}"
+
+
+def oom_kills() -> int:
+    """How many processes the system has killed for lack of memory, as far as it says."""
+    try:
+        with open("/proc/vmstat") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("oom_kill "))
+    except (OSError, StopIteration):
+        return 0
+
+
+def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
+    """Threads of libraries share the cores that the workers share."""
+    threads = str(max(1, available_cpus() // siblings))
+    environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, **os.environ}
+    if gpus is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = gpus
+    return environment
+
+
+def wait_for_ends(children: list[Child]) -> None:
+    """Give the workers their time to tear down; whoever needs more is ended."""
+    deadline = time.monotonic() + PATIENCE_S
+    leaving = list(children)
+    while leaving and time.monotonic() < deadline:
+        _discard_messages(leaving)
+        leaving = [child for child in leaving if child.is_alive]
+    for child in children:
+        child.kill()
+        child.bury()
+
+
+def _discard_messages(children: list[Child]) -> None:
+    """Take what workers still send, or they would wait for room in the pipe for ever."""
+    for connection in wait([child.connection for child in children], 0.02):
+        try:
+            connection.recv_bytes()  # type: ignore[union-attr]
+        except (EOFError, OSError):
+            time.sleep(0.002)  # at its end: the process is about to leave

@@ -1,0 +1,236 @@
+"""A pool of worker processes, each running the whole line for one source at a time."""
+
+from collections import deque
+from collections.abc import Iterator
+from multiprocessing.connection import wait
+
+from curator_core.blame import Blame
+from curator_core.errors import StageError
+from curator_core.local.children import Child, death_of, oom_kills, wait_for_ends
+from curator_core.local.guarding import Guard
+from curator_core.local.messages import (
+    Failed,
+    Given,
+    Prepared,
+    PrepareNode,
+    Ready,
+    Work,
+    packed_plan,
+)
+from curator_core.local.sizing import visible_gpus
+from curator_core.outcomes import AnyTask
+from curator_core.places import WorkerInfo
+from curator_core.plans import Plan
+from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.runs.running import Run
+from curator_core.stages import ProcessingStage
+
+LOOK_EVERY_S = 0.1
+SHORT_WORK_S = 0.1
+"""A worker whose last source took no longer gets the next one before it asks."""
+
+STARTS_BEFORE_GIVING_UP = 3
+
+
+class Pool:
+    """Gives sources to workers, and takes back what they make of them."""
+
+    def __init__(self, plan: Plan, run: Run, size: int) -> None:
+        self._plan = plan
+        self._run = run
+        self._size = size
+        self._indices = [planned.index for planned in run.worker_stages]
+        self._sources = run.sources()
+        self._has_more = True
+        self._again: deque[AnyTask] = deque()
+        self._blames: dict[str, Blame] = {}
+        self._unexplained: dict[str, int] = {}
+        self._children: list[Child] = []
+        self._started = 0
+        self._failed_starts = 0
+        self._node_is_ready = not _prepares_nodes(run)
+        self._oom_kills = oom_kills()
+        self._guard: Guard | None = None
+
+    def outputs(self) -> Iterator[AnyTask]:
+        """Everything the pipeline gives, as it comes; closing it ends the workers."""
+        at_once = True
+        try:
+            while self._feed():
+                for child in self._that_spoke():
+                    yield from self._listen(child)
+                self._look_after()
+                if self._run.stopping.is_overdue:
+                    return
+            at_once = False
+        finally:
+            for child in self._children:
+                child.ask_to_end(at_once=at_once)
+            wait_for_ends(self._children)
+            if self._guard:
+                self._guard.dismiss()
+
+    # Giving work
+
+    def _feed(self) -> bool:
+        """Give work to whoever has none; False when nothing is left to do or to wait for."""
+        while (child := self._next_to_feed()) is not None:
+            source = self._next_source()
+            if source is None:
+                break
+            if child == _NEW:
+                child = self._start()
+            assert isinstance(child, Child)
+            blame = self._blames.get(source.task_id, Blame())
+            child.give(Work(source, blame))
+        return any(child.given for child in self._children)
+
+    def _next_to_feed(self) -> "Child | str | None":
+        idle = next((child for child in self._children if not child.given), None)
+        if idle is not None:
+            return idle
+        if len(self._children) < self._size:
+            return _NEW
+        quick = (
+            c for c in self._children if len(c.given) == 1 and c.last_work_s < SHORT_WORK_S
+        )
+        return next(quick, None)
+
+    def _next_source(self) -> AnyTask | None:
+        if self._run.stopping.is_asked:
+            return None
+        if self._again:
+            return self._again.popleft()
+        if self._has_more:
+            source = next(self._sources, None)
+            self._has_more = source is not None
+            return source
+        return None
+
+    def _start(self) -> Child:
+        if self._guard is None:
+            self._guard = Guard()
+        worker_id = str(self._started)
+        gpus = visible_gpus()
+        mine = gpus[self._started % len(gpus)] if gpus else None
+        info = WorkerInfo(
+            worker_id, run_token=self._run.token, gpu_ids=(mine,) if mine else ()
+        )
+        packed = packed_plan(self._plan, self._indices, info)
+        child = Child(worker_id, self._size, self._guard, mine)
+        self._started += 1
+        self._children.append(child)
+        child.tell_packed(packed)
+        if self._node_is_ready:
+            child.set_up()
+        elif len(self._children) == 1:
+            child.tell(PrepareNode())
+        return child
+
+    # Taking results
+
+    def _that_spoke(self) -> list[Child]:
+        by_connection = {child.connection: child for child in self._children}
+        spoke = wait(list(by_connection), LOOK_EVERY_S)
+        return [by_connection[connection] for connection in spoke]  # type: ignore[index]
+
+    def _listen(self, child: Child) -> Iterator[AnyTask]:
+        try:
+            message = child.receive()
+        except (EOFError, OSError):
+            child.is_gone = True
+            return
+        if isinstance(message, Given):
+            yield from self._take(child, message)
+        elif isinstance(message, Ready):
+            child.is_ready = True
+            self._failed_starts = 0
+        elif isinstance(message, Prepared):
+            self._node_is_ready = True
+            for waiting in self._children:
+                waiting.set_up()
+        elif isinstance(message, Failed):
+            raise message.error
+
+    def _take(self, child: Child, given: Given) -> Iterator[AnyTask]:
+        for output in given.outputs:
+            yield from self._run.deliver(output)
+        if given.counts is not None:
+            self._run.under_way[child.worker_id] = given.counts
+        if given.report is not None:
+            work = child.finished()
+            self._run.under_way.pop(child.worker_id, None)
+            self._blames.pop(work.source.task_id, None)
+            self._unexplained.pop(work.source.task_id, None)
+            yield from self._run.absorb(given.report, [work.source])
+
+    # Workers that die or hang
+
+    def _look_after(self) -> None:
+        self._run.tick()
+        for child in list(self._children):
+            note = child.board.note()
+            if note is not None and note.is_overdue and child.is_ready:
+                child.kill()
+                self._replace(child, f"took longer than its timeout_s of {note.limit_s:g} s")
+            elif child.is_gone or not (child.is_alive or child.connection.poll()):
+                self._replace(child)
+
+    def _replace(self, child: Child, reason: str = "") -> None:
+        """Learn from the death of a worker, and give its work to others."""
+        reason = reason or death_of(child, self._oom_kills)
+        child.kill()
+        self._oom_kills = oom_kills()
+        self._run.worker_gone(child.worker_id, reason)
+        self._run.under_way.pop(child.worker_id, None)
+        self._children.remove(child)
+        doomed: set[str] = set()
+        if not child.is_ready:
+            self._count_failed_start(child, reason)
+        elif child.given and self._is_beyond_blame(child, reason):
+            doomed.add(child.given[0].source.task_id)
+        for work in child.given:
+            self._give_again(work.source.task_id, reason, doomed)
+        child.bury()
+
+    def _is_beyond_blame(self, child: Child, reason: str) -> bool:
+        """Learn which task was at fault. True where none was, too often: the source is doomed."""
+        source_id = child.given[0].source.task_id
+        note = child.board.note()
+        if note is None:
+            deaths = self._unexplained[source_id] = self._unexplained.get(source_id, 0) + 1
+            return deaths > ATTEMPTS_BEFORE_QUARANTINE
+        blame = self._blames.setdefault(source_id, Blame())
+        if note.complete:
+            blame.charge(note.stage_index, note.task_ids, f"its worker {reason}")
+        else:
+            blame.suspect_all(note.stage_index)
+        return False
+
+    def _give_again(self, source_id: str, reason: str, doomed: set[str]) -> None:
+        for source in self._run.again(source_id, reason):
+            if source.task_id in doomed:
+                first = self._run.worker_stages[0]
+                self._run.give_up(source.task_id, f"its worker {reason}", first)
+            else:
+                self._again.append(source)
+
+    def _count_failed_start(self, child: Child, reason: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= STARTS_BEFORE_GIVING_UP:
+            note = child.board.note()
+            stage = self._plan.stages[note.stage_index].name if note else ""
+            at = f" while stage {stage!r} was being set up" if stage else ""
+            raise StageError(
+                f"{self._failed_starts} workers in a row did not come up: the last one "
+                f"{reason}{at}; try LocalExecutor(workers=0) to see what happens",
+                stage=stage,
+            )
+
+
+_NEW = "a new worker"
+
+
+def _prepares_nodes(run: Run) -> bool:
+    plain = ProcessingStage.setup_on_node
+    return any(type(p.stage).setup_on_node is not plain for p in run.worker_stages)

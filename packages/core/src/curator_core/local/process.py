@@ -1,0 +1,85 @@
+"""The life of a worker process."""
+
+import os
+import signal
+import sys
+import time
+from contextlib import closing
+from multiprocessing.connection import Connection
+
+from curator_core.errors import StageError
+from curator_core.local.board import Board
+from curator_core.local.messages import (
+    Begin,
+    End,
+    Failed,
+    Given,
+    Prepared,
+    PrepareNode,
+    Ready,
+    SetUp,
+    Work,
+    receive,
+    send,
+)
+from curator_core.outcomes import AnyTask
+from curator_core.watching import BrokenOffError
+from curator_core.worker import StageWorker
+
+SEND_AFTER_S = 0.05
+SEND_AFTER_BYTES = 1 << 20
+TELL_EVERY_S = 1.0
+
+
+def main(connection_handle: int, board_handle: int) -> None:
+    """Serve the parent until it says to end, or is gone."""
+    for handle in (connection_handle, board_handle):
+        os.set_inheritable(handle, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    connection = Connection(connection_handle)
+    board = Board(board_handle)
+    try:
+        _serve(connection, board)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        sys.exit(1)
+
+
+def _serve(connection: Connection, board: Board) -> None:
+    begin: Begin = receive(connection)
+    stages = [begin.plan.stages[index] for index in begin.stage_indices]
+    worker = StageWorker(begin.plan, begin.info, stages, board)
+    try:
+        while not isinstance(message := receive(connection), End):
+            if isinstance(message, PrepareNode):
+                worker.setup_on_node()
+                send(connection, Prepared())
+            elif isinstance(message, SetUp):
+                worker.setup()
+                send(connection, Ready())
+            elif isinstance(message, Work):
+                _work(worker, connection, message)
+    except StageError as error:
+        worker.teardown()
+        send(connection, Failed(error))
+    except BrokenOffError:
+        pass
+    finally:
+        worker.teardown()
+
+
+def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
+    call = worker.call([work.source], work.blame)
+    waiting: list[AnyTask] = []
+    size = 0
+    sent = told = time.monotonic()
+    with closing(call.outputs()) as outputs:
+        for output in outputs:
+            waiting.append(output)
+            size += output.num_bytes
+            now = time.monotonic()
+            if now - sent > SEND_AFTER_S or size > SEND_AFTER_BYTES:
+                counts = call.report.counts if now - told > TELL_EVERY_S else None
+                told = now if counts else told
+                send(connection, Given(waiting, counts=counts))
+                waiting, size, sent = [], 0, now
+    send(connection, Given(waiting, call.report))
