@@ -1,0 +1,1 @@
+"""How our benchmarks measure, and how they show what they found."""
