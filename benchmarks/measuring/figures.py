@@ -29,9 +29,9 @@ class Figure:
 
 def show(figures: Sequence[Figure]) -> None:
     table = Table(title=f"Measured on {os.cpu_count()} cores, Python {platform.python_version()}")
-    table.add_column("what", overflow="fold")
-    table.add_column("target", no_wrap=True)
-    table.add_column("measured", overflow="fold")
+    table.add_column("what", ratio=3)
+    table.add_column("target", ratio=2)
+    table.add_column("measured", ratio=2)
     table.add_column("met", no_wrap=True)
     for figure in figures:
         color = {True: "green", False: "red", None: "yellow"}[figure.met]
