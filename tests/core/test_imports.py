@@ -1,7 +1,6 @@
 """Importing the core is cheap: what is heavy is imported where it is used."""
 
 import pytest
-
 from curator_core.testing import modules_loaded_by, seconds_to_run
 
 HEAVY = [

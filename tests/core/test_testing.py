@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from curator_core import (
     CompositeStage,
     DocumentBatch,
@@ -297,6 +296,18 @@ class NeedsATask(Lowercase):
         del self.model
 
 
+class CannotEnd(Lowercase):
+    seen = False
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        self.seen = True
+        return super().process(task)
+
+    def teardown(self) -> None:
+        if self.seen:
+            raise OSError("still in use")
+
+
 class GivesAnotherType(Documents):
     def process(self, task: DocumentBatch) -> Any:
         return FileGroup.of(["a"])
@@ -338,8 +349,9 @@ GUILTY: list[tuple[ProcessingStage[Any, Any], str]] = [
     (MixesInSecret(), r"makes something else of a task among others than of the same task alone"),
     (Random(), r"gives something else when it runs over the same tasks again"),
     (Counts(), r"gives something else when it runs over the same tasks again"),
-    (DiesForGood(), r"fails when it is set up again after teardown\(\): pop from empty list"),
+    (DiesForGood(), r"fails when it is set up again after teardown\(\): .*pop from empty list"),
     (NeedsATask(), r"fails in a worker that gets no task.*AttributeError"),
+    (CannotEnd(), r"fails in a worker that was given the samples.*OSError: still in use"),
     (GivesAnotherType(), r"gives a FileGroup, but says that it gives DocumentBatch"),
     (Misconfigured(), r"is not configured rightly: at_least is above at_most"),
     (FailsAlways(), r"failed: KeyError: 'language' \(on a sample task\)"),
@@ -363,7 +375,7 @@ class TestGuiltyStages:
             check_stage(LosesOne(), sample())
 
     def test_need_a_sample(self) -> None:
-        with pytest.raises(TypeError, match="'lowercase'.*at least one sample task"):
+        with pytest.raises(TypeError, match=r"'lowercase'.*at least one sample task"):
             check_stage(Lowercase())
 
 

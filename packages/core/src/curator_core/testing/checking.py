@@ -89,14 +89,17 @@ def _check_works(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
         _demand(stage, isinstance(output, stage.gives), told)
 
 
-def _check_idle_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
-    try:
-        walk([_twin(stage)], [], "fail")
-    except Exception as error:
-        raise AssertionError(
-            f"stage {stage.name!r} fails in a worker that gets no task, between setup() and "
-            f"teardown(): {type(error).__name__}: {error}"
-        ) from error
+def _check_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
+    for tasks, told in (([], "gets no task"), (samples, "was given the samples")):
+        try:
+            with _in_worker(_twin(stage)) as up:
+                for task in _copies(tasks):
+                    [*map(_listed, up.process_batch([task]))]  # generators run only when asked
+        except Exception as error:
+            raise AssertionError(
+                f"stage {stage.name!r} fails in a worker that {told}, between setup() and the end "
+                f"of teardown(): {type(error).__name__}: {error}"
+            ) from error
 
 
 def _check_leaves_input(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
@@ -220,7 +223,7 @@ _CHECKS: tuple[Callable[[AnyStage, Sequence[AnyTask]], None], ...] = (
     _check_configured,
     _check_travels,
     _check_works,
-    _check_idle_life,
+    _check_life,
     _check_leaves_input,
     _check_columns,
     _check_empty,

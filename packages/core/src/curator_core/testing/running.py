@@ -32,7 +32,8 @@ class StageRun:
 def run_stage(stage: AnyStage, *tasks: AnyTask, on_error: OnError = "fail") -> list[AnyTask]:
     """What a stage makes of `tasks`: set up, run and torn down as a worker would.
 
-    A failure is raised as StageError, unless `on_error` says otherwise; a composite runs whole.
+    A failure is raised as StageError, unless `on_error` says otherwise, and retries do not wait;
+    a composite runs whole.
     """
     return run_stages([stage], tasks, on_error=on_error).outputs
 
@@ -80,7 +81,7 @@ def _planned(index: int, stage: AnyStage, on_error: OnError) -> PlannedStage:
         resources=stage.resources,
         batch_size=stage.batch_size,
         num_workers=stage.wants_workers,
-        policy=ErrorPolicy(on_error, stage.retries, stage.timeout_s),
+        policy=ErrorPolicy(on_error, stage.retries, stage.timeout_s, backoff_s=0.0),
         runtime_env=stage.runtime_env,
         hints=stage.hints,
     )

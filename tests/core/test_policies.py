@@ -1,0 +1,65 @@
+"""What failures cost, and how many a run bears."""
+
+import pytest
+from curator_core import ErrorPolicy, FailureBudget
+
+
+class TestErrorPolicy:
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ({"on_error": "ignore"}, "on_error is 'ignore', but must be one of fail, quarantine, "),
+            ({"retries": -1}, "retries is -1, but must be 0 or more"),
+            ({"timeout_s": 0}, "timeout_s is 0, but must be more than 0"),
+        ],
+    )
+    def test_refuses_what_makes_no_sense(self, options: dict[str, object], told: str) -> None:
+        with pytest.raises(ValueError, match=told):
+            ErrorPolicy(**options)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("error", "retries"),
+        [
+            (TimeoutError("slow"), 2),
+            (ConnectionResetError("gone"), 2),
+            (OSError(5, "input/output error"), 2),
+            (FileNotFoundError("no file"), 0),
+            (PermissionError("no"), 0),
+            (IsADirectoryError("a folder"), 0),
+            (ValueError("bad"), 0),
+        ],
+    )
+    def test_repeats_by_itself_only_what_may_pass(self, error: Exception, retries: int) -> None:
+        assert ErrorPolicy().retries_for(error) == retries
+
+    def test_repeats_anything_as_often_as_it_is_told(self) -> None:
+        assert ErrorPolicy(retries=3).retries_for(ValueError("bad")) == 3
+        assert ErrorPolicy(retries=0).retries_for(TimeoutError("slow")) == 0
+
+
+class TestFailureBudget:
+    @pytest.mark.parametrize("limit", [-1, -0.1, 1.1])
+    def test_refuses_what_is_neither_count_nor_share(self, limit: float) -> None:
+        with pytest.raises(ValueError, match=r"must be a count .* or a share"):
+            FailureBudget(limit)
+
+    @pytest.mark.parametrize("limit", [0, 0.0, 0.5, 1.0, 7, None])
+    def test_takes_counts_shares_and_no_limit(self, limit: float | None) -> None:
+        assert FailureBudget(limit).max_failures == limit
+
+    @pytest.mark.parametrize(
+        ("limit", "failed", "seen", "exceeded"),
+        [
+            (0.1, 10, 100, False),
+            (0.1, 11, 100, True),
+            (0.1, 99, 99, False),
+            (0.0, 1, 100, True),
+            (1.0, 100, 100, False),
+            (5, 100, 100, False),
+            (None, 100, 100, False),
+        ],
+    )
+    def test_judges_a_share_only_when_enough_was_seen(
+        self, limit: float | None, failed: int, seen: int, exceeded: bool
+    ) -> None:
+        assert FailureBudget(limit).is_exceeded(failed, seen) is exceeded
