@@ -1,0 +1,22 @@
+"""Recipes: pipelines written as YAML, and the way back."""
+
+from curator_core.recipes.describing import OptionHelp, StageHelp, stage_help
+from curator_core.recipes.loading import Recipe, apply_settings, load_recipe
+from curator_core.recipes.schemas import recipe_schema
+from curator_core.recipes.secrets import Secret, redact, secret
+from curator_core.recipes.writing import pipeline_from_yaml, pipeline_to_yaml
+
+__all__ = [
+    "OptionHelp",
+    "Recipe",
+    "Secret",
+    "StageHelp",
+    "apply_settings",
+    "load_recipe",
+    "pipeline_from_yaml",
+    "pipeline_to_yaml",
+    "recipe_schema",
+    "redact",
+    "secret",
+    "stage_help",
+]

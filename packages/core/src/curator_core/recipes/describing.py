@@ -1,0 +1,79 @@
+"""What there is to know about a stage before using it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from curator_core.plans import plain
+from curator_core.plugins import Plugins
+from curator_core.plugins import plugins as installed_plugins
+from curator_core.recipes.options import Option, OptionTable, options_of, settings
+from curator_core.recipes.secrets import hidden
+from curator_core.recipes.steps import load_stage
+from curator_core.resources import Resources
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """One option as people read it. The default is plain data, None where it is required."""
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    doc: str
+
+
+@dataclass(frozen=True)
+class StageHelp:
+    """A stage as people read it. `settings` are those that every stage has."""
+
+    name: str
+    doc: str
+    distribution: str
+    version: str
+    place: str
+    takes: str
+    gives: str
+    options: tuple[OptionHelp, ...]
+    settings: tuple[OptionHelp, ...]
+
+
+def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
+    """All about one stage: what it does, what it takes and gives, and its options."""
+    plugins = installed_plugins() if plugins is None else plugins
+    found = load_stage(name, plugins)
+    offer = plugins.stages.find(name)
+    own = options_of(found) if isinstance(found, type) else OptionTable()
+    return StageHelp(
+        name=offer.name,
+        doc=doc_of(found),
+        distribution=offer.distribution,
+        version=offer.version,
+        place=offer.place,
+        takes=found.takes.__name__,
+        gives=found.gives.__name__,
+        options=tuple(_shown(option) for option in own.options.values()),
+        settings=tuple(
+            _shown(option, found) for name, option in settings().options.items()
+            if name not in own.options
+        ),
+    )  # fmt: skip
+
+
+def doc_of(found: Any) -> str:
+    """A stage's own docstring, without the signature that a dataclass puts in its place."""
+    import inspect
+
+    text = inspect.cleandoc(found.__doc__ or "")
+    return "" if text.startswith(f"{getattr(found, '__name__', '')}(") else text
+
+
+def _shown(option: Option, stage: Any = None) -> OptionHelp:
+    """An option with its default; of a general setting, with what this stage says instead."""
+    default = None if option.required else option.default
+    if stage is not None and option.name != "num_workers":
+        default = getattr(stage, option.name, default)
+    shown = hidden(plain(default), option.name)
+    if isinstance(default, Resources):
+        shown = {name: amount for name, amount in shown.items() if amount and name != "type"}
+    return OptionHelp(option.name, option.type_name, shown, option.required, option.doc)

@@ -1,0 +1,208 @@
+"""Reads recipes: pipelines as YAML, from anybody, with everything that is wrong told at once."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from curator_core.errors import InputError, PipelineError, PluginError
+from curator_core.executors import Executor
+from curator_core.plugins import Plugins
+from curator_core.plugins import plugins as installed_plugins
+from curator_core.recipes.options import (
+    Option,
+    OptionTable,
+    options_of,
+    pipeline_settings,
+    run_settings,
+)
+from curator_core.recipes.parsing import LARGEST_FILE, parse
+from curator_core.recipes.problems import Document, Problems
+from curator_core.recipes.secrets import redact
+from curator_core.recipes.setting import with_settings
+from curator_core.recipes.steps import Step, build_stage, find_steps
+from curator_core.recipes.substituting import Substitution
+from curator_core.recipes.validating import Spot, validated
+from curator_core.stages import AnyStage
+from curator_core.suggestions import nearest
+
+if TYPE_CHECKING:
+    from curator_core.pipelines import Pipeline
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A checked recipe. What it keeps of options is not shown, since it may be secret."""
+
+    name: str
+    description: str
+    steps: tuple[Step, ...]
+    document: Document
+    stages: tuple[AnyStage, ...] = field(repr=False)
+    settings: dict[str, Any]
+    run_options: dict[str, Any]
+    executor_options: tuple[type[Executor], dict[str, Any]] | None = field(repr=False)
+    plugins: Plugins = field(repr=False)
+
+    def pipeline(self) -> "Pipeline":
+        from curator_core.pipelines import Pipeline
+
+        return Pipeline(self.name, self.description, list(self.stages), **self.settings)
+
+    def executor(self) -> Executor | None:
+        """The executor that the recipe asks for, made anew; None where it leaves that open."""
+        if self.executor_options is None:
+            return None
+        kind, options = self.executor_options
+        try:
+            return kind(**options)
+        except (TypeError, ValueError) as error:
+            text = redact(str(error))
+        place = self.document.place(("executor",))
+        where = place if isinstance(place, str) else f"{self.document.file}:{place}"
+        raise PipelineError(f"{where}: executor: {text}")
+
+
+def load_recipe(
+    source: str | os.PathLike[str],
+    settings: Iterable[str] = (),
+    plugins: Plugins | None = None,
+) -> Recipe:
+    """The recipe in a file, or in a text of several lines, with settings (`a.b=value`) applied."""
+    return checked(with_settings(read(source), settings), plugins)
+
+
+def apply_settings(recipe: Recipe, settings: Iterable[str]) -> Recipe:
+    """The recipe with single options changed: `steps.<id>.<option>=<value>`, `input.path=…`."""
+    return checked(with_settings(recipe.document, settings), recipe.plugins)
+
+
+def read(source: str | os.PathLike[str]) -> Document:
+    """A recipe as data, not yet checked."""
+    if isinstance(source, str) and "\n" in source:
+        return parse(source)
+    path = FilePath(source)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"recipe {str(source)!r} cannot be read: {reason}{_near(path)}") from None
+    if len(content) > LARGEST_FILE:
+        raise PipelineError(f"{path}: a recipe has at most {LARGEST_FILE:,} bytes")
+    try:
+        return parse(content.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise PipelineError(f"{path}:{line}: a recipe is UTF-8 text, but this is not") from None
+
+
+def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
+    """The recipe that a document describes, or every problem it has."""
+    plugins = installed_plugins() if plugins is None else plugins
+    problems = Problems(document)
+    validated(_OUTER, _Untouched(problems), document.data, Spot((), noun="key"))
+    head = _section(_HEAD, "", problems)
+    errors = _section(pipeline_settings(), "errors", problems)
+    run = _section(run_settings(), "run", problems)
+    steps = find_steps(document, problems)
+    stages = [build_stage(step, plugins, problems) for step in steps]
+    executor = _executor(plugins, problems)
+    if not steps and not problems:
+        problems.add((), "a recipe needs at least one stage, under `steps:`")
+    if problems:
+        raise PipelineError(problems.messages())
+    if "allow_empty" in run:
+        errors["allow_empty"] = run.pop("allow_empty")
+    return Recipe(
+        name=head.get("name") or _name_from(document.file),
+        description=head.get("description", ""),
+        steps=tuple(steps),
+        document=document,
+        stages=tuple(stage for stage in stages if stage is not None),
+        settings=errors,
+        run_options=run,
+        executor_options=executor,
+        plugins=plugins,
+    )
+
+
+class _Untouched(Substitution):
+    """Leaves everything as it stands: the parts of a recipe are substituted one by one."""
+
+    def apply(self, value: Any, path: object) -> Any:
+        return value
+
+
+_STEP = str | dict[str, Any]
+_HEAD = OptionTable(
+    {
+        "name": Option("name", str, "", "What the pipeline is called."),
+        "description": Option("description", str, "", "What it is for."),
+    }
+)
+_OUTER = OptionTable(
+    {
+        **_HEAD.options,
+        "executor": Option("executor", _STEP, None),
+        "input": Option("input", _STEP, None),
+        "steps": Option("steps", list[_STEP], []),
+        "output": Option("output", _STEP, None),
+        "errors": Option("errors", dict[str, Any], {}),
+        "run": Option("run", dict[str, Any], {}),
+    }
+)
+
+
+def _section(table: OptionTable, key: str, problems: Problems) -> dict[str, Any]:
+    """A part of the recipe where secrets have no business, since a run shows it."""
+    data = problems.document.data
+    said = data.get(key, {}) if key else {k: v for k, v in data.items() if k in table.options}
+    if not isinstance(said, dict):
+        return {}
+    given = Substitution(problems, may_be_secret=False)
+    spot = Spot((key,) if key else (), key, noun="option" if key else "key")
+    return validated(table, given, said, spot) or {}
+
+
+def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dict[str, Any]] | None:
+    said = problems.document.data.get("executor")
+    said = {"name": said} if isinstance(said, str) else said
+    if not isinstance(said, dict):
+        return None
+    path = ("executor",)
+    name = said.get("name")
+    if not isinstance(name, str):
+        problems.add(path, "executor: `name:` must say which executor, as text")
+        return None
+    options = {key: value for key, value in said.items() if key != "name"}
+    try:
+        kind = plugins.executors.load(name)
+        if not (isinstance(kind, type) and issubclass(kind, Executor)):
+            raise PluginError(f"{name!r} is offered as an executor, but is none")
+        label = f"executor {name!r}"
+        values = validated(_of_executor(kind), Substitution(problems), options, Spot(path, label))
+    except PluginError as error:
+        problems.add((*path, "name"), redact(str(error)))
+        return None
+    return None if values is None else (kind, values)
+
+
+def _of_executor(kind: type[Executor]) -> OptionTable:
+    """Its options but a runtime_env, which may run any code: only Python may set that."""
+    table = options_of(kind)
+    safe = {name: option for name, option in table.options.items() if name != "runtime_env"}
+    return OptionTable(safe)
+
+
+def _name_from(file: str) -> str:
+    return "recipe" if file.startswith("<") else FilePath(file).stem
+
+
+def _near(path: FilePath) -> str:
+    try:
+        found = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+    except OSError:
+        return ""
+    return f" (did you mean {path.parent / found}?)" if found and found != path.name else ""

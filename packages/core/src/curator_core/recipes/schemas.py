@@ -1,0 +1,96 @@
+"""A JSON Schema of recipes, with which editors complete and check them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from curator_core.errors import PluginError
+from curator_core.plugins import Plugins
+from curator_core.plugins import plugins as installed_plugins
+from curator_core.recipes.describing import doc_of
+from curator_core.recipes.options import OptionTable, pipeline_settings, run_settings
+from curator_core.recipes.steps import load_stage, stage_table
+from curator_core.recipes.validating import model_of
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
+    """A schema with one variant for each stage that is installed and loads."""
+    plugins = installed_plugins() if plugins is None else plugins
+    definitions: dict[str, Any] = {}
+    bare: list[str] = []
+    variants = []
+    for name in plugins.stages:
+        try:
+            found = load_stage(name, plugins)
+            definitions |= _definitions_of(name, found)
+        except PluginError:
+            continue  # `curate plugins` says what is wrong with it
+        variants.append({"$ref": f"#/$defs/{name}"})
+        if not any(option.required for option in stage_table(found).options.values()):
+            bare.append(name)
+    names = [{"enum": bare}] if bare else []
+    definitions["step"] = {"anyOf": [*names, *variants]}
+    return {
+        "$schema": DIALECT,
+        "title": "Curator recipe",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": _outer(plugins, definitions),
+        "$defs": definitions,
+    }
+
+
+def _outer(plugins: Plugins, definitions: dict[str, Any]) -> dict[str, Any]:
+    step = {"$ref": "#/$defs/step"}
+    names = sorted({*plugins.executors, *(name.rpartition(".")[2] for name in plugins.executors)})
+    options = {"type": "object", "properties": {"name": {"enum": names}}, "required": ["name"]}
+    return {
+        "name": {"type": "string", "description": "What the pipeline is called."},
+        "description": {"type": "string", "description": "What it is for."},
+        "executor": {"anyOf": [{"enum": names}, options]},
+        "input": step,
+        "steps": {"type": "array", "items": step},
+        "output": step,
+        "errors": _object("errors", pipeline_settings(), definitions),
+        "run": _object("run", run_settings(), definitions),
+    }
+
+
+def _definitions_of(name: str, found: Any) -> dict[str, Any]:
+    definitions: dict[str, Any] = {}
+    schema = _object(name, stage_table(found), definitions)
+    properties = {"stage": {"const": name}, "id": {"type": "string"}, **schema["properties"]}
+    required = ["stage", *schema.get("required", [])]
+    doc = {"description": doc_of(found)} if doc_of(found) else {}
+    whole = {**schema, "properties": properties, "required": required, **doc}
+    return {**definitions, name: whole}
+
+
+def _object(prefix: str, table: OptionTable, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of some options; what they refer to is added to the definitions."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Tolerant(GenerateJsonSchema):
+        """Options that only Python can give match nothing, instead of spoiling the schema."""
+
+        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
+
+        def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+            return {"not": {}}
+
+    template = f"#/$defs/{prefix}:{{model}}"
+    made = model_of(table).model_json_schema(ref_template=template, schema_generator=Tolerant)
+    for name, inner in made.pop("$defs", {}).items():
+        definitions[f"{prefix}:{name}"] = _untitled(inner)
+    return {key: value for key, value in _untitled(made).items() if key != "title"}
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the titles made up of field names: an editor shows them for nothing."""
+    properties = schema.get("properties", {})
+    plain = {
+        name: {key: value for key, value in about.items() if key != "title"}
+        for name, about in properties.items()
+    }
+    return {**schema, "properties": plain} if plain else dict(schema)

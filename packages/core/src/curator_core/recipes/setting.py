@@ -1,0 +1,95 @@
+"""Changes single options of a recipe from outside: `steps.<id>.<option>=<value>`."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from curator_core.errors import PipelineError
+from curator_core.recipes.parsing import parse_value
+from curator_core.recipes.problems import Document, Path, Problems
+from curator_core.recipes.steps import Step, find_steps
+from curator_core.suggestions import hint
+
+_SECTIONS = ("input", "output", "executor", "errors", "run")
+_WHOLE = ("name", "description", "executor")
+_SHORT_FORM = {"executor": "name"}
+"""The key under which a part's text stands once it becomes a mapping; for steps, `stage`."""
+
+
+def with_settings(document: Document, settings: Iterable[str]) -> Document:
+    """The document with every setting applied, or all that is wrong with the settings."""
+    steps = find_steps(document, Problems(document))
+    problems = []
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        try:
+            if not equals:
+                raise _RefusedError("write it as steps.<id>.<option>=<value>")
+            path = _path(key.strip(), steps, document)
+            document = _changed(document, path, parse_value(text), f"--set {key.strip()}")
+        except _RefusedError as refused:
+            problems.append(f"--set {key.strip()[:200]}: {refused}")
+    if problems:
+        raise PipelineError(problems)
+    return document
+
+
+class _RefusedError(Exception):
+    """A setting that leads nowhere."""
+
+
+def _path(key: str, steps: list[Step], document: Document) -> Path:
+    head, _, rest = key.partition(".")
+    if head == "steps" and rest:
+        return _path_in_steps(rest, steps)
+    if head in _SECTIONS and rest:
+        if head in ("input", "output") and head not in document.data:
+            raise _RefusedError(f"this recipe has no `{head}:`")
+        return head, *_parts(rest)
+    if key in _WHOLE:
+        return (key,)
+    if head in (*_SECTIONS, "steps"):
+        raise _RefusedError(
+            "name the option, too" if head != "steps" else "write steps.<id>.<option>"
+        )
+    raise _RefusedError(f"there is no {head!r}{hint(head, ('steps', *_SECTIONS, *_WHOLE))}")
+
+
+def _path_in_steps(rest: str, steps: list[Step]) -> Path:
+    """Ids may have dots in them, so the longest one that fits is meant."""
+    for step in sorted(steps, key=lambda step: len(step.id), reverse=True):
+        if rest == step.id:
+            raise _RefusedError("name the option, too")
+        if rest.startswith(f"{step.id}."):
+            return *step.path, *_parts(rest[len(step.id) + 1 :])
+    wanted = rest.partition(".")[0]
+    raise _RefusedError(f"there is no step {wanted!r}{hint(wanted, [step.id for step in steps])}")
+
+
+def _parts(text: str) -> list[str]:
+    parts = text.split(".")
+    if not all(parts):
+        raise _RefusedError("there is nothing between two of its dots")
+    return parts
+
+
+def _changed(document: Document, path: Path, value: Any, place: str) -> Document:
+    data = deepcopy(document.data)
+    around: Any = data
+    for at, part in enumerate(path[:-1]):
+        inner = around.setdefault(part, {}) if isinstance(around, dict) else around[part]
+        if isinstance(inner, str) and path[: at + 1] in _short_forms(document):
+            inner = around[part] = {_SHORT_FORM.get(str(part), "stage"): inner}
+        if not isinstance(inner, dict | list) or (isinstance(inner, list) and path[at] != "steps"):
+            raise _RefusedError(f"{'.'.join(map(str, path[: at + 1]))} is no mapping")
+        around = inner
+    around[path[-1]] = value
+    places = {old: line for old, line in document.places.items() if old[: len(path)] != path}
+    return replace(document, data=data, places={**places, path: place})
+
+
+def _short_forms(document: Document) -> set[Path]:
+    steps = document.data.get("steps")
+    count = len(steps) if isinstance(steps, list) else 0
+    return {("input",), ("output",), ("executor",), *(("steps", at) for at in range(count))}

@@ -1,0 +1,166 @@
+"""The steps of a recipe: from what it says to stages."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from curator_core.errors import PluginError
+from curator_core.plugins import Plugins
+from curator_core.recipes.options import OptionTable, options_of, settings
+from curator_core.recipes.problems import Document, Path, Problems
+from curator_core.recipes.secrets import redact
+from curator_core.recipes.substituting import Substitution
+from curator_core.recipes.validating import Spot, validated
+from curator_core.stages import AnyStage, ProcessingStage
+from curator_core.suggestions import nearest
+
+_ID = re.compile(r"\w[\w .:-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step as the recipe has it. Its id becomes the name of its stage."""
+
+    id: str
+    stage: str
+    path: Path
+    values: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def label(self) -> str:
+        head = f"step {self.id!r}" if self.path[0] == "steps" else str(self.path[0])
+        return f"{head} ({self.stage})"
+
+
+def find_steps(document: Document, problems: Problems) -> list[Step]:
+    """The steps in order, input first and output last, each with an id of its own."""
+    found = list(_well_formed(document, problems))
+    ids = _ids([(said.get("stage", ""), said.get("id")) for _, said in found])
+    seen: set[str] = set()
+    for (path, _), given in zip(found, ids, strict=True):
+        if given in seen:
+            problems.add((*path, "id"), f"the id {given!r} belongs to another step already")
+        seen.add(given)
+    return [
+        Step(
+            given, said["stage"], path, {k: v for k, v in said.items() if k not in ("stage", "id")}
+        )
+        for (path, said), given in zip(found, ids, strict=True)
+    ]
+
+
+def short_name(stage: str) -> str:
+    return stage.rpartition(".")[2]
+
+
+def default_ids(stages: list[str]) -> list[str]:
+    """The ids that steps get when they have none of their own."""
+    return _ids([(stage, None) for stage in stages])
+
+
+def stage_table(found: Any) -> OptionTable:
+    """What may be said about a stage: its own options, and the settings of all stages."""
+    own = options_of(found) if isinstance(found, type) else OptionTable()
+    return own.over(settings())
+
+
+def load_stage(name: str, plugins: Plugins) -> Any:
+    """A stage class, or a ready-made stage, by its registered name."""
+    found = plugins.stages.load(name)
+    if isinstance(found, ProcessingStage):
+        return found
+    if isinstance(found, type) and issubclass(found, ProcessingStage):
+        return found
+    place = plugins.stages.find(name).place
+    raise PluginError(f"{name!r} is offered as a stage, but {place} is none")
+
+
+def build_stage(step: Step, plugins: Plugins, problems: Problems) -> AnyStage | None:
+    """The stage of a step, or None where something about it is wrong."""
+    try:
+        found = load_stage(step.stage, plugins)
+        table = stage_table(found)
+        given = Substitution(problems)
+        values = validated(table, given, step.values, Spot(step.path, step.label))
+    except PluginError as error:
+        head = f"{step.label}: " if step.stage in plugins.stages else ""
+        text = f"{head}{error}{_if_set_aside(step.stage, plugins)}"
+        problems.add((*step.path, "stage"), redact(text))
+        return None
+    return None if values is None else _made(step, found, values, problems)
+
+
+def _made(step: Step, found: Any, values: dict[str, Any], problems: Problems) -> AnyStage | None:
+    own = options_of(found) if isinstance(found, type) else OptionTable()
+    changes = {k: v for k, v in values.items() if k in settings().options and k not in own.options}
+    options = {k: v for k, v in values.items() if k not in changes}
+    if own.takes_name:
+        options["name"] = step.id
+    try:
+        stage: AnyStage = found(**options) if isinstance(found, type) else found
+        return stage.with_(name=step.id, **changes)
+    except Exception as error:  # noqa: BLE001 - the class's own checks may raise anything
+        problems.add(step.path, redact(f"{step.label}: {error or type(error).__name__}"))
+        return None
+
+
+def _if_set_aside(stage: str, plugins: Plugins) -> str:
+    plugin = stage.partition(".")[0]
+    found = [str(broken) for broken in plugins.broken if broken.name == plugin]
+    return f"; {'; '.join(found)}" if found and stage not in plugins.stages else ""
+
+
+def _well_formed(document: Document, problems: Problems) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path, item in _items(document.data):
+        said = {"stage": item} if isinstance(item, str) else item
+        if not isinstance(said, dict):
+            continue  # the check of the recipe's outer shape says so
+        problem = _problem_with(said)
+        if problem:
+            problems.add(path, problem)
+        elif _id_is_fine(path, said, problems):
+            yield path, said
+
+
+def _items(data: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    if "input" in data:
+        yield ("input",), data["input"]
+    steps = data.get("steps")
+    for at, item in enumerate(steps if isinstance(steps, list) else []):
+        yield ("steps", at), item
+    if "output" in data:
+        yield ("output",), data["output"]
+
+
+def _problem_with(said: dict[str, Any]) -> str | None:
+    if isinstance(said.get("stage"), str):
+        return None
+    if "stage" in said:
+        return "`stage:` must be the name of a stage, as text"
+    if len(said) == 1 and "." in (only := next(iter(said))):
+        return f"a step is written as {{stage: {only[:80]}, …}}, with its options beside `stage`"
+    near = nearest("stage", said)
+    return "a step needs `stage:`" + (f"; is {near!r} meant to be that?" if near else "")
+
+
+def _id_is_fine(path: Path, said: dict[str, Any], problems: Problems) -> bool:
+    given = said.get("id")
+    if "id" not in said or (isinstance(given, str) and _ID.fullmatch(given)):
+        return True
+    problems.add((*path, "id"), "an id is text of at most 100 letters, digits, spaces, . : _ or -")
+    return False
+
+
+def _ids(said: list[tuple[str, str | None]]) -> list[str]:
+    taken = {given for _, given in said if given}
+    ids = []
+    for stage, given in said:
+        made = given or short_name(stage)
+        number = 1
+        while not given and made in taken:
+            number += 1
+            made = f"{short_name(stage)}-{number}"
+        taken.add(made)
+        ids.append(made)
+    return ids
