@@ -26,6 +26,7 @@ from curator_core.resources import Resources
 from curator_core.results import RunResult, StageCounts
 from curator_core.stages import CompositeStage, ProcessingStage
 from curator_core.tasks import Empty, Task
+from curator_core.workflows import Workflow, WorkflowResult
 
 __all__ = [
     "BudgetError",
@@ -59,5 +60,7 @@ __all__ = [
     "StageError",
     "Task",
     "WorkerInfo",
+    "Workflow",
+    "WorkflowResult",
     "processing_stage",
 ]

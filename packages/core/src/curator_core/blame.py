@@ -18,6 +18,8 @@ class Blame:
     deaths: dict[tuple[int, str], int] = field(default_factory=dict)
     reasons: dict[tuple[int, str], str] = field(default_factory=dict)
     suspected_stages: set[int] = field(default_factory=set)
+    passed: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
+    """Outputs (and all things given) of a task that had gone on before an earlier run ended."""
 
     def charge(self, stage_index: int, task_ids: Sequence[str], reason: str) -> None:
         """`task_ids` were in the hands of stage `stage_index` when the worker died."""

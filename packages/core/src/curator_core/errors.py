@@ -49,19 +49,22 @@ class StageError(CuratorError):
     exit_code = 1
 
     def __init__(
-        self, message: str, *, stage: str = "", task_id: str = "", detail: str = ""
+        self, message: str, *, stage: str = "", task_id: str = "", source: str = "", detail: str = ""
     ) -> None:
         super().__init__(message)
         self.stage = stage
         self.task_id = task_id
+        self.source = source
         self.detail = detail
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_stage_error, (str(self), self.stage, self.task_id, self.detail)
+        return _rebuild_stage_error, (str(self), vars(self))
 
 
-def _rebuild_stage_error(message: str, stage: str, task_id: str, detail: str) -> StageError:
-    return StageError(message, stage=stage, task_id=task_id, detail=detail)
+def _rebuild_stage_error(message: str, facts: dict[str, str]) -> StageError:
+    error = StageError(message)
+    vars(error).update(facts)
+    return error
 
 
 class BudgetError(CuratorError):

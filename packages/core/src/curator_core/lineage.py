@@ -33,6 +33,11 @@ def whole(source_id: str, attempt: int) -> Lineage:
     return {(source_id, attempt): WHOLE}
 
 
+def source_of(lineage: Lineage) -> str:
+    """The source that a task comes from; the first one, where it comes from several."""
+    return next(iter(lineage), ("", 0))[0]
+
+
 def equal_share(lineage: Lineage, parts: int) -> Lineage:
     """One of `parts` equal shares."""
     if parts == 1:

@@ -33,6 +33,8 @@ class Pipeline:
     timeout_s: float | None = None
     max_failures: int | float | None = 0.1
     allow_empty: bool = False
+    recipe: str = field(default="", repr=False, compare=False)
+    """The recipe that it was made from, if it was: kept with its runs, so that they can be retried."""
 
     def __post_init__(self) -> None:
         self.stages = list(self.stages)
@@ -91,12 +93,19 @@ class Pipeline:
         on_error: OnError | None = None,
     ) -> "RunStream":
         """Output tasks as they finish. Closing the stream early stops the run in order."""
-        from curator_core.runs.streams import RunStream
+        from curator_core.runs.streams import OpenedStream
 
         chosen, why = chosen_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
-        return RunStream(plan, chosen, given, run_dir, resume=resume, why=why)
+        return OpenedStream(plan, chosen, given, run_dir, resume=resume, why=why)
+
+    def retry(self, run_dir: str, executor: Executor | str | None = None) -> RunResult:
+        """Run what an earlier run of this pipeline quarantined again, and nothing else."""
+        from curator_core.runs.retrying import retry
+
+        chosen, _ = chosen_executor(executor)
+        return retry(self.build(chosen), run_dir, chosen)
 
     def describe(self) -> str:
         """The stages in a few lines of text."""
@@ -123,7 +132,7 @@ class Pipeline:
             self._settled(index, stage, on_error) for index, stage in enumerate(flatten(self.stages))
         )
         budget = FailureBudget(self.max_failures)
-        return Plan(self.name, stages, self.description, budget, self.allow_empty)
+        return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe)
 
     def _settled(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
         policy = ErrorPolicy(

@@ -52,6 +52,7 @@ class Plan:
     description: str = ""
     budget: FailureBudget = FailureBudget()
     allow_empty: bool = False
+    recipe: str = ""
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -65,13 +65,15 @@ _NUMBERS = tuple(name for name in StageCounts.__dataclass_fields__ if name != "r
 class QuarantineRecord:
     """A task, or items inside one, that could not be processed: enough to look at it and to retry.
 
-    `passed` outputs of it had already gone on when it failed; a retry leaves those out.
+    `source` names the file, where there is one. `passed` outputs had already gone on when it
+    failed (after `seen` things that the stage had given): a retry leaves those out.
     """
 
     task_id: str
     stage: str
     stage_index: int
     reason: str
+    source_id: str = ""
     source: str = ""
     where: str = ""
     detail: str = ""
@@ -79,7 +81,16 @@ class QuarantineRecord:
     items: int = 1
     whole_task: bool = True
     passed: int = 0
+    seen: int = 0
     payload: bytes | None = None
+
+
+def payload_of(task: AnyTask) -> bytes | None:
+    """A task as bytes, so that it can be retried; None for what cannot be stored."""
+    try:
+        return task.to_payload()
+    except (TypeError, ValueError):
+        return None
 
 
 @dataclass

@@ -17,21 +17,19 @@ from curator_core.lineage import (
     mixed_id,
     next_share,
     rest_share,
+    source_of,
 )
 from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
 from curator_core.plans import PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport
-from curator_core.results import QuarantineRecord
+from curator_core.results import QuarantineRecord, payload_of
 from curator_core.suggestions import hint
 from curator_core.tasks import Task
+from curator_core.vetting import aligned, check_item, checked
 from curator_core.watching import TaskTimeoutError, Watch
 
 R = TypeVar("R")
-
-
-class BadOutputError(Exception):
-    """A stage returned what no stage may return."""
 
 
 class CondemnedError(Exception):
@@ -86,7 +84,7 @@ class Step:
             return
         try:
             result = self._try([task], lambda: self._call(task))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the border to a stage's code
             self._fail(task, error, self._retries_for(error) + 1)
             return
         yield from self._settle(task, items, result)
@@ -94,11 +92,11 @@ class Step:
     def _call(self, task: AnyTask) -> Any:
         self._validate(task)
         if not self.stage.works_on_batches:
-            return _checked(self.stage.process(task), self.planned)
+            return checked(self.stage.process(task), self.planned.name)
         given = self.stage.process_batch([task])
         if isinstance(given, Mixed):
-            return _checked(list(given), self.planned)
-        return _checked(_aligned(given, 1, self.planned)[0], self.planned)
+            return checked(list(given), self.planned.name)
+        return checked(aligned(given, 1, self.planned.name)[0], self.planned.name)
 
     def _run_batch(self, batch: list[AnyTask]) -> Iterator[AnyTask]:
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
@@ -108,7 +106,7 @@ class Step:
         sizes = [task.num_items for task in batch]
         try:
             results = self._try(batch, lambda: self._call_batch(batch))
-        except Exception:
+        except Exception:  # noqa: BLE001 - the border to a stage's code
             for task in batch:  # one by one, so that the bad task takes no neighbour along
                 self.counts.tasks_retried += 1
                 yield from self._run_one(task)
@@ -126,8 +124,10 @@ class Step:
             self._validate(task)
         given = self.stage.process_batch(batch)
         if isinstance(given, Mixed):
-            return Mixed(_checked(list(given), self.planned))
-        return [_checked(one, self.planned) for one in _aligned(given, len(batch), self.planned)]
+            return Mixed(checked(list(given), self.planned.name))
+        return [
+            checked(one, self.planned.name) for one in aligned(given, len(batch), self.planned.name)
+        ]
 
     def _try(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         attempt = 1
@@ -138,8 +138,11 @@ class Step:
                 if attempt > self._retries_for(error):
                     raise
                 self.counts.tasks_retried += len(tasks)
-                time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
+                self._wait(attempt)
                 attempt += 1
+
+    def _wait(self, attempt: int) -> None:
+        time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
 
     def _watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
@@ -164,29 +167,27 @@ class Step:
         elif result is None or isinstance(result, list):
             yield from self._emit([task], items, result or [])
         else:
-            yield from self._stream(task, result)
+            yield from self._stream(task, items, result)
 
     def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Iterator[AnyTask]:
         """Pass on all of a result whose length is known."""
-        accounted = self.counts.items_dropped + self.counts.items_rejected
+        accounted = self._accounted()
         outputs = self._without_notes(results, parents)
-        accounted = self.counts.items_dropped + self.counts.items_rejected - accounted
+        accounted = self._accounted() - accounted
         if not outputs:
             self._drop(parents, items - accounted)
             return
         if len(parents) == len(outputs) == 1 and type(outputs[0]) is type(parents[0]):
             self._explain_shrinking(items - accounted - outputs[0].num_items)
         passed_on = [task for task in self._children(parents, outputs) if task is not None]
-        if passed_on:
-            self.counts.tasks_passed += len(parents)
-        else:
-            self.counts.tasks_dropped += len(parents)
+        self._count_end(len(parents), len(passed_on))
         yield from passed_on
 
     def _children(self, parents: list[AnyTask], outputs: list[AnyTask]) -> Iterator[AnyTask | None]:
         if len(parents) == len(outputs) == 1:
             [parent], [output] = parents, outputs
-            yield output if self._adopt(output, parent.task_id, parent.lineage, parent) else None
+            child = output if output is parent else copy(output)  # one object may be given twice
+            yield child if self._adopt(child, parent.task_id, parent.lineage, parent) else None
             return
         parent_id = mixed_id([parent.task_id for parent in parents])
         share = equal_share(combined(parent.lineage for parent in parents), len(outputs))
@@ -195,23 +196,27 @@ class Step:
             adopted = self._adopt(child, child_id(parent_id, position), share, parents[0])
             yield child if adopted else None
 
-    def _stream(self, task: AnyTask, items: Iterator[Any]) -> Iterator[AnyTask]:
+    def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
         """Pass on a generator's outputs one at a time, as they are made."""
-        seen = given = 0
+        accounted = self._accounted()
+        given, seen = self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
+        results = self._again(task, seen) if seen else results
+        passed_on = 0
         attempt = 1
         while True:
             try:
-                item = self._watched([task], lambda: next(items, _END))  # noqa: B023
+                item = self._watched([task], lambda: next(results, _END))  # noqa: B023
                 if item is _END:
                     break
-                _check_item(item, self.planned)
-            except Exception as error:
+                check_item(item, self.planned.name)
+            except Exception as error:  # noqa: BLE001 - the border to a stage's code
                 if attempt > self._retries_for(error):
-                    self._fail(task, error, attempt, given)
+                    self._fail(task, error, attempt, given, seen)
                     return
+                self._wait(attempt)
                 attempt += 1
                 self.counts.tasks_retried += 1
-                items = self._again(task, seen)
+                results = self._again(task, seen)
                 continue
             seen += 1
             if not isinstance(item, Task):
@@ -221,12 +226,13 @@ class Step:
             share = next_share(task.lineage, given)
             given += 1
             if self._adopt(output, child_id(task.task_id, given - 1), share, task):
+                passed_on += 1
                 yield output
-        self.report.spend(rest_share(task.lineage, given))
         if given:
-            self.counts.tasks_passed += 1
+            self.report.spend(rest_share(task.lineage, given))
+            self._count_end(1, passed_on)
         else:
-            self.counts.tasks_dropped += 1
+            self._drop([task], items - (self._accounted() - accounted))
 
     def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
         """A second go at a generator that failed, from behind what it had already given."""
@@ -262,6 +268,15 @@ class Step:
         return True
 
     # Counting and noting
+
+    def _count_end(self, tasks: int, passed_on: int) -> None:
+        if passed_on:
+            self.counts.tasks_passed += tasks
+        else:
+            self.counts.tasks_dropped += tasks
+
+    def _accounted(self) -> int:
+        return self.counts.items_dropped + self.counts.items_rejected
 
     def _take(self, task: AnyTask) -> int:
         items = task.num_items
@@ -314,7 +329,9 @@ class Step:
         if missing > 0:
             self.counts.drop("not passed on", missing)
 
-    def _fail(self, task: AnyTask, error: Exception, attempts: int, passed: int = 0) -> None:
+    def _fail(
+        self, task: AnyTask, error: Exception, attempts: int, passed: int = 0, seen: int = 0
+    ) -> None:
         policy = self.planned.policy
         reason = reason_of(error)
         if policy.on_error == "fail" or isinstance(error, OutputError):
@@ -322,6 +339,7 @@ class Step:
                 f"stage {self.planned.name!r} failed: {reason}",
                 stage=self.planned.name,
                 task_id=task.task_id,
+                source=source_of(task.lineage),
                 detail=detail_of(error),
             ) from error
         items = task.num_items
@@ -329,8 +347,8 @@ class Step:
         self.counts.items_failed += items
         self.report.lose(rest_share(task.lineage, passed))
         if policy.on_error == "quarantine":
-            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
-                         items=items, payload=_payload(task))  # fmt: skip
+            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed, seen=seen,
+                         items=items, payload=payload_of(task))  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
         if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":
@@ -338,13 +356,18 @@ class Step:
                 f"stage {self.planned.name!r} failed: {facts['where']}: {reason}",
                 stage=self.planned.name,
                 task_id=task.task_id,
+                source=source_of(task.lineage),
             )
         if self.planned.policy.on_error == "skip":
             return
-        source = next(iter(task.lineage), ("", 0))[0]
         self.report.quarantined.append(
             QuarantineRecord(
-                task.task_id, self.planned.name, self.planned.index, reason, source, **facts
+                task.task_id,
+                self.planned.name,
+                self.planned.index,
+                reason,
+                source_of(task.lineage),
+                **facts,
             )
         )
 
@@ -361,45 +384,3 @@ def _batches(tasks: Iterable[AnyTask], size: int) -> Iterator[list[AnyTask]]:
             batch = []
     if batch:
         yield batch
-
-
-def _payload(task: AnyTask) -> bytes | None:
-    try:
-        return task.to_payload()
-    except (TypeError, ValueError):
-        return None
-
-
-def _check_item(item: Any, planned: PlannedStage) -> None:
-    if not isinstance(item, Task | Dropped | Rejected):
-        raise BadOutputError(
-            f"stage {planned.name!r} returned a {type(item).__name__}; "
-            "it may return a task, a list or generator of tasks, or None"
-        )
-
-
-def _checked(result: Any, planned: PlannedStage) -> Any:
-    """A result as a task, a list, None or an iterator; anything else is the stage's mistake."""
-    if result is None or isinstance(result, Task):
-        return result
-    if isinstance(result, Dropped | Rejected):
-        return [result]
-    if isinstance(result, list | tuple):
-        for item in result:
-            _check_item(item, planned)
-        return list(result)
-    if isinstance(result, Iterator):
-        return result
-    _check_item(result, planned)
-    raise AssertionError("unreachable")
-
-
-def _aligned(given: Any, expected: int, planned: PlannedStage) -> list[Any]:
-    results = list(given)
-    if len(results) != expected:
-        raise BadOutputError(
-            f"process_batch of stage {planned.name!r} got {expected} tasks and returned "
-            f"{len(results)} results; return one for each (None drops it), or Mixed([...]) "
-            "where outputs are made of all tasks together"
-        )
-    return results

@@ -36,10 +36,11 @@ def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
                 worker.setup_on_node()
                 worker.setup()
                 is_up = True
-            call = worker.call([source])
+            call = worker.call([source], run.blame(source))
             with closing(call.outputs()) as outputs:
                 for output in outputs:
                     yield from run.deliver(output)
+                    run.tick()
             yield from run.absorb(call.report, [source])
             run.tick()
     except BrokenOffError:

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import wait
 
-from curator_core.blame import Blame
 from curator_core.errors import StageError
+from curator_core.lineage import source_of
 from curator_core.local.children import Child, death_of, oom_kills, wait_for_ends
 from curator_core.local.guarding import Guard
 from curator_core.local.messages import (
@@ -43,7 +43,6 @@ class Pool:
         self._sources = run.sources()
         self._has_more = True
         self._again: deque[AnyTask] = deque()
-        self._blames: dict[str, Blame] = {}
         self._unexplained: dict[str, int] = {}
         self._children: list[Child] = []
         self._started = 0
@@ -81,8 +80,7 @@ class Pool:
             if child == _NEW:
                 child = self._start()
             assert isinstance(child, Child)
-            blame = self._blames.get(source.task_id, Blame())
-            child.give(Work(source, blame))
+            child.give(Work(source, self._run.blame(source)))
         return any(child.given for child in self._children)
 
     def _next_to_feed(self) -> "Child | str | None":
@@ -160,8 +158,7 @@ class Pool:
         if given.report is not None:
             work = child.finished()
             self._run.under_way.pop(child.worker_id, None)
-            self._blames.pop(work.source.task_id, None)
-            self._unexplained.pop(work.source.task_id, None)
+            self._unexplained.pop(source_of(work.source.lineage), None)
             yield from self._run.absorb(given.report, [work.source])
 
     # Workers that die or hang
@@ -188,19 +185,20 @@ class Pool:
         if not child.is_ready:
             self._count_failed_start(child, reason)
         elif child.given and self._is_beyond_blame(child, reason):
-            doomed.add(child.given[0].source.task_id)
+            doomed.add(source_of(child.given[0].source.lineage))
         for work in child.given:
-            self._give_again(work.source.task_id, reason, doomed)
+            self._give_again(source_of(work.source.lineage), reason, doomed)
         child.bury()
 
     def _is_beyond_blame(self, child: Child, reason: str) -> bool:
         """Learn which task was at fault. True where none was, too often: the source is doomed."""
-        source_id = child.given[0].source.task_id
+        source = child.given[0].source
+        source_id = source_of(source.lineage)
         note = child.board.note()
         if note is None:
             deaths = self._unexplained[source_id] = self._unexplained.get(source_id, 0) + 1
             return deaths > ATTEMPTS_BEFORE_QUARANTINE
-        blame = self._blames.setdefault(source_id, Blame())
+        blame = self._run.blame(source)
         if note.complete:
             blame.charge(note.stage_index, note.task_ids, f"its worker {reason}")
         else:
@@ -209,9 +207,9 @@ class Pool:
 
     def _give_again(self, source_id: str, reason: str, doomed: set[str]) -> None:
         for source in self._run.again(source_id, reason):
-            if source.task_id in doomed:
+            if source_of(source.lineage) in doomed:
                 first = self._run.worker_stages[0]
-                self._run.give_up(source.task_id, f"its worker {reason}", first)
+                self._run.give_up(source_of(source.lineage), f"its worker {reason}", first)
             else:
                 self._again.append(source)
 

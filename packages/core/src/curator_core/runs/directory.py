@@ -64,12 +64,24 @@ class RunDirectory:
                 self._fs.rm(path, recursive=True)
 
     def write(self, facts: dict[str, Any]) -> None:
-        content = _redacted(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+        self._put("run.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+
+    def keep_recipe(self, text: str) -> None:
+        """The recipe as it was written, with its variables still in their places."""
+        if text:
+            self._put("recipe.yaml", text.encode())
+
+    def recipe(self) -> str:
+        path = join(self._root, "recipe.yaml")
+        return self._fs.cat_file(path).decode() if self._fs.exists(path) else ""
+
+    def _put(self, name: str, content: bytes) -> None:
+        content, path = _redacted(content), join(self._root, name)
         if not is_local(self._fs):
-            self._fs.pipe_file(self._file, content)
+            self._fs.pipe_file(path, content)
             return
-        self._fs.pipe_file(f"{self._file}.tmp", content)
-        self._fs.mv(f"{self._file}.tmp", self._file)
+        self._fs.pipe_file(f"{path}.tmp", content)
+        self._fs.mv(f"{path}.tmp", path)
 
 
 def describe_run(plan: Plan, executor: str) -> dict[str, Any]:

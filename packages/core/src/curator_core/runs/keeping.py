@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from curator_core.errors import OutputError
 from curator_core.plans import Plan
-from curator_core.results import RunResult
+from curator_core.results import QuarantineRecord, RunResult
 from curator_core.runs.directory import RunDirectory, check_same_plan, describe_run, run_token
-from curator_core.runs.events import EventFile
+from curator_core.runs.events import EventFile, Events
 from curator_core.runs.journal import Journal, open_journal
 from curator_core.runs.ledger import Group
+from curator_core.runs.listing import Source
 from curator_core.runs.locks import Lock, take_lock
 from curator_core.runs.memory import (
     RETRACTED,
@@ -32,13 +33,15 @@ class Keeper(Protocol):
     token: str
     run_dir: str | None
 
+    def listen_to(self, events: Events) -> None: ...
+
     def remembered(self) -> list[Commit]: ...
 
     def is_done(self, source_id: str) -> bool: ...
 
     def retract_superseded(self, origins: Iterable[Origin]) -> None: ...
 
-    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None: ...
+    def commit(self, group: Group, sources: list[Source]) -> None: ...
 
     def refresh(self) -> None: ...
 
@@ -55,6 +58,9 @@ class NothingKept:
     def __init__(self) -> None:
         self.token = token_hex(6)
 
+    def listen_to(self, events: Events) -> None:
+        pass
+
     def remembered(self) -> list[Commit]:
         return []
 
@@ -64,7 +70,7 @@ class NothingKept:
     def retract_superseded(self, origins: Iterable[Origin]) -> None:
         pass
 
-    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None:
+    def commit(self, group: Group, sources: list[Source]) -> None:
         pass
 
     def refresh(self) -> None:
@@ -107,9 +113,10 @@ class DirectoryKeeper:
         self._journal: Journal = open_journal(self.run_dir or "", self._options)
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)
-        self.events = EventFile(self.run_dir or "", self._options)
+        self._events = EventFile(self.run_dir or "", self._options)
         self._facts = describe_run(self._plan, executor)
         self._directory.write(self._facts)
+        self._directory.keep_recipe(self._plan.recipe)
         self._memory, unfinished = remember(self._journal)
         self._recover(unfinished)
 
@@ -146,6 +153,9 @@ class DirectoryKeeper:
 
     # During the run
 
+    def listen_to(self, events: Events) -> None:
+        events.listen(self._events)
+
     def remembered(self) -> list[Commit]:
         return self._memory.all()
 
@@ -157,16 +167,26 @@ class DirectoryKeeper:
             self._retract(commit)
 
     def _retract(self, commit: Commit) -> None:
+        """Take back what some sources gave, and what retries gave of what had failed in them."""
+        for derived in self._memory.derived_from(commit):
+            self._retract_one(derived)
+        self._retract_one(commit)
+
+    def _retract_one(self, commit: Commit) -> None:
         self._journal.append(retract_entry(commit))
         self._memory.forget(commit)
         self._publisher.retract(file.final for file in commit.files)
         self._quarantine.remove(commit.sources[0])
         self._journal.append(RETRACTED, durable=False)
 
-    def commit(self, group: Group, origins: dict[str, list[Origin]]) -> None:
+    def commit(self, group: Group, sources: list[Source]) -> None:
         """Prepare (in the journal, on the disk), publish, done: a crash between any two is mended."""
         commit = Commit(
-            sorted(group.credit), origins, list(group.files), group.counts, group.lost
+            sources=sorted(group.credit),
+            origins={source.source_id: source.origins for source in sources},
+            files=list(group.files),
+            counts=group.counts,
+            lost=group.lost,
         )
         if group.quarantined:
             self._quarantine.add(commit.sources[0], group.quarantined)
@@ -174,6 +194,17 @@ class DirectoryKeeper:
         self._publisher.publish(commit.files)
         self._journal.append(done_entry(commit), durable=False)
         self._memory.add(commit)
+        for source in sources:
+            if source.replaces:
+                self._quarantine.settle(source.replaces, source.source_id)
+
+    def quarantined(self) -> list[QuarantineRecord]:
+        return list(self._quarantine.records())
+
+    def origins_of(self, source_id: str) -> list[Origin]:
+        """The files of a source that was committed."""
+        commit = self._memory.commits.get(source_id)
+        return commit.origins.get(source_id, []) if commit else []
 
     def refresh(self) -> None:
         self._lock.refresh()
@@ -182,7 +213,7 @@ class DirectoryKeeper:
         """Say how it ended. The manifest lists what stands, also after an interruption."""
         self._publisher.clear_staging()
         result.files = sorted(file.final for file in self._files() if not file.dropped)
-        result.quarantined = list(self._quarantine.records())
+        result.quarantined = self.quarantined()
         self._publisher.write_manifests(self._plan.name, self._files())
         ending = {"status": result.status, "ended": time.time(), "result": result.to_json()}
         self._directory.write({**self._facts, **ending})
@@ -193,7 +224,7 @@ class DirectoryKeeper:
             return
         self._closed = True
         self._journal.close()
-        self.events.close()
+        self._events.close()
         self._lock.release()
 
     def _files(self) -> list[StagedFile]:

@@ -89,16 +89,14 @@ class Ledger:
                 self._groups.update(dict.fromkeys(other.credit, group))
         return group
 
-    def credit(self, lineage: Lineage) -> list[Group]:
-        """Credit that came back; the groups that it belongs to."""
-        touched = []
+    def credit(self, lineage: Lineage) -> None:
+        """Take back credit; what belongs to a void attempt is not counted."""
         for key, share in lineage.items():
-            group = self._groups[key[0]]
-            group.credit[key[0]] += share
-            if group.credit[key[0]] > WHOLE:
-                raise AssertionError(f"source {key[0]}: more credit came back than was given out")
-            touched.append(group)
-        return touched
+            if self.is_current(key):
+                group = self._groups[key[0]]
+                group.credit[key[0]] += share
+                if group.credit[key[0]] > WHOLE:
+                    raise AssertionError(f"source {key[0]}: more credit came back than was given")
 
     def close(self, group: Group) -> None:
         for source_id in group.credit:

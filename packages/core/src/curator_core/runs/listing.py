@@ -1,67 +1,138 @@
-"""Listing: the sources of a run, from the first stage or from given tasks."""
+"""Listing: the sources of a run, from the first stage, from given tasks, or from a quarantine."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from curator_core.blame import Blame
 from curator_core.errors import PipelineError
 from curator_core.lineage import fingerprint, whole
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
-from curator_core.results import StageCounts
-from curator_core.tasks import Empty
+from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.tasks import Empty, Origin
 from curator_core.worker import StageWorker
 
 
-class Listing:
-    """The sources of one run, each with the id of what it is."""
+@dataclass(frozen=True)
+class Source:
+    """One unit of work: its id, its task, and the record that it is to replace, if any."""
 
-    def __init__(self, plan: Plan, tasks: Iterable[AnyTask] | None, run_token: str) -> None:
+    source_id: str
+    task: AnyTask
+    origins: list[Origin] = field(default_factory=list)
+    replaces: QuarantineRecord | None = None
+
+    def blame(self) -> Blame:
+        record = self.replaces
+        if record is None or not record.seen:
+            return Blame()
+        return Blame(passed={(record.stage_index, record.task_id): (record.passed, record.seen)})
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message: its file, where it has one."""
+        if not self.origins:
+            return self.source_id[:12]
+        more = f" and {len(self.origins) - 1} more" if len(self.origins) > 1 else ""
+        return f"{self.origins[0].name}{more}"
+
+
+class Listing(Protocol):
+    """Where the sources of a run come from."""
+
+    first_stage: int
+    """The first stage that workers run."""
+
+    def __iter__(self) -> Iterator[Source]: ...
+
+    def counts(self) -> dict[int, StageCounts]:
+        """What the listing itself did, by stage."""
+        ...
+
+
+class GivenTasks:
+    """Tasks that the caller made."""
+
+    first_stage = 0
+
+    def __init__(self, tasks: Iterable[AnyTask]) -> None:
         self._tasks = tasks
-        self._seen: dict[str, int] = {}
-        self.lister: PlannedStage | None = None
-        self.counts = StageCounts()
-        if tasks is None:
-            self.lister = plan.stages[0]
-            policy = replace(self.lister.policy, on_error="fail")
-            listers = [replace(self.lister, policy=policy)]
-            self._worker = StageWorker(plan, WorkerInfo("driver", run_token=run_token), listers)
 
-    def __iter__(self) -> Iterator[AnyTask]:
-        for position, task in enumerate(self._listed()):
-            task.task_id = self._id_of(task, position)
-            yield task
+    def __iter__(self) -> Iterator[Source]:
+        return _identified(self._tasks)
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {}
+
+
+class FirstStage:
+    """The first stage of the plan, given nothing, here in the driver."""
+
+    first_stage = 1
+
+    def __init__(self, plan: Plan, run_token: str) -> None:
+        lister = plan.stages[0]
+        self._lister = replace(lister, policy=replace(lister.policy, on_error="fail"))
+        self._worker = StageWorker(plan, WorkerInfo("driver", run_token=run_token), [self._lister])
+        self._counts = StageCounts()
+
+    def __iter__(self) -> Iterator[Source]:
+        return _identified(self._listed())
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {self._lister.index: self._counts}
 
     def _listed(self) -> Iterator[AnyTask]:
-        if self._tasks is not None:
-            yield from self._tasks
-            return
-        self._worker.setup_on_node()
-        self._worker.setup()
+        seed = Empty()
+        seed.lineage = whole("", 0)
+        call = self._worker.call([seed])
+        self._counts = call.report.of(self._lister.index)
         try:
-            seed = Empty()
-            seed.lineage = whole("", 0)
-            call = self._worker.call([seed])
-            try:
-                yield from call.outputs()
-            finally:
-                self.counts = next(iter(call.report.counts.values()), StageCounts())
+            self._worker.setup_on_node()
+            self._worker.setup()
+            yield from call.outputs()
         finally:
             self._worker.teardown()
 
-    def _id_of(self, task: AnyTask, position: int) -> str:
+
+class Quarantined:
+    """Tasks from the quarantine of an earlier run, each to begin at the stage that it failed in."""
+
+    def __init__(self, first_stage: PlannedStage, sources: list[Source]) -> None:
+        self.first_stage = first_stage.index
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self._sources)
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {}
+
+
+def _identified(tasks: Iterable[AnyTask]) -> Iterator[Source]:
+    """Each task with the id of what it is, or of its place where it stands for nothing."""
+    seen: dict[str, int] = {}
+    for position, task in enumerate(tasks):
         identity = task.identity()
         if identity is None:
-            return fingerprint("position", str(position))
-        repeats = self._seen[identity] = self._seen.get(identity, 0) + 1
-        return fingerprint(identity) if repeats == 1 else fingerprint(identity, str(repeats))
+            task.task_id = fingerprint("position", str(position))
+        else:
+            repeats = seen[identity] = seen.get(identity, 0) + 1
+            again = [str(repeats)] if repeats > 1 else []
+            task.task_id = fingerprint(identity, *again)
+        yield Source(task.task_id, task, task.origins())
 
 
-def check_sources(plan: Plan, tasks: Iterable[AnyTask] | None) -> None:
+def listing_for(plan: Plan, tasks: Iterable[AnyTask] | None, run_token: str) -> Listing:
     """Without tasks, the first stage has to make something of nothing."""
+    if tasks is not None:
+        return GivenTasks(tasks)
     first = plan.stages[0]
-    if tasks is None and not issubclass(Empty, first.takes):
+    if not issubclass(Empty, first.takes):
         raise PipelineError(
             f"stage {first.name!r} takes {first.takes.__name__}, but nothing comes before it; "
             "begin with a reader, or give run(tasks=[...])"
         )
+    return FirstStage(plan, run_token)

@@ -70,6 +70,15 @@ class Memory:
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
+    def derived_from(self, commit: Commit) -> list[Commit]:
+        """Commits of retries: their sources are named `<source>.<task>@<stage>`."""
+        found = []
+        for other in self.all():
+            origins = {source.partition("@")[0].partition(".")[0] for source in other.sources}
+            if other is not commit and origins & set(commit.sources):
+                found.append(other)
+        return found
+
     def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
         """Commits made from an earlier state of these files, or from another cut of them."""
         found: dict[int, Commit] = {}

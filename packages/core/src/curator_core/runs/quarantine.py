@@ -29,7 +29,7 @@ class Quarantine:
 
     def records(self) -> Iterator[QuarantineRecord]:
         for name in self._names():
-            for line in self._fs.cat_file(name).splitlines():
+            for line in self._lines(name):
                 yield self._record(orjson.loads(line))
 
     def remove(self, group_id: str) -> None:
@@ -37,8 +37,21 @@ class Quarantine:
         if self._fs.exists(path):
             self._fs.rm_file(path)
 
-    def group_ids(self) -> list[str]:
-        return [base_name(name).removesuffix(".jsonl") for name in self._names()]
+    def settle(self, settled: QuarantineRecord, by: str) -> None:
+        """Take out a record that was retried; what became of it stands under `by`."""
+        for name in self._names():
+            records = [self._record(orjson.loads(line)) for line in self._lines(name)]
+            left = [r for r in records if not _is_same(r, settled)]
+            group_id = base_name(name).removesuffix(".jsonl")
+            if len(left) == len(records) or group_id == by:
+                continue
+            if left:
+                self.add(group_id, left)
+            else:
+                self._fs.rm_file(name)
+
+    def _lines(self, name: str) -> list[bytes]:
+        return list(self._fs.cat_file(name).splitlines())
 
     def _names(self) -> list[str]:
         if not self._fs.isdir(self._folder):
@@ -72,3 +85,7 @@ class Quarantine:
         with self._fs.open(f"{path}.tmp", "wb") as file:
             file.write(content)
         self._fs.mv(f"{path}.tmp", path)
+
+
+def _is_same(one: QuarantineRecord, other: QuarantineRecord) -> bool:
+    return (one.task_id, one.stage_index) == (other.task_id, other.stage_index) and one.whole_task

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 
+from curator_core.blame import Blame
 from curator_core.errors import BudgetError, EmptyRunError, RunInterrupted, StageError
-from curator_core.lineage import Lineage, whole
+from curator_core.lineage import source_of, whole
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
@@ -15,9 +16,8 @@ from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.events import Events
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
-from curator_core.runs.listing import Listing
+from curator_core.runs.listing import Listing, Source
 from curator_core.runs.stopping import Stopping
-from curator_core.tasks import Origin
 
 LOG = logging.getLogger("curator_core")
 
@@ -29,17 +29,12 @@ class Run:
     passes on what these two return: outputs that may be shown, because their files are in place.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        listing: Listing,
-        keeper: Keeper,
-        events: Events | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, listing: Listing, keeper: Keeper) -> None:
         self.plan = plan
         self.token = keeper.token
         self.stopping = Stopping()
-        self.events = events or Events()
+        self.events = Events()
+        keeper.listen_to(self.events)
         self.result = RunResult(run_dir=keeper.run_dir)
         self.totals = {p.index: StageCounts() for p in plan.stages}
         self.under_way: dict[str, dict[int, StageCounts]] = {}
@@ -47,7 +42,8 @@ class Run:
         self._listing = listing
         self._keeper = keeper
         self._ledger = Ledger()
-        self._tasks: dict[str, AnyTask] = {}
+        self._sources: dict[str, Source] = {}
+        self._blames: dict[str, Blame] = {}
         self._shown: dict[str, set[str]] = {}
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
@@ -60,7 +56,7 @@ class Run:
     @property
     def worker_stages(self) -> tuple[PlannedStage, ...]:
         """The stages that workers run: all but the one that lists the sources."""
-        return self.plan.stages[1:] if self._listing.lister else self.plan.stages
+        return self.plan.stages[self._listing.first_stage :]
 
     @property
     def open_sources(self) -> int:
@@ -72,64 +68,64 @@ class Run:
 
     def explained(self, error: StageError) -> StageError:
         """The same failure with the source named in which it happened."""
-        source = error.task_id.partition(".")[0]
-        if source not in self._tasks:
-            return error
-        return StageError(
-            f"{error} (source: {self.label(source)})",
-            stage=error.stage,
-            task_id=error.task_id,
-            detail=error.detail,
-        )
+        source = self._sources.get(error.source)
+        if source is not None:
+            error.args = (f"{error} (source: {source.label})",)
+        return error
 
     # What executors call
 
     def sources(self) -> Iterator[AnyTask]:
         """The sources that are still to be done, each as its task; stops early when asked to."""
-        for task in self._listing:
+        for source in self._listing:
             if self.stopping.is_asked:
                 return
-            if self._keeper.is_done(task.task_id):
-                self.result.sources_skipped += 1
-                continue
-            self._keeper.retract_superseded(task.origins())
-            self._tasks[task.task_id] = task
-            yield self._begin(task.task_id)
+            if source.replaces is None:
+                if self._keeper.is_done(source.source_id):
+                    self.result.sources_skipped += 1
+                    continue
+                self._keeper.retract_superseded(source.origins)
+            self._sources[source.source_id] = source
+            self._blames[source.source_id] = source.blame()
+            self._ledger.open(source.source_id)
+            yield self._task_for(source.source_id)
         self.listed_all = True
 
+    def blame(self, task: AnyTask) -> Blame:
+        """What is known of the tasks of a source, to be told to whoever works on it."""
+        return self._blames[source_of(task.lineage)]
+
     def deliver(self, output: AnyTask) -> list[AnyTask]:
-        """Take in an output of the last stage; what may be shown of it now."""
+        """Take in an output of the last stage; what may be shown of it now.
+
+        The report of the call that made it follows, and only then can its sources be finished.
+        """
         if not self._accept(output.lineage):
             return []
         group = self._ledger.group_of(output.lineage)
+        self._ledger.credit(output.lineage)
         if self._holds:
             group.outputs.append(output)
-            self._ledger.credit(output.lineage)
-            return self._settle(group)
-        shown = [output] if self._first_showing(output) else []
-        self._ledger.credit(output.lineage)
-        return shown + self._settle(group)
+            return []
+        return [output] if self._first_showing(output) else []
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
         """Take in the report of a call on `sources`; outputs whose files are now in place."""
-        released: list[AnyTask] = []
         for file, keys in report.staged:
             if self._accept(keys):
                 self._ledger.group_of(keys).files.append(file)
         keys = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
         if not keys:
-            return released
+            return []
         group = self._ledger.group_of(keys[:1])
         group.add_counts(report.counts)
         group.quarantined += report.quarantined
+        group.lost = group.lost or bool(report.lost)
         self._check_budget(report)
-        if report.lost:
-            group.lost = True
         for lineage in (report.spent, report.lost):
-            current = {key: share for key, share in lineage.items() if self._ledger.is_current(key)}
-            for touched in self._ledger.credit(current):
-                released += self._settle(touched)
-        return released + self._settle(group)
+            self._ledger.credit(lineage)
+        touched = {id(g): g for g in (self._ledger.group_of([key]) for key in keys)}
+        return [output for group in touched.values() for output in self._settle(group)]
 
     def again(self, source_id: str, reason: str) -> list[AnyTask]:
         """Void what the current attempt at a source gave; the sources to run again, as tasks."""
@@ -148,7 +144,7 @@ class Run:
         counts.items_in = counts.items_failed = task.num_items
         report.quarantined.append(
             QuarantineRecord(
-                task.task_id, stage.name, stage.index, reason, source_id, payload=task.to_payload()
+                task.task_id, stage.name, stage.index, reason, source_id, payload=payload_of(task)
             )
         )
         return self.absorb(report, [task])
@@ -158,15 +154,6 @@ class Run:
         restarts = self.result.worker_restarts
         restarts[reason] = restarts.get(reason, 0) + 1
         self.events.tell("worker_gone", worker=worker_id, reason=reason)
-
-    def label(self, source_id: str) -> str:
-        """What to call a source in a message: its file, where it has one."""
-        task = self._tasks.get(source_id)
-        origins: list[Origin] = task.origins() if task else []
-        if not origins:
-            return source_id[:12]
-        more = f" and {len(origins) - 1} more" if len(origins) > 1 else ""
-        return f"{origins[0].name}{more}"
 
     def void_mixed(self) -> set[str]:
         """Sources whose output was refused because it was mixed with a void attempt: to be run
@@ -196,12 +183,8 @@ class Run:
 
     # Inside
 
-    def _begin(self, source_id: str) -> AnyTask:
-        self._ledger.open(source_id)
-        return self._task_for(source_id)
-
     def _task_for(self, source_id: str) -> AnyTask:
-        task = copy(self._tasks[source_id])
+        task = copy(self._sources[source_id].task)
         task.lineage = whole(source_id, self._ledger.attempt(source_id))
         task.timings = {}
         return task
@@ -225,28 +208,43 @@ class Run:
         return True
 
     def _settle(self, group: Group) -> list[AnyTask]:
-        if not group.is_complete or not all(source in self._ledger for source in group.credit):
+        """Publish and close a group whose credit is all back; the outputs that it held."""
+        if not group.is_complete:
             return []
         self._ledger.close(group)
-        origins = {source: self._tasks[source].origins() for source in group.credit}
-        group.quarantined = [replace(r, source=self.label(r.source)) for r in group.quarantined]
-        self._keeper.commit(group, origins)
-        for source in group.credit:
-            self._tasks.pop(source)
-            self._shown.pop(source, None)
+        sources = [self._sources.pop(source_id) for source_id in group.credit]
+        for source in sources:
+            self._shown.pop(source.source_id, None)
+            self._blames.pop(source.source_id)
+        self._label(group, sources)
+        self._take_back_failures(group, sources)
+        self._keeper.commit(group, sources)
         self._add_counts(group.counts)
         self.result.sources_done += len(group.credit)
         self.result.quarantined += group.quarantined
         self.events.tell("sources_done", sources=group.sources, lost=group.lost)
         return group.outputs
 
+    def _label(self, group: Group, sources: list[Source]) -> None:
+        labels = {source.source_id: source.label for source in sources}
+        group.quarantined = [
+            replace(record, source=labels.get(record.source_id, ""))
+            for record in group.quarantined
+        ]
+
+    def _take_back_failures(self, group: Group, sources: list[Source]) -> None:
+        """What is retried counted as failed before: it must not count twice."""
+        for record in (source.replaces for source in sources if source.replaces):
+            undone = StageCounts(tasks_in=-1, tasks_failed=-1)
+            undone.items_in = undone.items_failed = -record.items
+            group.add_counts({record.stage_index: undone})
+
     def _add_counts(self, counts: dict[int, StageCounts]) -> None:
         for index, more in counts.items():
             self.totals[index].add(more)
 
     def _count_listing(self) -> None:
-        if self._listing.lister:
-            self.totals[self._listing.lister.index] = self._listing.counts
+        self._add_counts(self._listing.counts())
 
     def _check_budget(self, report: CallReport) -> None:
         budget = self.plan.budget

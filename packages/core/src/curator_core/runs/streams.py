@@ -1,7 +1,5 @@
 """Streams: a run under way, as an iterator of what it gives."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Self
@@ -12,9 +10,8 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
 from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
-from curator_core.runs.events import Events
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
-from curator_core.runs.listing import Listing, check_sources
+from curator_core.runs.listing import Listing, listing_for
 from curator_core.runs.outputs import outputs_of
 from curator_core.runs.running import Run
 from curator_core.runs.stopping import signals_stop
@@ -24,27 +21,11 @@ class RunStream(Iterator[AnyTask]):
     """Gives the output tasks of a run as they finish, and its account in `result`."""
 
     def __init__(
-        self,
-        plan: Plan,
-        executor: Executor,
-        tasks: Sequence[AnyTask] | None,
-        run_dir: str | None,
-        *,
-        resume: bool = True,
-        why: str = "given",
+        self, plan: Plan, executor: Executor, keeper: Keeper, listing: Listing, why: str = "given"
     ) -> None:
-        check_sources(plan, tasks)
-        self._keeper = _keeper(plan, executor, run_dir, resume=resume)
-        try:
-            events = Events()
-            if isinstance(self._keeper, DirectoryKeeper):
-                events.listen(self._keeper.events)
-            listing = Listing(plan, tasks, self._keeper.token)
-            self.run = Run(plan, listing, self._keeper, events)
-        except BaseException:
-            self._keeper.close()
-            raise
+        self.run = Run(plan, listing, keeper)
         self._executor = executor
+        self._keeper = keeper
         self._why = why
         self._flow = self._outputs()
 
@@ -58,7 +39,6 @@ class RunStream(Iterator[AnyTask]):
     def close(self) -> None:
         """Stop in order; what is finished is kept."""
         self._flow.close()
-        self._keeper.close()
 
     def __enter__(self) -> Self:
         return self
@@ -94,8 +74,38 @@ class RunStream(Iterator[AnyTask]):
         except CuratorError:
             run.fail("failed")
             raise
-        finally:
+
+
+class OpenedStream(RunStream):
+    """A stream that opened its run directory itself, and so gives it back at its end."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        tasks: Sequence[AnyTask] | None,
+        run_dir: str | None,
+        *,
+        resume: bool,
+        why: str,
+    ) -> None:
+        keeper = _keeper(plan, executor, run_dir, resume=resume)
+        try:
+            super().__init__(plan, executor, keeper, listing_for(plan, tasks, keeper.token), why)
+        except BaseException:
+            keeper.close()
+            raise
+
+    def __next__(self) -> AnyTask:
+        try:
+            return super().__next__()
+        except BaseException:  # its end, or what broke it off
             self._keeper.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self._keeper.close()
 
 
 def _keeper(plan: Plan, executor: Executor, run_dir: str | None, *, resume: bool) -> Keeper:

@@ -1,0 +1,73 @@
+"""Workflows: several pipelines one after another, with files between them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from curator_core.executors import Executor
+from curator_core.filesystems import join
+from curator_core.pipelines import Pipeline
+from curator_core.results import RunResult
+from curator_core.runs.directory import RunDirectory
+from curator_core.runs.locks import take_lock
+
+
+@dataclass
+class WorkflowResult:
+    """The results of a workflow's pipelines by name, and what the workflow says besides."""
+
+    runs: dict[str, RunResult] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        return sum(result.seconds for result in self.runs.values())
+
+    @property
+    def did_nothing(self) -> bool:
+        """Whether all of it had been done before."""
+        return not any(result.sources_done for result in self.runs.values())
+
+
+class Workflow(ABC):
+    """Pipelines that build on each other's files.
+
+    Each keeps its run in the work directory, so that a workflow killed at any moment goes on with
+    the pipeline it was in, and a finished one does nothing.
+    """
+
+    name: ClassVar[str] = "workflow"
+
+    @property
+    @abstractmethod
+    def work_dir(self) -> str:
+        """Where files between the pipelines, and their runs, are kept."""
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        """How the work directory's file system is reached."""
+        return {}
+
+    @abstractmethod
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        """Yield the pipelines in order. Each has been run when the generator is resumed, so the
+        next one may be made from what `result` says of it."""
+
+    def run(
+        self, executor: Executor | str | None = None, *, resume: bool = True
+    ) -> WorkflowResult:
+        """Run what is left of it. Two at a time in one work directory are refused."""
+        home = join(self.work_dir, ".curator", self.name)
+        RunDirectory(home, self.storage_options).create()
+        lock = take_lock(home, self.storage_options)
+        result = WorkflowResult()
+        try:
+            for pipeline in self.pipelines(result):
+                run_dir = join(home, pipeline.name)
+                done = pipeline.run(executor, run_dir=run_dir, resume=resume)
+                result.runs[pipeline.name] = done
+                lock.refresh()
+        finally:
+            lock.release()
+        return result
