@@ -1,6 +1,6 @@
 """Pipelines: the line of stages that a user writes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
@@ -129,7 +129,8 @@ class Pipeline:
 
     def _planned(self, on_error: OnError | None) -> Plan:
         stages = tuple(
-            self._settled(index, stage, on_error) for index, stage in enumerate(flatten(self.stages))
+            self._settled(index, stage, on_error)
+            for index, stage in enumerate(flatten(self.stages))
         )
         budget = FailureBudget(self.max_failures)
         return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe)

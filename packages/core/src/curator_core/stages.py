@@ -15,7 +15,7 @@ from curator_core.tasks import Task
 In = TypeVar("In", bound=AnyTask)
 Out = TypeVar("Out", bound=AnyTask)
 
-Given: TypeAlias = Out | Dropped | Rejected | None | Iterable[Out | Dropped | Rejected]
+Given: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rejected] | None
 """What `process` may return: a task, several (a list or a generator), or None to drop the task."""
 
 

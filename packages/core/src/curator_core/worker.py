@@ -1,7 +1,7 @@
 """The only place that calls stages. Executors decide where and when; this decides how."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from curator_core.blame import Blame
@@ -72,7 +72,7 @@ class Call:
         self._tasks = tasks
         self._blame = blame
 
-    def outputs(self) -> Iterator[AnyTask]:
+    def outputs(self) -> Generator[AnyTask, None, None]:
         """What comes out at the end, as it comes. Afterwards the report is complete."""
         drops = drop_sink(self._worker.plan, self._worker.worker)
         flow: Iterable[AnyTask] = self._tasks

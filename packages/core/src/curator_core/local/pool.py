@@ -89,9 +89,7 @@ class Pool:
             return idle
         if len(self._children) < self._size:
             return _NEW
-        quick = (
-            c for c in self._children if len(c.given) == 1 and c.last_work_s < SHORT_WORK_S
-        )
+        quick = (c for c in self._children if len(c.given) == 1 and c.last_work_s < SHORT_WORK_S)
         return next(quick, None)
 
     def _next_source(self) -> AnyTask | None:
@@ -111,9 +109,7 @@ class Pool:
         worker_id = str(self._started)
         gpus = visible_gpus()
         mine = gpus[self._started % len(gpus)] if gpus else None
-        info = WorkerInfo(
-            worker_id, run_token=self._run.token, gpu_ids=(mine,) if mine else ()
-        )
+        info = WorkerInfo(worker_id, run_token=self._run.token, gpu_ids=(mine,) if mine else ())
         packed = packed_plan(self._plan, self._indices, info)
         child = Child(worker_id, self._size, self._guard, mine)
         self._started += 1

@@ -17,7 +17,6 @@ from curator_core.runs.locks import Lock, take_lock
 from curator_core.runs.memory import (
     RETRACTED,
     Commit,
-    Memory,
     done_entry,
     remember,
     retract_entry,
@@ -53,9 +52,8 @@ class Keeper(Protocol):
 class NothingKept:
     """For pipelines that write nothing: their result is the tasks they give."""
 
-    run_dir = None
-
     def __init__(self) -> None:
+        self.run_dir: str | None = None
         self.token = token_hex(6)
 
     def listen_to(self, events: Events) -> None:
@@ -131,10 +129,9 @@ class DirectoryKeeper:
         check_same_plan(facts, self._plan, self.run_dir or "")
         return facts
 
-    def _recover(self, unfinished: list[list[str]]) -> None:
+    def _recover(self, unfinished: list[str]) -> None:
         """Finish what a killed run had begun, and void what is no longer there."""
-        for files in unfinished:
-            self._publisher.retract(files)
+        self._publisher.retract(unfinished)
         for commit in self._memory.all():
             if not commit.done:
                 self._publish_again(commit)
@@ -180,7 +177,7 @@ class DirectoryKeeper:
         self._journal.append(RETRACTED, durable=False)
 
     def commit(self, group: Group, sources: list[Source]) -> None:
-        """Prepare (in the journal, on the disk), publish, done: a crash between any two is mended."""
+        """Prepare in the journal, publish, done: a crash between any two is mended."""
         commit = Commit(
             sources=sorted(group.credit),
             origins={source.source_id: source.origins for source in sources},

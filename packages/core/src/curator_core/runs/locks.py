@@ -69,7 +69,7 @@ class FileLock:
 
 
 class ObjectLock:
-    """An object that its holder renews; one that is not renewed for two minutes counts for nothing."""
+    """An object that its holder renews; after two minutes without that it counts for nothing."""
 
     def __init__(self, fs: Any, path: str, run_dir: str) -> None:
         self._fs = fs

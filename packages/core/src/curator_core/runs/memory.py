@@ -67,6 +67,15 @@ class Memory:
             for origin in commit.origins.get(source, ()):
                 self._by_name.get(origin.name, {}).pop(source, None)
 
+    def forget_sources(self, sources: Iterable[str]) -> None:
+        for commit in [self.commits[source] for source in sources if source in self.commits]:
+            self.forget(commit)
+
+    def confirm(self, source: str) -> None:
+        """The files of this source's commit were published."""
+        if source in self.commits:
+            self.commits[source].done = True
+
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
@@ -90,25 +99,22 @@ class Memory:
         return list(found.values())
 
 
-def remember(journal: Journal) -> tuple[Memory, list[list[str]]]:
+def remember(journal: Journal) -> tuple[Memory, list[str]]:
     """The memory that a journal adds up to, and files of retractions that were not finished."""
     memory = Memory()
-    retractions: dict[int, list[str]] = {}
-    for number, entry in enumerate(journal.entries()):
+    to_retract: list[str] = []
+    for entry in journal.entries():
         kind = entry["event"]
         if kind == "commit":
             memory.add(Commit.from_entry(entry))
         elif kind == "done":
-            if entry["source"] in memory:
-                memory.commits[entry["source"]].done = True
+            memory.confirm(entry["source"])
         elif kind == "retract":
-            for source in entry["sources"]:
-                if source in memory:
-                    memory.forget(memory.commits[source])
-            retractions[number] = entry["files"]
+            memory.forget_sources(entry["sources"])
+            to_retract += entry["files"]
         elif kind == "retracted":
-            retractions.clear()
-    return memory, list(retractions.values())
+            to_retract = []
+    return memory, to_retract
 
 
 def done_entry(commit: Commit) -> Entry:

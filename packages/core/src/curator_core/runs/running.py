@@ -12,7 +12,7 @@ from curator_core.lineage import source_of, whole
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
-from curator_core.results import QuarantineRecord, RunResult, StageCounts
+from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
 from curator_core.runs.events import Events
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
@@ -114,17 +114,17 @@ class Run:
         for file, keys in report.staged:
             if self._accept(keys):
                 self._ledger.group_of(keys).files.append(file)
-        keys = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
-        if not keys:
+        current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
+        if not current:
             return []
-        group = self._ledger.group_of(keys[:1])
+        group = self._ledger.group_of(current[:1])
         group.add_counts(report.counts)
         group.quarantined += report.quarantined
         group.lost = group.lost or bool(report.lost)
         self._check_budget(report)
         for lineage in (report.spent, report.lost):
             self._ledger.credit(lineage)
-        touched = {id(g): g for g in (self._ledger.group_of([key]) for key in keys)}
+        touched = {id(g): g for g in (self._ledger.group_of([key]) for key in current)}
         return [output for group in touched.values() for output in self._settle(group)]
 
     def again(self, source_id: str, reason: str) -> list[AnyTask]:
@@ -228,8 +228,7 @@ class Run:
     def _label(self, group: Group, sources: list[Source]) -> None:
         labels = {source.source_id: source.label for source in sources}
         group.quarantined = [
-            replace(record, source=labels.get(record.source_id, ""))
-            for record in group.quarantined
+            replace(record, source=labels.get(record.source_id, "")) for record in group.quarantined
         ]
 
     def _take_back_failures(self, group: Group, sources: list[Source]) -> None:

@@ -50,9 +50,9 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
 
     before: dict[int, Any] = {}
     for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, on_signal)
+        before[int(number)] = signal.signal(number, on_signal)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
