@@ -13,7 +13,11 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     stages = plan.stages
     if not stages:
         return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
-    problems = [*_repeated_names(stages), *_wrong_settings(stages), *_types_that_do_not_meet(stages)]
+    problems = [
+        *_repeated_names(stages),
+        *_wrong_settings(stages),
+        *_types_that_do_not_meet(stages),
+    ]
     for planned in stages:
         problems += [_at(planned, problem) for problem in planned.stage.check()]
     if not problems and not has_tasks:
@@ -90,7 +94,8 @@ def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
         close = nearest(column, known)
         option = _option_naming(planned, column)
         way_out = f"; set {option}: {close}?" if close and option else ""
-        yield f"it reads column {column!r}, which nothing before it gives{hint(column, known)}{way_out}"
+        unknown = f"column {column!r}, which nothing before it gives{hint(column, known)}"
+        yield f"it reads {unknown}{way_out}"
 
 
 def _option_naming(planned: PlannedStage, column: str) -> str | None:

@@ -49,7 +49,13 @@ class StageError(CuratorError):
     exit_code = 1
 
     def __init__(
-        self, message: str, *, stage: str = "", task_id: str = "", source: str = "", detail: str = ""
+        self,
+        message: str,
+        *,
+        stage: str = "",
+        task_id: str = "",
+        source: str = "",
+        detail: str = "",
     ) -> None:
         super().__init__(message)
         self.stage = stage
@@ -68,7 +74,7 @@ def _rebuild_stage_error(message: str, facts: dict[str, str]) -> StageError:
 
 
 class BudgetError(CuratorError):
-    """More failures than `max_failures` allows. What was finished is kept; the run can be resumed."""
+    """More failures than `max_failures` allows. What is finished is kept."""
 
     exit_code = 4
 

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
+
+from curator_core.errors import InputError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -71,3 +73,19 @@ def nearest_folder(fs: "AbstractFileSystem", path: str) -> str:
             break
         folder = above
     return full_path(fs, folder)
+
+
+def open_input(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
+    """A file to read from; what will not pass by itself becomes an error that names the file."""
+    plain = local_path(path)
+    try:
+        if plain is not None:
+            return open(plain, "rb", buffering=0)
+        fs, remote = open_filesystem(path, storage_options)
+        return cast(BinaryIO, fs.open(remote, "rb"))
+    except FileNotFoundError:
+        raise InputError(f"cannot read {path}: it is not there (any more)") from None
+    except PermissionError:
+        raise InputError(f"cannot read {path}: permission denied; allow reading it") from None
+    except IsADirectoryError:
+        raise InputError(f"cannot read {path}: it is a folder") from None

@@ -34,7 +34,7 @@ class Pipeline:
     max_failures: int | float | None = 0.1
     allow_empty: bool = False
     recipe: str = field(default="", repr=False, compare=False)
-    """The recipe that it was made from, if it was: kept with its runs, so that they can be retried."""
+    """The recipe that it was made from, if any: kept with its runs, so that they can be retried."""
 
     def __post_init__(self) -> None:
         self.stages = list(self.stages)

@@ -43,7 +43,7 @@ class ErrorPolicy:
 
 @dataclass(frozen=True)
 class FailureBudget:
-    """How many failures a run bears: a count (`int`) or, of one stage's tasks, a share (`float`)."""
+    """How many failures a run bears: a count (`int`), or a share of one stage's tasks (`float`)."""
 
     max_failures: int | float | None = 0.1
     min_seen: int = 100

@@ -33,8 +33,8 @@ class Resources:
                 raise ValueError(f"resources: {name} is {amount}, but must be 0 or more")
         if self.gpus and self.gpu_memory_gb:
             raise ValueError(
-                f"resources: gpus={self.gpus} and gpu_memory_gb={self.gpu_memory_gb} both ask for a "
-                "GPU; give a number of devices or the memory on one device, not both"
+                f"resources: gpus={self.gpus} and gpu_memory_gb={self.gpu_memory_gb} both ask for "
+                "a GPU; give a number of devices or the memory on one device, not both"
             )
         object.__setattr__(self, "custom", MappingProxyType(dict(self.custom)))
 

@@ -347,8 +347,9 @@ class Step:
         self.counts.items_failed += items
         self.report.lose(rest_share(task.lineage, passed))
         if policy.on_error == "quarantine":
-            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed, seen=seen,
-                         items=items, payload=payload_of(task))  # fmt: skip
+            detail, payload = detail_of(error), payload_of(task)
+            self._record(task, reason, detail=detail, attempts=attempts, passed=passed,
+                         seen=seen, items=items, payload=payload)  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
         if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":

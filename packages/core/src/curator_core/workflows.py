@@ -54,9 +54,7 @@ class Workflow(ABC):
         """Yield the pipelines in order. Each has been run when the generator is resumed, so the
         next one may be made from what `result` says of it."""
 
-    def run(
-        self, executor: Executor | str | None = None, *, resume: bool = True
-    ) -> WorkflowResult:
+    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
         """Run what is left of it. Two at a time in one work directory are refused."""
         home = join(self.work_dir, ".curator", self.name)
         RunDirectory(home, self.storage_options).create()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from multiprocessing.connection import Pipe, wait
 from typing import Any
 
@@ -50,16 +51,12 @@ class Child:
 
     def tell(self, message: Any) -> None:
         """A worker that has just died is noticed by whoever waits for its answer."""
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             send(self.connection, message)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
 
     def tell_packed(self, message: bytes) -> None:
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send_bytes(message)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
 
     def give(self, work: Work) -> None:
         if not self.given:
@@ -95,10 +92,8 @@ class Child:
 
     def kill(self) -> None:
         """End it and all that it started."""
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
 
     def bury(self) -> None:

@@ -7,6 +7,7 @@ The parent holds one end of a pipe; the system closes it when the parent dies, e
 import os
 import subprocess
 import sys
+from contextlib import suppress
 
 _GUARD = """
 import os, signal, sys
@@ -48,7 +49,5 @@ class Guard:
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # somebody killed the guard: workers end when asked to
             os.write(self._process.stdin.fileno(), line.encode())
-        except BrokenPipeError:  # somebody killed the guard: workers still end when asked to
-            pass

@@ -22,7 +22,7 @@ def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
 
 def run_token(run_dir: str) -> str:
     """Marks the unpublished files of this run directory, in every attempt at it."""
-    fs, path = open_filesystem(run_dir)
+    _, path = open_filesystem(run_dir)
     return fingerprint(path)[:12]
 
 
