@@ -79,8 +79,13 @@ class Failed:
     error: StageError
 
 
+def packed(message: Any) -> bytes:
+    dumped: bytes = cloudpickle.dumps(message, protocol=5)
+    return dumped
+
+
 def send(connection: Connection, message: Any) -> None:
-    connection.send_bytes(cloudpickle.dumps(message, protocol=5))
+    connection.send_bytes(packed(message))
 
 
 def receive(connection: Connection) -> Any:

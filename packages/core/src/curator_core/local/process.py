@@ -8,6 +8,7 @@ from contextlib import closing
 from multiprocessing.connection import Connection
 
 from curator_core.errors import StageError
+from curator_core.failing import reason_of
 from curator_core.local.board import Board
 from curator_core.local.messages import (
     Begin,
@@ -19,6 +20,7 @@ from curator_core.local.messages import (
     Ready,
     SetUp,
     Work,
+    packed,
     receive,
     send,
 )
@@ -80,6 +82,20 @@ def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
             if now - sent > SEND_AFTER_S or size > SEND_AFTER_BYTES:
                 counts = call.report.counts if now - told > TELL_EVERY_S else None
                 told = now if counts else told
-                send(connection, Given(waiting, counts=counts))
+                _give(worker, connection, Given(waiting, counts=counts))
                 waiting, size, sent = [], 0, now
-    send(connection, Given(waiting, call.report))
+    _give(worker, connection, Given(waiting, call.report))
+
+
+def _give(worker: StageWorker, connection: Connection, given: Given) -> None:
+    """Send outputs; what cannot be sent is the mistake of the stage that made it."""
+    try:
+        message = packed(given)
+    except Exception as error:
+        name = worker.stages[-1].name
+        raise StageError(
+            f"stage {name!r} gave a task that cannot leave its worker process, for it cannot be "
+            f"pickled ({reason_of(error)}); give plain data, or run with LocalExecutor(workers=0)",
+            stage=name,
+        ) from error
+    connection.send_bytes(message)

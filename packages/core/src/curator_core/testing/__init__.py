@@ -1,4 +1,9 @@
-"""The checks that our own stages and executors pass, for people who write others."""
+"""The checks that our own stages and executors pass, for people who write others.
+
+Only `ExecutorContract` needs pytest, so only asking for it imports it.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from curator_core.testing.checking import check_stage
 from curator_core.testing.interpreters import (
@@ -8,7 +13,11 @@ from curator_core.testing.interpreters import (
 )
 from curator_core.testing.running import StageRun, run_stage, run_stages
 
+if TYPE_CHECKING:
+    from curator_core.testing.contracts import ExecutorContract
+
 __all__ = [
+    "ExecutorContract",
     "StageRun",
     "check_stage",
     "in_fresh_interpreter",
@@ -17,3 +26,11 @@ __all__ = [
     "run_stages",
     "seconds_to_run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "ExecutorContract":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from curator_core.testing.contracts import ExecutorContract
+
+    return ExecutorContract

@@ -1,0 +1,1 @@
+"""The parts of `ExecutorContract`, and the stages, logs and jobs that they watch executors with."""

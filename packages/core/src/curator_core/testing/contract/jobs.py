@@ -1,0 +1,71 @@
+"""Jobs: pipelines run in a process of their own, which a test may interrupt or kill."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+
+from curator_core.errors import CuratorError, RunInterrupted
+from curator_core.executors import Executor
+from curator_core.outcomes import AnyTask
+from curator_core.pipelines import Pipeline
+
+
+@dataclass
+class Job:
+    """A pipeline, and all that `run` takes."""
+
+    pipeline: Pipeline
+    executor: Executor
+    tasks: Sequence[AnyTask]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Run it in a new process; its exit code is that of the command line."""
+        running = subprocess.Popen(
+            [sys.executable, "-m", "curator_core.testing.contract.jobs"],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert running.stdin is not None
+        running.stdin.write(cloudpickle.dumps(self))
+        running.stdin.close()
+        running.stdin = None
+        return running
+
+
+def ended(running: "subprocess.Popen[bytes]", patience_s: float = 30.0) -> tuple[int, str]:
+    """Wait for its end: its exit code, and what it said on the way."""
+    try:
+        said = running.communicate(timeout=patience_s)[1].decode()
+    finally:
+        running.kill()
+    return running.returncode, said
+
+
+def wait_until(reached: Callable[[], bool], patience_s: float = 20.0) -> None:
+    """Look again and again; an AssertionError when it takes too long."""
+    deadline = time.monotonic() + patience_s
+    while not reached():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {patience_s:g} s in vain")
+        time.sleep(0.01)
+
+
+def _main() -> int:
+    # The test that started this process wrote it: nothing here comes from a file.
+    job: Job = cloudpickle.load(sys.stdin.buffer)
+    try:
+        job.pipeline.run(job.executor, job.tasks, **job.options)
+    except (CuratorError, RunInterrupted) as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

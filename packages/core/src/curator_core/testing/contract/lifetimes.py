@@ -1,0 +1,138 @@
+"""The life of workers: prepared once per node, set up once, torn down once, however it ends."""
+
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from curator_core.errors import StageError
+from curator_core.testing.contract.jobs import ended, wait_until
+from curator_core.testing.contract.logs import Event, lives, read_log, still_running
+from curator_core.testing.contract.stages import Adds, Fails, Kills, Lives, Rests
+from curator_core.testing.contract.trials import Trial, data
+
+
+def check_lives(events: list[Event], *, crashed: bool = False) -> None:
+    """Every promise about `setup_on_node`, `setup` and `teardown` that a log can show.
+
+    Where workers crashed, some could not tear down; that many is all that may be missing.
+    """
+    nodes = Counter((e.stage, e.place) for e in events if e.kind == "node")
+    assert set(nodes.values()) <= {1}, f"a node was prepared more than once: {nodes}"
+    set_up, torn_down = lives(events, "setup"), lives(events, "teardown")
+    assert set(set_up.values()) <= {1}, f"a worker was set up more than once: {set_up}"
+    assert set(torn_down.values()) <= {1}, f"a worker was torn down more than once: {torn_down}"
+    assert torn_down.keys() <= set_up.keys(), "a worker was torn down that was never set up"
+    if not crashed:
+        assert torn_down.keys() == set_up.keys(), "a worker was set up and never torn down"
+    _check_order(events)
+
+
+def _check_order(events: list[Event]) -> None:
+    prepared: set[tuple[str, str]] = set()
+    up: set[tuple[str, int, str]] = set()
+    for event in events:
+        worker = (event.stage, event.pid, event.place)
+        if event.kind == "node":
+            prepared.add((event.stage, event.place))
+        elif event.kind == "setup":
+            node = event.place.partition("/")[0]
+            assert (event.stage, node) in prepared, f"set up before its node was prepared: {event}"
+            up.add(worker)
+        elif event.kind == "process":
+            assert worker in up, f"worked while it was not set up: {event}"
+        elif event.kind == "teardown":
+            up.discard(worker)
+
+
+class LifetimesContract(Trial):
+    def test_after_success(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+
+        result = self.run(Lives(log), Adds(1), Lives(log).with_(name="lives_again"))
+
+        events = read_log(log)
+        assert data(result) == list(range(1, 11))
+        check_lives(events)
+        for stage in ("lives", "lives_again"):
+            kinds = [event.kind for event in events if event.stage == stage]
+            assert kinds.count("process") == 10
+            assert kinds.count("node") == 1
+            assert kinds.count("setup") >= 1
+
+    def test_after_a_failure(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+
+        with pytest.raises(StageError, match="number 5 is bad"):
+            self.run(Lives(log), Fails(frozenset({5})), on_error="fail")
+
+        check_lives(read_log(log))
+
+    def test_after_a_setup_that_fails(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+        broken = Lives(str(tmp_path / "other"), breaks_at="setup").with_(name="broken")
+
+        with pytest.raises(
+            StageError, match=r"stage 'broken' could not be set up.*broken at setup"
+        ):
+            self.run(Lives(log), broken)
+
+        check_lives(read_log(log))
+        assert not lives(read_log(tmp_path / "other"), "teardown")
+
+    def test_after_a_node_that_cannot_be_prepared(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+
+        with pytest.raises(
+            StageError, match=r"stage 'lives' could not prepare its node.*broken at"
+        ):
+            self.run(Lives(log, breaks_at="node"))
+
+        assert {event.kind for event in read_log(log)} == {"node"}
+
+    def test_a_teardown_that_fails_loses_nothing(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+        broken = Lives(log, breaks_at="teardown").with_(name="broken")
+
+        assert len(self.run(Lives(log), broken)) == 10
+        check_lives(read_log(log))
+
+    def test_after_a_crash(self, tmp_path: Path) -> None:
+        self.needs("isolation")
+        log, poison = str(tmp_path / "log"), tmp_path / "poison"
+        poison.touch()
+
+        result = self.run(Lives(log), Kills(3, str(poison)), Adds(0), max_failures=None)
+
+        events = read_log(log)
+        assert len(result) == 9
+        check_lives(events, crashed=True)
+        missing = lives(events, "setup").total() - lives(events, "teardown").total()
+        assert 1 <= missing <= sum(result.worker_restarts.values())
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_after_an_interruption(self, tmp_path: Path, number: signal.Signals) -> None:
+        log = str(tmp_path / "log")
+        running = self.job(Lives(log), Rests(0.05), numbers=range(400)).start()
+
+        wait_until(lambda: any(event.kind == "process" for event in read_log(log)))
+        running.send_signal(number)
+        code, said = ended(running)
+
+        events = read_log(log)
+        assert code == 128 + number, said
+        assert "run the same command to go on" in said
+        check_lives(events)
+        assert len([event for event in events if event.kind == "process"]) < 400
+        assert not still_running(event.pid for event in events)
+
+    def test_after_the_sudden_end_of_the_driver(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+        running = self.job(Lives(log), Rests(0.05), numbers=range(400)).start()
+
+        wait_until(lambda: any(event.kind == "process" for event in read_log(log)))
+        running.kill()
+        ended(running)
+
+        assert not still_running(event.pid for event in read_log(log))

@@ -1,0 +1,221 @@
+"""Stages with one trait each, for looking on while an executor runs them."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from curator_core.files import FileGroup
+from curator_core.outcomes import Dropped, Mixed
+from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.stages import ProcessingStage
+from curator_core.staging import writing
+from curator_core.tasks import Empty, Task
+from curator_core.testing.contract.logs import note
+
+Numbers = ProcessingStage[Task[int], Task[int]]
+
+
+@dataclass
+class Lists(ProcessingStage[Empty, Task[int]]):
+    """The first stage of a pipeline that is given no tasks."""
+
+    count: int = 10
+
+    def process(self, task: Empty) -> Iterator[Task[int]]:
+        yield from map(Task, range(self.count))
+
+
+@dataclass
+class Adds(Numbers):
+    amount: int = 1
+
+    def process(self, task: Task[int]) -> Task[int]:
+        return task.with_data(task.data + self.amount)
+
+
+@dataclass
+class FansOut(Numbers):
+    """Makes 100 n, 100 n + 1, … of n, as a list or as a generator."""
+
+    count: int = 3
+    lazily: bool = False
+
+    def process(self, task: Task[int]) -> Any:
+        outputs = (Task(task.data * 100 + position) for position in range(self.count))
+        return outputs if self.lazily else list(outputs)
+
+
+@dataclass
+class KeepsEven(Numbers):
+    """Drops odd numbers, some without a word."""
+
+    def process(self, task: Task[int]) -> Any:
+        if task.data % 2 == 0:
+            return task
+        return Dropped("odd") if task.data % 3 == 0 else None
+
+
+@dataclass
+class DropsAll(Numbers):
+    def process(self, task: Task[int]) -> None:
+        return None
+
+
+@dataclass
+class Sums(Numbers):
+    """Makes one task of each batch."""
+
+    def process_batch(self, tasks: Sequence[Task[int]]) -> Mixed[Task[int]]:
+        return Mixed([Task(sum(task.data for task in tasks))])
+
+
+@dataclass
+class Fails(Numbers):
+    """Fails on the bad numbers, alone or in a batch, and as long as a `cause` is there if given."""
+
+    bad: frozenset[int] = frozenset()
+    cause: str = ""
+
+    def process_batch(self, tasks: Sequence[Task[int]]) -> list[Task[int]]:
+        for task in tasks:
+            if task.data in self.bad and (not self.cause or Path(self.cause).exists()):
+                raise ValueError(f"number {task.data} is bad")
+        return list(tasks)
+
+
+@dataclass
+class FailsFirst(Numbers):
+    """Fails on each number so many times, wherever it is tried."""
+
+    log: str
+    times: int = 1
+
+    def process(self, task: Task[int]) -> Task[int]:
+        note(self.log, "try", self.name, what=task.data)
+        tries = Path(self.log).read_text().splitlines()
+        if sum(line.endswith(f"\t{task.data}") for line in tries) <= self.times:
+            raise ValueError("not yet")
+        return task
+
+
+@dataclass
+class Kills(Numbers):
+    """Its worker does not survive a poisonous number, as long as `cause` is there."""
+
+    poison: int
+    cause: str
+    only_once: bool = False
+
+    def process_batch(self, tasks: Sequence[Task[int]]) -> list[Task[int]]:
+        if any(task.data == self.poison for task in tasks) and Path(self.cause).exists():
+            if self.only_once:
+                Path(self.cause).unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return list(tasks)
+
+
+@dataclass
+class Hangs(Numbers):
+    bad: int
+
+    def process(self, task: Task[int]) -> Task[int]:
+        if task.data == self.bad:
+            threading.Event().wait(60)
+        return task
+
+
+@dataclass
+class Rests(Numbers):
+    seconds: float = 0.02
+
+    def process(self, task: Task[int]) -> Task[int]:
+        time.sleep(self.seconds)
+        return task
+
+
+@dataclass
+class Waits(Numbers):
+    """Lets the first number through, and the others when `gate` is there."""
+
+    gate: str
+
+    def process(self, task: Task[int]) -> Task[int]:
+        deadline = time.monotonic() + 20
+        while task.data and not Path(self.gate).exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError("nobody saw the first output while the others were waiting")
+            time.sleep(0.01)
+        return task
+
+
+@dataclass
+class Lives(Numbers):
+    """Writes its life into a log, and breaks at the event it is told to."""
+
+    log: str
+    breaks_at: str = ""
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        self._tell("node", node.node_id)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._place = f"{worker.node.node_id}/{worker.worker_id}"
+        self._tell("setup", self._place)
+
+    def process(self, task: Task[int]) -> Task[int]:
+        self._tell("process", self._place, task.data)
+        return task
+
+    def teardown(self) -> None:
+        self._tell("teardown", self._place)
+
+    def _tell(self, kind: str, place: str, what: object = "") -> None:
+        note(self.log, kind, self.name, place, what)
+        if kind == self.breaks_at:
+            raise RuntimeError(f"broken at {kind}")
+
+
+@dataclass
+class Writes(ProcessingStage[Task[int], FileGroup]):
+    """Writes each number into a file of its own, which is published with its source."""
+
+    output_path: str
+    writes = True
+    _worker: WorkerInfo = field(default=WorkerInfo(), init=False, repr=False)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def process(self, task: Task[int]) -> FileGroup:
+        with writing(f"{self.output_path}/part-{task.task_id}.txt", self._worker) as draft:
+            draft.file.write(f"{task.data}\n".encode())
+            draft.items = 1
+        output = FileGroup.of([draft.final])
+        output.staged = (draft.finished(),)
+        return output
+
+
+@dataclass
+class Anchored(Numbers):
+    """Holds what cannot be sent to another process."""
+
+    lock: Any = field(default_factory=threading.Lock)
+
+    def process(self, task: Task[int]) -> Task[int]:
+        with self.lock:
+            return task
+
+
+@dataclass
+class GivesAnchored(Numbers):
+    """Gives, for one number, what cannot be sent to another process."""
+
+    bad: int
+
+    def process(self, task: Task[int]) -> Any:
+        return Task(threading.Lock()) if task.data == self.bad else task

@@ -1,0 +1,22 @@
+"""The contract that every executor keeps. Needs pytest."""
+
+import pytest
+
+pytest.register_assert_rewrite("curator_core.testing.contract")
+
+from curator_core.testing.contract.failures import FailuresContract  # noqa: E402 - rewritten first
+from curator_core.testing.contract.lifetimes import LifetimesContract  # noqa: E402
+from curator_core.testing.contract.results import ResultsContract  # noqa: E402
+from curator_core.testing.contract.resuming import ResumingContract  # noqa: E402
+from curator_core.testing.contract.streaming import StreamingContract  # noqa: E402
+
+
+class ExecutorContract(
+    ResultsContract, FailuresContract, LifetimesContract, ResumingContract, StreamingContract
+):
+    """Every promise about executors as a test. Subclass it under a name that begins with `Test`:
+
+    class TestMine(ExecutorContract):
+        def make_executor(self) -> Executor:
+            return MyExecutor()
+    """
