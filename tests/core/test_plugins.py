@@ -292,6 +292,11 @@ def test_listing_every_stage_imports_nothing_heavy() -> None:
     assert not heavy & set(printed.split())
 
 
+def test_recipes_wake_yaml_and_pydantic_only_when_one_is_read() -> None:
+    printed = fresh("import sys, curator_core.recipes; print(*sys.modules)").split()
+    assert not {"yaml", "pydantic", "pydantic_core"} & set(printed)
+
+
 SHOW = (
     "from curator_core.plugins import plugins; f = plugins(); print(*[p.name for p in f.working])"
 )

@@ -196,7 +196,11 @@ def _type_name(annotation: Any) -> str:
         return " | ".join(map(repr, parts))
     if origin in (Union, UnionType):
         return " | ".join(map(_type_name, parts))
-    if annotation in (None, NoneType):
+    if annotation is NoneType:
         return "None"
+    if annotation is ...:
+        return "..."
+    if isinstance(annotation, list):
+        return f"[{', '.join(map(_type_name, annotation))}]"
     name = getattr(origin or annotation, "__name__", None) or str(annotation)
     return f"{name}[{', '.join(map(_type_name, parts))}]" if parts else name

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 
+MOST_MESSAGES = 100
+
 
 @dataclass(frozen=True)
 class Document:
@@ -61,7 +63,9 @@ class Problems:
     def messages(self) -> list[str]:
         """One sentence each, in the order of the file; settings come last."""
         found = sorted(self._found, key=lambda item: (isinstance(item[0], str), item[0]))
-        return [f"{self._shown(place)}: {text}" for place, text in found]
+        messages = [f"{self._shown(place)}: {text}" for place, text in found[:MOST_MESSAGES]]
+        more = len(found) - len(messages)
+        return [*messages, f"and {more} more problems"] if more else messages
 
     def _shown(self, place: int | str) -> str:
         return place if isinstance(place, str) else f"{self.document.file}:{place}"

@@ -30,7 +30,7 @@ def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
         if not any(option.required for option in stage_table(found).options.values()):
             bare.append(name)
     names = [{"enum": bare}] if bare else []
-    definitions["step"] = {"anyOf": [*names, *variants]}
+    definitions["step"] = {"anyOf": [*names, *variants]} if variants else {"not": {}}
     return {
         "$schema": DIALECT,
         "title": "Curator recipe",

@@ -99,7 +99,7 @@ _CREDENTIAL = re.compile(
     r"|connection_string)"
     r"|((auth|access|session|security|sas|bearer|refresh|hf|api)[_-])?token"
 )
-_USERINFO = re.compile(r"""(\b[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"'<>\\]*@""")
+_USERINFO = re.compile(r"""(\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/?#"'<>\\]*@""")
 _SIGNED = re.compile(
     r"""([?&](?:[\w-]*(?:signature|credential|security-token|password|secret|api_?key)|sig|token"""
     r"""|access_token)=)[^&\s"'<>\\]+""",

@@ -15,6 +15,8 @@ from curator_core.recipes.validating import Spot, validated
 from curator_core.stages import AnyStage, ProcessingStage
 from curator_core.suggestions import nearest
 
+LONGEST_NAME = 200
+ID_RULE = "an id is text of at most 100 letters, digits, spaces, . : _ or -"
 _ID = re.compile(r"\w[\w .:-]{0,99}")
 
 
@@ -54,9 +56,8 @@ def short_name(stage: str) -> str:
     return stage.rpartition(".")[2]
 
 
-def default_ids(stages: list[str]) -> list[str]:
-    """The ids that steps get when they have none of their own."""
-    return _ids([(stage, None) for stage in stages])
+def is_id(given: object) -> bool:
+    return isinstance(given, str) and _ID.fullmatch(given) is not None
 
 
 def stage_table(found: Any) -> OptionTable:
@@ -134,10 +135,9 @@ def _items(data: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
 
 
 def _problem_with(said: dict[str, Any]) -> str | None:
-    if isinstance(said.get("stage"), str):
-        return None
     if "stage" in said:
-        return "`stage:` must be the name of a stage, as text"
+        named = isinstance(said["stage"], str) and len(said["stage"]) <= LONGEST_NAME
+        return None if named else f"`stage:` must be a name of at most {LONGEST_NAME} characters"
     if len(said) == 1 and "." in (only := next(iter(said))):
         return f"a step is written as {{stage: {only[:80]}, …}}, with its options beside `stage`"
     near = nearest("stage", said)
@@ -146,9 +146,9 @@ def _problem_with(said: dict[str, Any]) -> str | None:
 
 def _id_is_fine(path: Path, said: dict[str, Any], problems: Problems) -> bool:
     given = said.get("id")
-    if "id" not in said or (isinstance(given, str) and _ID.fullmatch(given)):
+    if "id" not in said or is_id(given):
         return True
-    problems.add((*path, "id"), "an id is text of at most 100 letters, digits, spaces, . : _ or -")
+    problems.add((*path, "id"), ID_RULE)
     return False
 
 

@@ -133,13 +133,12 @@ class _Findings:
         return tuple(path)
 
     def _named(self, path: Path) -> str:
-        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-        return f"{self.spot.noun} {name.removeprefix('.')}" if name else self.spot.noun
+        return f"{self.spot.noun} {_dotted(path)}" if path else self.spot.noun
 
     def unknown(self, path: Path, error: "ErrorDetails") -> str:
         *around, name = path
         known = self._known_at(tuple(around))
-        inside = f" in {'.'.join(map(str, around))}" if around else ""
+        inside = f" in {_dotted(tuple(around))}" if around else ""
         return f"there is no {self.spot.noun} {str(name)[:80]!r}{inside}{hint(str(name), known)}"
 
     def missing(self, path: Path, error: "ErrorDetails") -> str:
@@ -209,6 +208,11 @@ _WORDS = {
     "set_type": "a list",
     "frozen_set_type": "a list",
 }
+
+
+def _dotted(path: Path) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")[:200]
 
 
 def _expected(error: "ErrorDetails") -> str:

@@ -19,7 +19,7 @@ from curator_core.recipes.options import (
 )
 from curator_core.recipes.parsing import parse
 from curator_core.recipes.secrets import Secret, is_credential, redact
-from curator_core.recipes.steps import default_ids
+from curator_core.recipes.steps import ID_RULE, is_id, short_name
 from curator_core.stages import AnyStage
 
 if TYPE_CHECKING:
@@ -37,13 +37,7 @@ def pipeline_to_yaml(pipeline: "Pipeline", plugins: Plugins | None = None) -> st
 
     plugins = installed_plugins() if plugins is None else plugins
     writer = _Writer(plugins)
-    names = [writer.name_of(stage) for stage in pipeline.stages]
-    ids = default_ids(names)
-    steps = [
-        writer.step(stage, name, given)
-        for stage, name, given in zip(pipeline.stages, names, ids, strict=True)
-    ]
-    recipe = _head(pipeline, steps)
+    recipe = _head(pipeline, [writer.step(stage) for stage in pipeline.stages])
     if writer.problems:
         raise PipelineError(writer.problems)
     return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True, width=100))
@@ -77,7 +71,7 @@ class _Writer:
         self.plugins = plugins
         self.problems: list[str] = []
 
-    def name_of(self, stage: AnyStage) -> str:
+    def _name_of(self, stage: AnyStage) -> str | None:
         catalog = self.plugins.stages
         name = catalog.name_of(type(stage)) or catalog.name_of(stage) or self._name_of_copy(stage)
         if name is None:
@@ -86,7 +80,7 @@ class _Writer:
                 f"stage {stage.name!r} cannot be written: no plugin offers "
                 f"{kind.__module__}:{kind.__qualname__}; offer it with the hook curator_stages"
             )
-        return name or stage.name
+        return name
 
     def _name_of_copy(self, stage: AnyStage) -> str | None:
         """The name of a stage made of a function, of which `with_` made a copy."""
@@ -97,10 +91,19 @@ class _Writer:
                 return name
         return None
 
-    def step(self, stage: AnyStage, name: str, default_id: str) -> Any:
+    def step(self, stage: AnyStage) -> Any:
+        name = self._name_of(stage)
+        if name is None:
+            return None
         said: dict[str, Any] = {"stage": name}
-        if stage.name != default_id:
+        if stage.name != short_name(name):
             said["id"] = stage.name
+        if not is_id(stage.name):
+            self.problems.append(f"stage {stage.name!r}: its name is no id for a recipe: {ID_RULE}")
+        self._add_options(said, stage, name)
+        return said if len(said) > 1 else name
+
+    def _add_options(self, said: dict[str, Any], stage: AnyStage, name: str) -> None:
         own = _own_options(stage, self.plugins, name)
         for option in own.options.values():
             self._add(said, stage, option)
@@ -109,7 +112,6 @@ class _Writer:
                 self._add_setting(said, stage, option)
         if stage.runtime_env and "runtime_env" not in own.options:
             self._complain(stage, "runtime_env", "it can be given in Python only")
-        return said if len(said) > 1 else name
 
     def _add(self, said: dict[str, Any], stage: AnyStage, option: Option) -> None:
         if not hasattr(stage, option.name):
