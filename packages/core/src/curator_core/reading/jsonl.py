@@ -1,0 +1,91 @@
+"""JSON Lines: one record a line, plain or compressed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, ClassVar
+
+import pyarrow as pa
+
+from curator_core.compression import (
+    COMPRESSIONS,
+    DamagedStreamError,
+    compression_of,
+    decompressed,
+)
+from curator_core.errors import InputError
+from curator_core.files import FilePart
+from curator_core.filesystems import open_input
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import Split
+from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.lines import Lines, lines_of_range, whole_lines
+from curator_core.reading.records import BadLine, parse
+from curator_core.reading.stages import FileReader, Piece, ReadingStage
+
+_PLAIN = (".jsonl", ".json", ".ndjson")
+JSONL_ENDINGS = (*_PLAIN, *(f"{plain}.{kind}" for plain in _PLAIN for kind in COMPRESSIONS))
+
+_SAMPLED_RECORDS = 1000
+
+
+@dataclass
+class JsonlReading(ReadingStage[Columns]):
+    """Reads files of JSON lines, or byte ranges of them."""
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
+        number = 0
+        given = False
+        try:
+            for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
+                parsed = parse(lines)
+                for bad in parsed.bad:
+                    yield _rejected(part, bad, number)
+                number += parsed.lines
+                if parsed.records:
+                    given = True
+                    columns = columns_of(parsed.records, self.fields, self.text_field)
+                    yield Piece(columns, len(lines.data))
+        except DamagedStreamError as damage:
+            if not given:
+                raise InputError(f"cannot read {part.path}: {damage.reason}") from None
+            where = f"{part.path} byte {damage.offset} (decompressed)"
+            yield Rejected(f"{damage.reason}; what follows is lost", where)
+
+    def table(self, pieces: Sequence[Columns]) -> pa.Table:
+        return table_of(pieces)
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
+            records = parse(lines).records[:_SAMPLED_RECORDS]
+            if records:
+                return tuple(dict.fromkeys(chain.from_iterable(records)))
+        return ()
+
+
+@dataclass
+class JsonlReader(FileReader):
+    """Reads JSON Lines (.jsonl .json .ndjson, also .gz .zst .bz2 .xz) into document batches.
+
+    Lines that are no JSON objects are set aside with their place, and the others are kept.
+    """
+
+    endings: ClassVar[tuple[str, ...]] = JSONL_ENDINGS
+    split: ClassVar[Split] = "lines"
+    reading = JsonlReading
+
+
+def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
+    compression = compression_of(part.path)
+    if compression is not None:
+        yield from whole_lines(decompressed(reopen, compression))
+        return
+    with reopen() as file:
+        yield from lines_of_range(file, part.start, part.end)
+
+
+def _rejected(part: FilePart, bad: BadLine, number: int) -> Rejected:
+    place = f"byte {bad.offset}" if part.start else f"line {number + bad.number + 1}"
+    where = f"{part.path} {place}" if part.start else f"{part.path}:{place}"
+    return Rejected(bad.reason, where, payload=bad.text)

@@ -1,0 +1,116 @@
+"""Records: lines of JSON parsed many at a time, and what is wrong with the lines that are not."""
+
+import secrets
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+
+from curator_core.reading.lines import LONGEST_LINE, Lines
+
+Record: TypeAlias = dict[str, Any]
+
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 64 * 1024
+
+# Stands between the records of one parse. Nobody can know it, so no line can pretend to be two.
+_MARK = secrets.randbelow(2**52) + 2**52
+_SEPARATOR = b",%d," % _MARK
+
+
+class BadLine(NamedTuple):
+    """A line that is no record: its number in what was parsed (from 0), its place, and why."""
+
+    number: int
+    offset: int
+    reason: str
+    text: bytes
+
+
+class Parsed(NamedTuple):
+    records: list[Record]
+    bad: list[BadLine]
+    lines: int
+
+
+class _Line(NamedTuple):
+    number: int
+    offset: int
+    text: bytes
+
+
+def parse(lines: Lines) -> Parsed:
+    """The records of some lines, in order. Empty lines are nothing."""
+    if lines.too_long:
+        reason = f"the line is longer than {LONGEST_LINE // 2**20} MiB"
+        return Parsed([], [BadLine(0, lines.offset, reason, lines.data)], 1)
+    data = lines.data
+    if lines.offset == 0 and data.startswith(_BOM):
+        data = b"   " + data[len(_BOM) :]
+    body = data[:-1] if data.endswith(b"\n") else data
+    breaks = body.count(b"\n")
+    records = _together(body.replace(b"\n", _SEPARATOR), breaks + 1)
+    if records is not None:
+        return Parsed(records, [], breaks + 1)
+    bad: list[BadLine] = []
+    return Parsed(_halved(_split(body, lines.offset), bad), bad, breaks + 1)
+
+
+def _together(joined: bytes, count: int) -> list[Record] | None:
+    """All records at once, or None where any line is not exactly one record."""
+    try:
+        values = orjson.loads(b"[" + joined + b"]")
+    except orjson.JSONDecodeError:
+        return None
+    records = values[::2]
+    marks = values[1::2]
+    if len(records) != count or len(marks) != count - 1 or marks.count(_MARK) != len(marks):
+        return None
+    return records if set(map(type, records)) == {dict} else None
+
+
+def _split(body: bytes, offset: int) -> list[_Line]:
+    lines = []
+    for number, text in enumerate(body.split(b"\n")):
+        if text and not text.isspace():
+            lines.append(_Line(number, offset, text))
+        offset += len(text) + 1
+    return lines
+
+
+def _halved(lines: list[_Line], bad: list[BadLine]) -> list[Record]:
+    """Halves that parse are taken whole, so that a few bad lines cost only a few more parses."""
+    if not lines:
+        return []
+    records = _together(_SEPARATOR.join(line.text for line in lines), len(lines))
+    if records is not None:
+        return records
+    if len(lines) == 1:
+        return _alone(lines[0], bad)
+    middle = len(lines) // 2
+    return _halved(lines[:middle], bad) + _halved(lines[middle:], bad)
+
+
+def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
+    try:
+        value = orjson.loads(line.text)
+    except orjson.JSONDecodeError as error:
+        reason = _encoding_problem(line.text) or f"not JSON: {error}"
+    else:
+        if isinstance(value, dict):  # too deep to be wrapped once more
+            return [value]
+        reason = f"not a JSON object, but {_article(value)}"
+    bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
+    return []
+
+
+def _encoding_problem(text: bytes) -> str | None:
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte {error.start} of the line is 0x{text[error.start]:02x}"
+    return None
+
+
+def _article(value: Any) -> str:
+    names = {list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

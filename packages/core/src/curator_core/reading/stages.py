@@ -1,0 +1,211 @@
+"""What readers of every format share: options, files one by one, batches of bounded size, ids."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from curator_core.documents import DocumentBatch
+from curator_core.errors import InputError
+from curator_core.files import FileGroup, FilePart
+from curator_core.filesystems import StorageOptions, base_name
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import FilePartitioning, Split
+from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.suggestions import hint
+from curator_core.tasks import Empty
+
+BATCH_BYTES = 33 * 1024 * 1024
+"""Where a batch ends: a part of 32 MiB and the line that sticks out of it still fit in one."""
+
+_SAMPLED_FILES = 10
+
+P = TypeVar("P")
+
+Sample: TypeAlias = tuple[str, tuple[str, ...]]
+"""A file, and the columns that it has."""
+
+
+@dataclass(frozen=True)
+class Piece(Generic[P]):
+    """Something read from one file, and how many bytes it stands for."""
+
+    content: P
+    size: int
+
+
+@dataclass
+class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
+    """Reads groups of files into batches. A format says what pieces a file has."""
+
+    fields: list[str] | None = None
+    text_field: str | None = "text"
+    add_id: bool | str | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    listing: FilePartitioning | None = field(default=None, repr=False)
+
+    @abstractmethod
+    def pieces(self, part: FilePart) -> Iterator[Piece[P] | Rejected]:
+        """What is in a file, bit by bit; InputError where nothing of it can be read."""
+
+    @abstractmethod
+    def table(self, pieces: Sequence[P]) -> pa.Table:
+        """Pieces that follow each other as one table."""
+
+    @abstractmethod
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        """The columns at the beginning of a file, quickly found."""
+
+    def fits(self, before: P, piece: P) -> bool:
+        """Whether two pieces can be in one table."""
+        return True
+
+    @property
+    def id_column(self) -> str | None:
+        return "id" if self.add_id is True else self.add_id or None
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Rejected]:
+        batches = _Batches(self, task.task_id)
+        failed: list[tuple[FilePart, InputError]] = []
+        for part in task.data:
+            try:
+                for piece in self.pieces(part):
+                    if isinstance(piece, Rejected):
+                        yield piece
+                    else:
+                        yield from batches.add(piece, part.path)
+            except InputError as error:
+                failed.append((part, error))
+        yield from batches.rest()
+        if failed and len(failed) == len(task.data):
+            raise failed[0][1]
+        for part, reason in failed:  # its neighbours were read all the same
+            yield Rejected(str(reason), where=str(part))
+
+    def check(self) -> Iterator[str]:
+        sample = self._sample()
+        if sample is None:
+            return
+        path, columns = sample
+        for name in self.fields or ():
+            if name not in columns:
+                yield f"{base_name(path)} has no field {name!r}{hint(name, columns)}"
+        if self.text_field not in (None, "text", *columns):
+            yield (
+                f"text_field is {self.text_field!r}, but {base_name(path)} has no such field"
+                f"{hint(str(self.text_field), columns)}"
+            )
+        if self.id_column in (self.fields or columns):
+            yield (
+                f"add_id would replace the field {self.id_column!r} that {base_name(path)} has; "
+                "name another column, as in add_id='curator_id'"
+            )
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        names: Iterable[str] | None = self.fields
+        if names is None:
+            sample = self._sample()
+            names = sample[1] if sample else None
+        if names is None:
+            return None
+        return frozenset((*names, self.id_column) if self.id_column else names)
+
+    def _sample(self) -> Sample | None:
+        """The columns of the first file that has any; None where that cannot be known."""
+        if self.listing is None:
+            return None
+        try:
+            for number, part in enumerate(self.listing.files()):
+                if number == _SAMPLED_FILES:
+                    break
+                columns = self.sample(part)
+                if columns:
+                    return part.path, columns
+        except (
+            InputError,
+            OSError,
+        ):  # said by the stage that lists them, or met when they are read
+            pass
+        return None
+
+
+class _Batches(Generic[P]):
+    """Gathers pieces until there are enough for a batch."""
+
+    def __init__(self, stage: ReadingStage[P], task_id: str) -> None:
+        self._stage = stage
+        self._task_id = task_id
+        self._pieces: list[P] = []
+        self._sources: dict[str, None] = {}
+        self._size = 0
+        self._rows = 0
+
+    def add(self, piece: Piece[P], source: str) -> Iterator[DocumentBatch]:
+        is_full = self._size + piece.size > BATCH_BYTES
+        if self._pieces and (is_full or not self._stage.fits(self._pieces[-1], piece.content)):
+            yield from self.rest()
+        self._pieces.append(piece.content)
+        self._sources[source] = None
+        self._size += piece.size
+
+    def rest(self) -> Iterator[DocumentBatch]:
+        if not self._pieces:
+            return
+        table = self._stage.table(self._pieces)
+        metadata: dict[str, Any] = {"source_files": list(self._sources)}
+        self._pieces, self._sources, self._size = [], {}, 0
+        yield DocumentBatch(self._with_ids(table), metadata=metadata)
+
+    def _with_ids(self, table: pa.Table) -> pa.Table:
+        """Ids from the task's own id and a number that runs on from batch to batch."""
+        column = self._stage.id_column
+        if column is None:
+            return table
+        if column in table.column_names:
+            raise InputError(
+                f"add_id would replace the field {column!r} that the files have; "
+                "name another column, as in add_id='curator_id'"
+            )
+        start, self._rows = self._rows, self._rows + table.num_rows
+        ids = [f"{self._task_id}-{row}" for row in range(start, self._rows)]
+        return table.add_column(0, column, pa.array(ids, pa.string()))
+
+
+@dataclass
+class FileReader(CompositeStage[Empty, DocumentBatch]):
+    """Lists files and reads them. `fields` keeps only some columns; `text_field` is always text."""
+
+    file_paths: str | list[str]
+    fields: list[str] | None = None
+    files_per_partition: int | None = None
+    blocksize: int | str | None = None
+    text_field: str | None = "text"
+    add_id: bool | str | None = None
+    limit: int | None = None
+    file_extensions: str | list[str] | None = None
+    include: str | list[str] | None = None
+    exclude: str | list[str] | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    endings: ClassVar[tuple[str, ...]] = ()
+    split: ClassVar[Split] = "whole"
+    reading: ClassVar[type[ReadingStage[Any]]]
+
+    def decompose(self) -> Sequence[AnyStage]:
+        listing = FilePartitioning(
+            self.file_paths,
+            self.files_per_partition,
+            self.blocksize,
+            self.limit,
+            self.file_extensions or list(self.endings),
+            self.include,
+            self.exclude,
+            self.split,
+            self.storage_options,
+        )
+        reading = self.reading(
+            self.fields, self.text_field, self.add_id, self.storage_options, listing
+        )
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]

@@ -1,0 +1,126 @@
+"""What writers of every format share: one file for a task, where it goes, what is checked first."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, ClassVar, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from curator_core.documents import DocumentBatch
+from curator_core.dropping import DropSink
+from curator_core.files import FileGroup, FilePart
+from curator_core.filesystems import (
+    StorageOptions,
+    is_local,
+    join,
+    local_path,
+    nearest_folder,
+    open_filesystem,
+)
+from curator_core.lineage import fingerprint
+from curator_core.places import WorkerInfo
+from curator_core.stages import ProcessingStage
+from curator_core.staging import writing
+from curator_core.suggestions import hint
+from curator_core.writing.dropped import DroppedFiles
+
+Mode: TypeAlias = Literal["error", "append", "overwrite"]
+"""What a new run does with data that is already there: refuse, add to it, or replace it."""
+
+
+@dataclass
+class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
+    """Writes each batch to a file of its own, named after the batch.
+
+    With `dropped_path` the records that any stage dropped are kept there, with stage and reason.
+    """
+
+    writes: ClassVar[bool] = True
+    compressions: ClassVar[tuple[str, ...]] = ()
+
+    path: str
+    mode: Mode = "error"
+    compression: str | None = None
+    fields: list[str] | None = None
+    dropped_path: str | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._worker = WorkerInfo()
+
+    @property
+    @abstractmethod
+    def ending(self) -> str:
+        """How the names of its files end."""
+
+    @abstractmethod
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        """Write tables that may share a file."""
+
+    def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
+        """The tables, those together that may share a file."""
+        return [list(tables)]
+
+    @property
+    def output_path(self) -> str:
+        return self.path
+
+    def inputs(self) -> Sequence[str]:
+        return self.fields or ()
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        return None
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def process(self, task: DocumentBatch) -> FileGroup:
+        table = task.data if self.fields is None else task.data.select(self.fields)
+        name = task.task_id or fingerprint(task.to_payload())
+        final = join(self.path, f"part-{name}{self.ending}")
+        with writing(final, self._worker, self.storage_options) as draft:
+            self.write([table], draft.file)
+            draft.items = task.num_items
+        written = FileGroup([FilePart(draft.final, draft.size)], task.dataset_name)
+        written.staged = (draft.finished(),)
+        return written
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        return DroppedFiles(self, worker) if self.dropped_path else None
+
+    def check(self) -> Iterator[str]:
+        if self.mode not in get_args(Mode):
+            yield f"mode is {self.mode!r}{hint(str(self.mode), get_args(Mode))}"
+        if self.compression not in (None, *self.compressions):
+            known = hint(str(self.compression), self.compressions)
+            yield f"compression is {self.compression!r}{known}"
+        if not self.path:
+            yield "path is empty; name the folder to write to"
+            return
+        if self.dropped_path is not None and _same(self.path, self.dropped_path):
+            yield f"dropped_path and path are both {self.path}; give dropped records another folder"
+        for folder in filter(None, (self.path, self.dropped_path)):
+            yield from _not_writable(folder, self.storage_options)
+
+
+def _same(one: str, other: str) -> bool:
+    return (local_path(one) or one).rstrip("/") == (local_path(other) or other).rstrip("/")
+
+
+def _not_writable(path: str, storage_options: StorageOptions | None) -> Iterator[str]:
+    fs, folder = open_filesystem(path, storage_options)
+    if not is_local(fs):
+        return
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        yield f"cannot write to {path}: it is a file, not a folder; choose another folder"
+        return
+    nearest = nearest_folder(fs, folder)
+    if not os.access(
+        nearest, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
+        yield (
+            f"cannot write to {path}: permission denied in {nearest}; "
+            "allow writing there or choose another folder"
+        )
