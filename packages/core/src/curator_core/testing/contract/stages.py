@@ -143,9 +143,10 @@ class Waits(Numbers):
     """Lets the first number through, and the others when `gate` is there."""
 
     gate: str
+    patience_s: float = 20.0
 
     def process(self, task: Task[int]) -> Task[int]:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + self.patience_s
         while task.data and not Path(self.gate).exists():
             if time.monotonic() > deadline:
                 raise TimeoutError("nobody saw the first output while the others were waiting")

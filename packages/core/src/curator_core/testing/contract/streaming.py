@@ -15,7 +15,8 @@ from curator_core.testing.contract.trials import Trial, data, tasks
 class StreamingContract(Trial):
     def test_the_first_output_comes_while_others_are_still_at_work(self, tmp_path: Path) -> None:
         gate = tmp_path / "gate"
-        pipeline = Pipeline("contract", stages=[Waits(str(gate)), Adds(1)], on_error="fail")
+        waits = Waits(str(gate), self.patience_s).with_(retries=0)
+        pipeline = Pipeline("contract", stages=[waits, Adds(1)], on_error="fail")
 
         with pipeline.stream(self.make_executor(), tasks=tasks(range(6))) as stream:
             first = next(stream)

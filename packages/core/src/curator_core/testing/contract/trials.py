@@ -19,6 +19,9 @@ RUN_OPTIONS = frozenset({"run_dir", "resume"})
 class Trial:
     """What the parts of the contract run their pipelines with."""
 
+    patience_s = 20.0
+    """How long an executor may take to start its workers and give the first output."""
+
     def make_executor(self) -> Executor:
         """The executor to be held to the contract, a new one at each call."""
         raise NotImplementedError(f"{type(self).__name__} does not define make_executor")
