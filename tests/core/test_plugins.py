@@ -67,6 +67,15 @@ def test_core_is_a_plugin_like_any_other() -> None:
     assert plugins() is found
 
 
+def test_all_that_core_offers_is_there() -> None:
+    found = plugins()
+    for catalog in (found.stages, found.executors):
+        for name in catalog:
+            if catalog[name].plugin == "core":
+                assert catalog.name_of(catalog.load(name)) == name
+    assert found.executors.load("local").__name__ == "LocalExecutor"
+
+
 def test_a_plugin_may_only_use_its_own_names() -> None:
     found = Plugins()
     with pytest.raises(

@@ -247,6 +247,20 @@ def test_a_file_that_is_not_there(tmp_path: Path, found: Plugins) -> None:
         load_recipe(tmp_path / "claen.yaml", plugins=found)
 
 
+def test_a_recipe_of_what_core_offers(tmp_path: Path) -> None:
+    recipe = load_recipe(
+        f"input: {{stage: core.jsonl_reader, file_paths: '{tmp_path}/*.jsonl'}}\n"
+        f"output: {{stage: core.parquet_writer, path: '{tmp_path}/out'}}\n"
+        "executor: {name: local, workers: 0}\n"
+    )
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    pipeline = recipe.pipeline()
+    assert Pipeline.from_yaml(pipeline.to_yaml()) == pipeline
+    result = pipeline.run(recipe.executor(), run_dir=str(tmp_path / "run"))
+    assert result.status == "done"
+    assert result.stages["parquet_writer"].items_in == 2
+
+
 # What can be wrong
 
 TYPOS = {
