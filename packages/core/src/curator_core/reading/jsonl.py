@@ -27,7 +27,7 @@ from curator_core.reading.stages import FileReader, Piece, ReadingStage
 _PLAIN = (".jsonl", ".json", ".ndjson")
 JSONL_ENDINGS = (*_PLAIN, *(f"{plain}.{kind}" for plain in _PLAIN for kind in COMPRESSIONS))
 
-_SAMPLED_RECORDS = 1000
+_SAMPLED_BYTES = 256 * 1024
 
 
 @dataclass
@@ -57,11 +57,12 @@ class JsonlReading(ReadingStage[Columns]):
         return table_of(pieces)
 
     def sample(self, part: FilePart) -> tuple[str, ...]:
+        names: dict[str, None] = {}
         for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
-            records = parse(lines).records[:_SAMPLED_RECORDS]
-            if records:
-                return tuple(dict.fromkeys(chain.from_iterable(records)))
-        return ()
+            names |= dict.fromkeys(chain.from_iterable(parse(lines).records))
+            if names and lines.offset + len(lines.data) >= _SAMPLED_BYTES:
+                break
+        return tuple(names)
 
 
 @dataclass

@@ -47,8 +47,9 @@ def parse(lines: Lines) -> Parsed:
     if lines.offset == 0 and data.startswith(_BOM):
         data = b"   " + data[len(_BOM) :]
     body = data[:-1] if data.endswith(b"\n") else data
-    breaks = body.count(b"\n")
-    records = _together(body.replace(b"\n", _SEPARATOR), breaks + 1)
+    joined = body.replace(b"\n", _SEPARATOR)
+    breaks = (len(joined) - len(body)) // (len(_SEPARATOR) - 1)  # faster than counting them
+    records = _together(joined, breaks + 1)
     if records is not None:
         return Parsed(records, [], breaks + 1)
     bad: list[BadLine] = []
