@@ -1,0 +1,83 @@
+"""Calling a command: whatever goes wrong becomes one clear line and an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from curator_core.cli.screens import tell_error
+from curator_core.errors import CuratorError, PipelineError, RunInterrupted
+
+UNEXPECTED = 1
+INVALID = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `curate` and leave with its exit code."""
+    code = call(sys.argv[1:] if arguments is None else list(arguments))
+    sys.exit(_flushed(code))
+
+
+def call(arguments: list[str]) -> int:
+    """The exit code of one command, after it has said what there was to say."""
+    from curator_core.cli.groups import curate
+
+    try:
+        with curate.make_context("curate", arguments) as context:
+            curate.invoke(context)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except BrokenPipeError:
+        return _silenced()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost border
+        return _failed(error, arguments)
+    return 0
+
+
+def _failed(error: BaseException, arguments: Sequence[str]) -> int:
+    debug = "--debug" in arguments
+    if debug:
+        traceback.print_exception(error)
+    code, lines = _explained(error, debug=debug)
+    tell_error(error, lines, code, as_json="--json" in arguments)
+    return code
+
+
+def _explained(error: BaseException, *, debug: bool) -> tuple[int, list[str]]:
+    if isinstance(error, RunInterrupted):
+        return error.exit_code, [str(error)]
+    if isinstance(error, KeyboardInterrupt):
+        return 130, ["interrupted"]
+    if isinstance(error, PipelineError):
+        return error.exit_code, error.problems
+    if isinstance(error, CuratorError):
+        return error.exit_code, [str(error)]
+    if isinstance(error, click.ClickException):
+        return error.exit_code, [_with_help(error)]
+    said = " ".join(str(error).split())
+    cause = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return UNEXPECTED, [cause if debug else f"{cause} (run again with --debug to see where)"]
+
+
+def _with_help(error: click.ClickException) -> str:
+    """What is wrong with the command line, and where its help is."""
+    message = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message}; see {context.command_path} --help" if context else message
+
+
+def _silenced() -> int:
+    """Whoever read our output has enough: `curate … | head` is no failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _flushed(code: int) -> int:
+    """What is still in a buffer meets the same closed pipe."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silenced()
+    return code

@@ -1,0 +1,101 @@
+"""The group `curate`: each command is imported when it is called, and not before."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from curator_core.errors import PluginError
+from curator_core.suggestions import hint
+
+_HERE = "curator_core.cli"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command of our own, and the sentence that stands beside it."""
+
+    place: str
+    help: str
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "init": Entry(f"{_HERE}.starting:init", "Write a starter recipe, or a package of your own."),
+    "plan": Entry(f"{_HERE}.planning:plan", "Check a recipe, and show what it would do."),
+    "preview": Entry(f"{_HERE}.previewing:preview", "Show what each stage does to a sample."),
+    "run": Entry(f"{_HERE}.running:run", "Run a recipe, or go on where it stopped."),
+    "status": Entry(f"{_HERE}.inspecting:status", "Show how far a run is."),
+    "report": Entry(f"{_HERE}.inspecting:report", "Show what a run did, and write a page of it."),
+    "retry": Entry(f"{_HERE}.running:retry", "Try again what a run has in quarantine."),
+    "stages": Entry(f"{_HERE}.listing:stages", "List all stages, or explain one."),
+    "plugins": Entry(f"{_HERE}.listing:plugins", "List what is installed, and what is broken."),
+    "schema": Entry(f"{_HERE}.listing:schema", "Print the JSON Schema of recipes, for editors."),
+    "doctor": Entry(f"{_HERE}.diagnosing:doctor", "Look this machine over."),
+}
+
+
+class Commands(click.Group):
+    """Our commands and those of plugins, none of them imported until it is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *_of_plugins()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name].place.partition(":")
+            command: click.Command = getattr(importlib.import_module(module), attribute)
+            return command
+        return _plugin_command(cmd_name) if cmd_name in _of_plugins() else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands(ctx):
+            raise click.UsageError(
+                f"no command named {name!r}{hint(name, self.list_commands(ctx))}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+        offered = _of_plugins()
+        if offered:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl([(name, f"of {owner}") for name, owner in offered.items()])
+
+
+def _of_plugins() -> dict[str, str]:
+    """The commands that plugins offer, and who offers them."""
+    from curator_core.plugins import plugins
+
+    offered = plugins().commands
+    return {name: offered[name].owner for name in offered if name not in COMMANDS}
+
+
+def _plugin_command(name: str) -> click.Command:
+    from curator_core.plugins import plugins
+
+    found = plugins().commands.load(name)
+    if not isinstance(found, click.Command):
+        offer = plugins().commands.find(name)
+        raise PluginError(
+            f"command {name!r} of {offer.owner} is no command of click but a "
+            f"{type(found).__name__}; decorate {offer.place} with @click.command()"
+        )
+    return found
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="curator-core", prog_name="curate")
+def curate() -> None:
+    """Turn raw text, images, video and audio into training data.
+
+    \b
+    Begin with:
+      curate init                 write a starter recipe and a little data
+      curate preview recipe.yaml  see what each stage does to a sample
+      curate run recipe.yaml      run it; the same command goes on where it stopped
+    """

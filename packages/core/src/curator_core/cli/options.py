@@ -1,0 +1,96 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curator_core.cli.screens import Screen
+
+if TYPE_CHECKING:
+    from curator_core.executors import Executor
+    from curator_core.recipes import Recipe
+
+Command = Callable[..., Any]
+
+
+def speaks(function: Command) -> Command:
+    """Every command has --json and --debug, and is given its screen."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Give JSON on stdout, and nothing else.")
+    @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
+    @wraps(function)
+    def command(as_json: bool, debug: bool, **said: Any) -> Any:  # main() itself looks for --debug
+        return function(Screen(as_json), **said)
+
+    return command
+
+
+def on_recipe(function: Command) -> Command:
+    """A command on a recipe: settings change the recipe, and so does the choice of executor."""
+
+    @click.argument("recipe")
+    @click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Change an option: steps.<id>.<option>=<value>, input.…, output.…; repeatable.",
+    )
+    @click.option("--executor", metavar="NAME", help="Run on this executor: see `curate plugins`.")
+    @click.option("--workers", type=click.IntRange(0), help="Use so many workers.")
+    @wraps(function)
+    def command(
+        *given: Any,
+        recipe: str,
+        settings: tuple[str, ...],
+        executor: str | None,
+        workers: int | None,
+        **said: Any,
+    ) -> Any:
+        return function(*given, order=Order(recipe, settings, executor, workers), **said)
+
+    return command
+
+
+@dataclass(frozen=True)
+class Order:
+    """A recipe, and what the command line changes about it."""
+
+    path: str
+    settings: tuple[str, ...] = ()
+    executor: str | None = None
+    workers: int | None = None
+
+    def recipe(self, *more: str) -> "Recipe":
+        """The recipe with everything applied, or all that is wrong with it."""
+        from curator_core.recipes import apply_settings, load_recipe
+
+        settings = [*self.settings, *more]
+        if self.executor:
+            settings.append(f"executor={self.executor}")
+        recipe = load_recipe(self.path, settings)
+        if self.workers is None:
+            return recipe
+        more_settings = [f"executor.workers={self.workers}"]
+        if recipe.executor_options is None:
+            more_settings.insert(0, f"executor={_default_executor()}")
+        return apply_settings(recipe, more_settings)
+
+
+def _default_executor() -> str:
+    """The name of the executor that a run gets when nobody says which."""
+    from curator_core.choosing import chosen_executor
+    from curator_core.plugins import plugins
+
+    executor, _ = chosen_executor(None)
+    return plugins().executors.name_of(type(executor)) or "local"
+
+
+def executor_for(recipe: "Recipe") -> tuple["Executor", str]:
+    """The executor of a recipe, and why it is that one."""
+    from curator_core.choosing import chosen_executor
+
+    return chosen_executor(recipe.executor())

@@ -1,0 +1,127 @@
+"""`curate plan`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curator_core.cli.options import Order, executor_for, on_recipe, speaks
+from curator_core.cli.screens import Screen
+
+if TYPE_CHECKING:
+    from curator_core.plans import Plan, PlannedStage
+
+
+@click.command()
+@on_recipe
+@speaks
+def plan(screen: Screen, order: Order) -> None:
+    """Check a recipe, and show its stages, columns, resources and workers. Nothing is run.
+
+    Every problem is shown at once, with its way out. Exit codes: 2 for problems, 5 where only
+    resources are missing.
+    """
+    recipe = order.recipe()
+    executor, why = executor_for(recipe)
+    planned = recipe.pipeline().build(executor)
+    name = type(executor).__name__
+    screen.give(
+        {
+            "name": planned.name,
+            "executor": name,
+            "why": why,
+            "fingerprint": planned.fingerprint,
+            "stages": [_described(stage, *columns) for stage, *columns in _walk(planned)],
+            "notes": list(planned.notes),
+        }
+    )
+    if not screen.as_json:
+        _show(screen, planned, f"{name} ({why})")
+
+
+def _walk(
+    planned: "Plan",
+) -> "list[tuple[PlannedStage, frozenset[str] | None, frozenset[str] | None]]":
+    """Each stage with the columns before and after it; None where they are not known."""
+    found = []
+    columns: frozenset[str] | None = None
+    for stage in planned.stages:
+        before = columns if stage.index else frozenset()
+        columns = stage.stage.columns_after(columns)
+        found.append((stage, before, columns))
+    return found
+
+
+def _described(
+    stage: "PlannedStage", before: frozenset[str] | None, after: frozenset[str] | None
+) -> dict[str, Any]:
+    from curator_core.recipes.secrets import hidden
+
+    needs = stage.resources
+    amounts = {"cpus": needs.cpus, "gpus": needs.gpus, "gpu_memory_gb": needs.gpu_memory_gb,
+               "memory_gb": needs.memory_gb, **needs.custom}  # fmt: skip
+    described: dict[str, Any] = hidden(stage.describe())
+    return {
+        **described,
+        "takes": stage.takes.__name__,
+        "gives": stage.gives.__name__,
+        "reads": sorted(stage.stage.inputs()),
+        "adds": sorted(stage.stage.outputs()),
+        "columns_before": None if before is None else sorted(before),
+        "columns_after": None if after is None else sorted(after),
+        "resources": {name: amount for name, amount in amounts.items() if amount},
+        "workers": stage.num_workers,
+        "batch_size": stage.batch_size,
+        "on_error": stage.policy.on_error,
+    }
+
+
+def _show(screen: Screen, planned: "Plan", executor: str) -> None:
+    from rich.text import Text
+
+    from curator_core.reporting import plain_table
+
+    title = f"{planned.name}: {planned.description}" if planned.description else planned.name
+    screen.show(title, style="bold")
+    table = plain_table("", "stage", "takes → gives", "columns", "needs", numbers=("",))
+    for name in ("stage", "takes → gives", "columns"):
+        next(c for c in table.columns if c.header == name).overflow = "fold"
+    for stage, before, after in _walk(planned):
+        kinds = f"{stage.takes.__name__} → {stage.gives.__name__}"
+        columns = _columns(stage, before, after)
+        table.add_row(str(stage.index + 1), Text(stage.name), kinds, Text(columns), _needs(stage))
+    screen.show(table)
+    screen.show("")
+    screen.show(f"executor  {executor}")
+    for said in planned.notes:
+        screen.show(f"note      {said}")
+    screen.show("The plan is sound.", style="green")
+
+
+def _columns(
+    stage: "PlannedStage", before: frozenset[str] | None, after: frozenset[str] | None
+) -> str:
+    """What it reads and what it changes about the columns; `+` is new, `-` is gone."""
+    parts = [f"reads {', '.join(stage.stage.inputs())}"] if stage.stage.inputs() else []
+    if after is not None and before is not None:
+        parts += [f"+{name}" for name in sorted(after - before)]
+        parts += [f"-{name}" for name in sorted(before - after)]
+    else:
+        parts += [f"+{name}" for name in stage.stage.outputs()]
+    return " ".join(parts)
+
+
+def _needs(stage: "PlannedStage") -> str:
+    needs = stage.resources
+    amounts = [
+        (needs.cpus, "CPU"),
+        (needs.gpus, "GPU"),
+        (needs.gpu_memory_gb, "GB GPU"),
+        (needs.memory_gb, "GB"),
+        *((amount, name) for name, amount in needs.custom.items()),
+    ]
+    parts = [f"{amount:g} {name}" for amount, name in amounts if amount]
+    if stage.num_workers is not None:
+        parts.append(f"{stage.num_workers} workers")
+    if stage.batch_size > 1:
+        parts.append(f"batches of {stage.batch_size}")
+    return ", ".join(parts)

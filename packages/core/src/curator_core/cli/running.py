@@ -1,0 +1,126 @@
+"""`curate run` and `curate retry`."""
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curator_core.cli.options import Order, on_recipe, speaks
+from curator_core.cli.screens import Screen, logged, note
+
+if TYPE_CHECKING:
+    from curator_core.executors import Executor
+    from curator_core.pipelines import Pipeline
+    from curator_core.results import RunResult
+
+QUARANTINED = 3
+
+
+@click.command()
+@on_recipe
+@click.option("--run-dir", metavar="PATH", help="Keep the run here, not beside its output.")
+@click.option("--no-resume", is_flag=True, help="Forget an earlier run, and begin anew.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
+@click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")
+@click.option("--max-failures", metavar="N", help="Failures that end the run: 10, or 0.01 of all.")
+@click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@speaks
+def run(screen: Screen, order: Order, **said: Any) -> None:
+    """Run a recipe to its end.
+
+    The same command again does only what is left: after Ctrl-C, after a crash, or when there are
+    new input files.
+    """
+    wishes = Wishes(**said)
+    recipe = order.recipe(*wishes.settings())
+    options = dict(recipe.run_options)
+    if wishes.run_dir:
+        options["run_dir"] = wishes.run_dir
+    result = _run(recipe.pipeline(), recipe.executor(), options, quiet=wishes.quiet)
+    _close(screen, recipe.name, result, wishes)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to run, as the command line says it."""
+
+    run_dir: str | None = None
+    no_resume: bool = False
+    strict: bool = False
+    allow_empty: bool = False
+    max_failures: str | None = None
+    quiet: bool = False
+
+    def settings(self) -> list[str]:
+        """The wishes that a recipe could have had itself."""
+        settings = []
+        if self.no_resume:
+            settings.append("run.resume=false")
+        if self.allow_empty:
+            settings.append("run.allow_empty=true")
+        if self.max_failures is not None:
+            settings.append(f"errors.max_failures={self.max_failures}")
+        return settings
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is still in quarantine.")
+@click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@speaks
+def retry(screen: Screen, run: str, strict: bool, quiet: bool) -> None:
+    """Try again what RUN has in quarantine: a run directory, or the output folder of a run.
+
+    Mend the cause first. What goes well now joins the output; what fails again stays where it is.
+    """
+    from curator_core.cli.runs import find_run, pipeline_of
+
+    run_dir = find_run(run)
+    pipeline, executor = pipeline_of(run_dir)
+    with logged(logging.WARNING if quiet else logging.INFO):
+        result = pipeline.retry(run_dir, executor=executor)
+    _close(screen, pipeline.name, result, Wishes(strict=strict, quiet=quiet))
+
+
+def _run(
+    pipeline: "Pipeline", executor: "Executor | None", options: dict[str, Any], *, quiet: bool
+) -> "RunResult":
+    """Run without keeping the tasks that come out: here nobody would look at them."""
+    from curator_core.progress import Manner, manner
+
+    # The closing summary says it all, so no line is needed at the end.
+    shown = manner(Manner(shown=not quiet, with_line=False))
+    with logged(logging.WARNING if quiet else logging.INFO), shown:
+        stream = pipeline.stream(executor, **options)
+        try:
+            with stream:
+                for _ in stream:
+                    pass
+        finally:
+            _write_page(stream.result)
+        return stream.result
+
+
+def _write_page(result: "RunResult") -> None:
+    """The page is a courtesy: where it cannot be written, the run is no worse for it."""
+    from curator_core.reporting.pages import write_report
+
+    if result.run_dir is None:
+        return
+    try:
+        write_report(result.run_dir)
+    except OSError as error:
+        note(f"the report could not be written: {error}")
+
+
+def _close(screen: Screen, name: str, result: "RunResult", wishes: Wishes) -> None:
+    from curator_core.reporting import Summary, print_summary
+    from curator_core.reporting.pages import report_path
+
+    report = report_path(result.run_dir) if result.run_dir else None
+    screen.give({"name": name, **result.to_json(), "report": report})
+    if not (screen.as_json or wishes.quiet):
+        print_summary(screen.console, Summary(name, result, report))
+    if wishes.strict and result.quarantined:
+        raise click.exceptions.Exit(QUARANTINED)

@@ -1,0 +1,67 @@
+"""RUN arguments: a run directory, or the output folder of a run."""
+
+from typing import TYPE_CHECKING, Any
+
+from curator_core.errors import InputError
+from curator_core.filesystems import base_name, full_path, join, open_filesystem
+from curator_core.runs.directory import RunDirectory
+from curator_core.suggestions import nearest
+
+if TYPE_CHECKING:
+    from curator_core.executors import Executor
+    from curator_core.pipelines import Pipeline
+
+RECIPE = "recipe.yaml"
+
+
+def find_run(path: str) -> str:
+    """The run directory that is meant: `path` itself, or the latest in its `.curator`."""
+    fs, root = open_filesystem(path)
+    if fs.exists(join(root, "run.json")):
+        return full_path(fs, root)
+    inside = join(root, ".curator")
+    runs = [run for run in _folders(fs, inside) if fs.exists(join(run, "run.json"))]
+    if not runs:
+        runs = [run for run in _folders(fs, root) if fs.exists(join(run, "run.json"))]
+    if not runs:
+        raise InputError(_nothing_at(path, fs, root))
+    return full_path(fs, max(runs, key=_started))
+
+
+def pipeline_of(run_dir: str) -> "tuple[Pipeline, Executor | None]":
+    """The pipeline that a run was made of, and the executor that its recipe asks for."""
+    from curator_core.recipes import load_recipe
+
+    fs, root = open_filesystem(run_dir)
+    file = join(root, RECIPE)
+    if not fs.exists(file):
+        raise InputError(
+            f"run {run_dir} was not made from a recipe, so its stages are not known here; "
+            f"call retry({run_dir!r}) on the Pipeline in the program that ran it"
+        )
+    recipe = load_recipe(fs.cat_file(file).decode() + "\n")
+    return recipe.pipeline(), recipe.executor()
+
+
+def _folders(fs: Any, folder: str) -> list[str]:
+    if not fs.isdir(folder):
+        return []
+    return [entry["name"] for entry in fs.ls(folder, detail=True) if entry["type"] == "directory"]
+
+
+def _started(run: str) -> float:
+    try:
+        return float((RunDirectory(run).facts() or {}).get("started", 0.0))
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _nothing_at(path: str, fs: Any, root: str) -> str:
+    if fs.exists(root):
+        return (
+            f"there is no run in {path}: neither a run.json nor .curator/<run>/run.json; "
+            "give a run directory, or the output folder of a run"
+        )
+    above, name = root.rpartition("/")[0], base_name(root)
+    close = nearest(name, [base_name(found) for found in _folders(fs, above or "/")])
+    return f"there is no {path}" + (f" (did you mean {join(above, close)}?)" if close else "")

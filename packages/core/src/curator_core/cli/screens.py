@@ -1,0 +1,89 @@
+"""Screens: what a command shows, as text for people or as JSON for programs."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from curator_core.errors import PipelineError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class Screen:
+    """Where one command speaks. With `as_json`, stdout gets one JSON value and nothing else."""
+
+    as_json: bool = False
+
+    @cached_property
+    def console(self) -> "Console":
+        from curator_core.reporting.tables import console
+
+        return console()
+
+    def show(self, *shown: Any, style: str | None = None) -> None:
+        """For people only."""
+        if not self.as_json:
+            self.console.print(*shown, style=style)
+
+    def say(self, text: str = "") -> None:
+        """A line of text, as it is and never wrapped."""
+        if not self.as_json:
+            print(text)
+
+    def give(self, value: Any) -> None:
+        """For programs only."""
+        if self.as_json:
+            give_json(value)
+
+
+def give_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, default=str))
+
+
+def note(text: str) -> None:
+    """Something to know that is not the answer itself."""
+    print(f"curate: {text}", file=sys.stderr)
+
+
+def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json: bool) -> None:
+    """Every problem in a line of its own on stderr; with --json, the whole on stdout too."""
+    for line in lines:
+        note(line)
+    if as_json:
+        kind = type(error).__name__
+        facts: dict[str, Any] = {"type": kind, "message": "\n".join(lines), "exit_code": code}
+        if isinstance(error, PipelineError):
+            facts["problems"] = list(error.problems)
+        give_json({"error": facts})
+
+
+class _Handler(logging.Handler):
+    """Writes to stderr as it is at that moment: a live display stands in for it meanwhile."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(BrokenPipeError):  # nobody reads it any more; the run itself goes on
+            print(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def logged(level: int) -> Iterator[None]:
+    """What the run says goes to stderr, a line each."""
+    logger = logging.getLogger("curator_core")
+    handler = _Handler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    before = logger.level, logger.propagate
+    logger.setLevel(level)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before

@@ -1,0 +1,124 @@
+"""Attending a run: looking at it as often as is useful, and never getting in its way."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core.progress.counting import Meter, Progress
+from curator_core.progress.displays import SHOWN_AFTER_S, Display, Heartbeat, LiveTable
+
+if TYPE_CHECKING:
+    from curator_core.runs.running import Run
+
+LOG = logging.getLogger("curator_core")
+VARIABLE = "CURATOR_PROGRESS"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How runs are attended: whether they are at all, and whether with a line at the end."""
+
+    shown: bool = True
+    with_line: bool = True
+
+
+_MANNER: ContextVar[Manner] = ContextVar("manner")
+
+
+@contextmanager
+def manner(chosen: Manner) -> Iterator[None]:
+    """Attend the runs that begin in this block in another manner."""
+    token = _MANNER.set(chosen)
+    try:
+        yield
+    finally:
+        _MANNER.reset(token)
+
+
+def attach(run: Run) -> Attendance | None:
+    """Show the progress of `run` until it ends; close what is returned, however it ends.
+
+    CURATOR_PROGRESS=0 turns this off.
+    """
+    chosen = _MANNER.get(Manner())
+    if not chosen.shown or os.environ.get(VARIABLE) == "0":
+        return None
+    attendance = Attendance(run, _display(), with_line=chosen.with_line)
+    run.watchers.append(attendance.look)
+    run.events.listen(attendance.hear)
+    return attendance
+
+
+class Attendance:
+    """One run, and the display that shows it."""
+
+    terminal_is_taken = False
+
+    def __init__(
+        self,
+        run: Run,
+        display: Display,
+        *,
+        with_line: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run = run
+        self._display = display
+        self._with_line = with_line
+        self._clock = clock
+        now = clock()
+        self._meter = Meter(run, now)
+        self._next = now + max(display.every, SHOWN_AFTER_S)
+        self._is_open = True
+        self._holds_terminal = isinstance(display, LiveTable)
+        if self._holds_terminal:
+            Attendance.terminal_is_taken = True
+
+    def look(self, run: Run) -> None:
+        """Called as often as the run likes."""
+        now = self._clock()
+        if now < self._next or not self._is_open:
+            return
+        self._next = now + self._display.every
+        self._harmlessly(lambda: self._display.update(self._read()))
+
+    def hear(self, event: dict[str, Any]) -> None:
+        if event["event"] == "run_ended":
+            self.close()
+
+    def close(self) -> None:
+        """Leave the terminal as it was. Once more does no harm."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        with_line = self._with_line and self._run.result.sources_done > 0
+        self._harmlessly(lambda: self._display.close(self._read(), with_line=with_line))
+        if self._holds_terminal:
+            Attendance.terminal_is_taken = False
+
+    def _read(self) -> Progress:
+        return self._meter.read(self._run, self._clock())
+
+    def _harmlessly(self, show: Callable[[], None]) -> None:
+        """A broken terminal is no reason to break off a run of ten hours."""
+        try:
+            show()
+        except Exception as error:  # noqa: BLE001 - showing must not harm what is shown
+            self._is_open = False
+            LOG.debug("progress is no longer shown: %s", error)
+
+
+def _display() -> Display:
+    """The table needs a terminal for itself; two of them in one would overwrite each other."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if is_terminal and os.environ.get("TERM") != "dumb" and not Attendance.terminal_is_taken:
+        return LiveTable()
+    return Heartbeat()

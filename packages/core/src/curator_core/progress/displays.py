@@ -1,0 +1,173 @@
+"""Displays: a live table on a terminal, a line now and then elsewhere."""
+
+import atexit
+import logging
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from curator_core.progress.counting import Progress
+from curator_core.reporting.figures import count, counted, duration, rate
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+    from rich.table import Table
+
+LOG = logging.getLogger("curator_core")
+
+HEARTBEAT_S = 30.0
+REFRESH_S = 0.25
+SHOWN_AFTER_S = 0.5
+"""A run that is over sooner needs no table."""
+
+
+class Display(Protocol):
+    """Shows the progress of one run. `every` is how often it wants to."""
+
+    every: float
+
+    def update(self, progress: Progress) -> None: ...
+
+    def close(self, progress: Progress, *, with_line: bool) -> None: ...
+
+
+class Heartbeat:
+    """A line every half minute, in the log or, where nobody keeps one, on stderr."""
+
+    every = HEARTBEAT_S
+
+    def __init__(self) -> None:
+        self._has_told = False
+
+    def update(self, progress: Progress) -> None:
+        self._has_told = True
+        _tell(heartbeat(progress))
+
+    def close(self, progress: Progress, *, with_line: bool) -> None:
+        if not with_line:
+            return
+        if self._has_told:
+            _tell(closing(progress))
+        else:
+            LOG.info(closing(progress))
+
+
+class LiveTable:
+    """A table that is drawn anew in its place."""
+
+    every = REFRESH_S
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+
+    def update(self, progress: Progress) -> None:
+        if self._live is None:
+            self._live = _started()
+            atexit.register(self._live.stop)  # a hidden cursor would stay hidden
+        self._live.update(drawn(progress, self._live.console.height), refresh=True)
+
+    def close(self, progress: Progress, *, with_line: bool) -> None:
+        if self._live is None:
+            if with_line:
+                _write(closing(progress))
+            return
+        live, self._live = self._live, None
+        atexit.unregister(live.stop)
+        live.transient = not with_line
+        live.update(drawn(progress, live.console.height), refresh=True)
+        live.stop()
+
+
+def _started() -> "Live":
+    from rich.live import Live
+
+    from curator_core.reporting.tables import console
+
+    # Prints into the same terminal go above the table; those into a file stay there.
+    live = Live(
+        console=console(stderr=True), auto_refresh=False, redirect_stdout=sys.stdout.isatty()
+    )
+    live.start()
+    return live
+
+
+def heartbeat(progress: Progress) -> str:
+    """`web_clean: 12 of 200 sources, 3.4/s, about 1 min left; 10,000 in, 7,500 out, …`."""
+    parts = [_sources(progress)]
+    if progress.rate:
+        parts.append(rate(progress.rate))
+    parts.append(_left(progress) or f"{duration(progress.seconds)} so far")
+    return f"{progress.name}: {', '.join(parts)}; {_items(progress)}"
+
+
+def closing(progress: Progress) -> str:
+    """`web_clean: 200 sources in 1 min 2 s; 10,000 in, 7,500 out, …`."""
+    sources = counted(progress.done, "source")
+    return f"{progress.name}: {sources} in {duration(progress.seconds)}; {_items(progress)}"
+
+
+def drawn(progress: Progress, height: int) -> "RenderableType":
+    """The table and, below it, how far the whole is."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(_table(progress, max(3, height - 5)), Text(_footer(progress), style="bold"))
+
+
+def _table(progress: Progress, most_rows: int) -> "Table":
+    from rich.text import Text
+
+    from curator_core.reporting.tables import figures_of, number, plain_table
+
+    columns = ("in", "out", "dropped", "failed", "rate", "queue")
+    table = plain_table("stage", *columns, numbers=columns)
+    table.columns[0].overflow = "ellipsis"
+    for stage in progress.stages[:most_rows]:
+        figures = figures_of(stage.counts)
+        table.add_row(Text(stage.name), *figures, Text(rate(stage.rate)), number(stage.waiting))
+    hidden = len(progress.stages) - most_rows
+    if hidden > 0:
+        table.add_row(Text(f"… {counted(hidden, 'more stage')}", style="dim"))
+    return table
+
+
+def _footer(progress: Progress) -> str:
+    parts = [_sources(progress), duration(progress.seconds), rate(progress.rate), _left(progress)]
+    if progress.restarts:
+        parts.append(f"{counted(progress.restarts, 'worker')} replaced")
+    return f"{progress.name}: " + " · ".join(part for part in parts if part)
+
+
+def _sources(progress: Progress) -> str:
+    if progress.total is not None:
+        return f"{count(progress.done)} of {counted(progress.total, 'source')}"
+    at_work = f", {count(progress.open)} under way" if progress.open else ""
+    return f"{counted(progress.done, 'source')} done{at_work}"
+
+
+def _left(progress: Progress) -> str:
+    left = progress.seconds_left
+    return f"about {duration(left)} left" if left else ""
+
+
+def _items(progress: Progress) -> str:
+    """Records in and out of the whole line, and what stayed on the way."""
+    counts = [stage.counts for stage in progress.stages]
+    if not counts:
+        return "nothing yet"
+    dropped = sum(c.items_dropped for c in counts)
+    failed = sum(c.items_failed + c.items_rejected for c in counts)
+    told = f"{count(counts[0].items_out)} read, {count(dropped)} dropped, {count(failed)} failed"
+    return f"{told}, {count(counts[-1].items_out)} given"
+
+
+def _tell(line: str) -> None:
+    if LOG.isEnabledFor(logging.INFO) and LOG.hasHandlers():
+        LOG.info(line)
+    else:
+        _write(line)
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

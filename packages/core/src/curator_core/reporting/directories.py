@@ -1,0 +1,190 @@
+"""Run directories, read by somebody who looks on: nothing in them is ever changed."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from curator_core.errors import InputError, ResumeError
+from curator_core.filesystems import join, open_filesystem
+from curator_core.results import QuarantineRecord, RunResult, StageCounts
+from curator_core.runs.directory import RunDirectory
+from curator_core.runs.locks import STALE_AFTER_S
+from curator_core.runs.memory import Commit
+from curator_core.runs.quarantine import Quarantine
+
+RECENT_S = 60.0
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run directory says about its run, also while that is under way."""
+
+    path: str
+    name: str
+    state: str
+    facts: dict[str, Any]
+    result: RunResult
+    events: list[dict[str, Any]]
+
+    @property
+    def last_progress(self) -> float | None:
+        """When a source was last finished, or the run began."""
+        times = [e["time"] for e in self.events if e["event"] in ("sources_done", "run_started")]
+        return max(times, default=None)
+
+    @property
+    def rate(self) -> float:
+        """Sources per second: in the last minute of a run under way, over all of one that ended."""
+        now = time.time() if self.state == "running" else (self.last_progress or 0.0)
+        began = self._began
+        since = max(began, now - RECENT_S) if self.state == "running" else began
+        done = sum(len(e["sources"]) for e in self._done if e["time"] >= since)
+        return done / (now - since) if now > since else 0.0
+
+    @property
+    def _began(self) -> float:
+        starts = [e["time"] for e in self.events if e["event"] == "run_started"]
+        return max(starts, default=0.0)
+
+    @property
+    def _done(self) -> Iterator[dict[str, Any]]:
+        return (e for e in self.events if e["event"] == "sources_done")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "state": self.state,
+            "executor": self.facts.get("executor"),
+            "started": self.facts.get("started"),
+            "ended": self.facts.get("ended"),
+            "last_progress": self.last_progress,
+            "sources_per_second": round(self.rate, 3),
+            **self.result.to_json(),
+        }
+
+
+def read_run(path: str) -> RunRecord:
+    """Everything that stands in a run directory."""
+    facts = RunDirectory(path).facts()
+    if facts is None:
+        raise InputError(f"{path} is no run directory: there is no run.json in it")
+    events = list(_lines(path, "events.jsonl"))
+    state = _state(path, facts)
+    return RunRecord(
+        path, str(facts.get("name", "run")), state, facts, _result(path, facts), events
+    )
+
+
+def _result(path: str, facts: dict[str, Any]) -> RunResult:
+    """The account so far: from the journal, since a run that was killed could not draw it up."""
+    said: dict[str, Any] = facts.get("result") or {}
+    commits = _commits(path)
+    names = [stage["name"] for stage in facts.get("plan", [])]
+    stages = {name: StageCounts() for name in names}
+    for commit in commits:
+        for index, counts in commit.counts.items():
+            stages[names[index]].add(counts)
+    stages |= {n: StageCounts.from_json(c) for n, c in said.get("stages", {}).items()}
+    return RunResult(
+        stages=stages,
+        status=str(facts.get("status", "running")),
+        seconds=float(said.get("seconds") or _seconds(facts)),
+        sources_done=sum(len(commit.sources) for commit in commits),
+        quarantined=_quarantined(path),
+        files=sorted(f.final for commit in commits for f in commit.files if not f.dropped),
+        run_dir=path,
+        worker_restarts=dict(said.get("worker_restarts", {})),
+        notes=list(said.get("notes", [])),
+    )
+
+
+def _seconds(facts: dict[str, Any]) -> float:
+    started = float(facts.get("started", 0.0))
+    return max(0.0, float(facts.get("ended", time.time())) - started) if started else 0.0
+
+
+def _quarantined(path: str) -> list[QuarantineRecord]:
+    try:
+        return list(Quarantine(path).records())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise ResumeError(f"the quarantine of {path} cannot be read: {error}") from error
+
+
+def _commits(path: str) -> list[Commit]:
+    """What was published and still stands; later entries may take earlier ones back."""
+    standing: dict[str, Commit] = {}
+    for entry in _journal(path):
+        if entry["event"] == "commit":
+            commit = Commit.from_entry(entry)
+            standing |= dict.fromkeys(commit.sources, commit)
+        elif entry["event"] == "retract":
+            for source in entry["sources"]:
+                standing.pop(source, None)
+    return list({id(commit): commit for commit in standing.values()}.values())
+
+
+def _journal(path: str) -> Iterator[dict[str, Any]]:
+    fs, root = open_filesystem(path)
+    folder = join(root, "journal")
+    if not fs.isdir(folder):
+        yield from _lines(path, "journal.jsonl")
+        return
+    for name in sorted(fs.ls(folder, detail=False)):
+        yield from _parsed(fs.cat_file(name))
+
+
+def _lines(path: str, name: str) -> Iterator[dict[str, Any]]:
+    fs, root = open_filesystem(path)
+    try:
+        content = fs.cat_file(join(root, name))
+    except FileNotFoundError:
+        return
+    yield from _parsed(content)
+
+
+def _parsed(content: bytes) -> Iterator[dict[str, Any]]:
+    """Whole lines only: the last one may be in the middle of being written."""
+    for line in content.split(b"\n")[:-1]:
+        try:
+            yield orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return
+
+
+def _state(path: str, facts: dict[str, Any]) -> str:
+    """`done`, `failed`, …; a run that says it is running may have been killed: then `dead`."""
+    status = str(facts.get("status", "running"))
+    if status != "running":
+        return status
+    fs, root = open_filesystem(path)
+    held = _is_held(join(root, "lock")) if os.path.isdir(root) else _is_renewed(fs, root)
+    return "running" if held else "dead"
+
+
+def _is_held(lock: str) -> bool:
+    """Whether a process holds a lock, as the system says."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _is_renewed(fs: Any, root: str) -> bool:
+    """Whether the lock of a run on an object store was renewed lately."""
+    try:
+        renewed = float(orjson.loads(fs.cat_file(join(root, "lock")))["renewed"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return time.time() - renewed < STALE_AFTER_S

@@ -1,0 +1,59 @@
+"""Figures as people read them."""
+
+
+def count(number: float) -> str:
+    """`12,345`."""
+    return f"{number:,.0f}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 file`, `12 files`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def duration(seconds: float) -> str:
+    """Two units at most: `0.4 s`, `2 min 5 s`, `3 h 20 min`."""
+    if seconds < 9.95:
+        return f"{max(seconds, 0):.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def rate(per_second: float) -> str:
+    """`0.3/s`, `1,200/s`; nothing where nothing moves."""
+    if per_second <= 0:
+        return ""
+    return f"{per_second:.1f}/s" if per_second < 9.95 else f"{per_second:,.0f}/s"
+
+
+def share(part: int, of: int) -> str:
+    """`12.3 %`, without ever rounding something to nothing or nearly all to all."""
+    if not of:
+        return ""
+    percent = 100 * part / of
+    if part and percent < 0.1:
+        return "< 0.1 %"
+    if part != of and percent > 99.9:
+        return "> 99.9 %"
+    return f"{percent:.1f} %"
+
+
+def size(number: float) -> str:
+    """Bytes: `812 B`, `3.4 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 999.5:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def shortened(text: str, longest: int) -> str:
+    """One line of at most so many characters."""
+    line = " ".join(text[: 4 * longest].split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

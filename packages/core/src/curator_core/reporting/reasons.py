@@ -1,0 +1,63 @@
+"""Reasons: why things were dropped or failed, the commonest first."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from curator_core.reporting.figures import count
+from curator_core.results import QuarantineRecord, StageCounts
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Quarantined things of one stage that share a reason."""
+
+    stage: str
+    reason: str
+    items: int
+    examples: tuple[QuarantineRecord, ...]
+
+    @property
+    def first_place(self) -> str:
+        """Where the first of them is: the file, and the line in it where that is known."""
+        record = self.examples[0]
+        places = [place for place in (record.source, record.where) if place]
+        if len(places) == 2 and record.where.startswith(record.source):
+            return record.where
+        return ", ".join(places)
+
+
+MOST_EXAMPLES = 5
+
+
+def failures_of(records: Iterable[QuarantineRecord]) -> list[Failure]:
+    """What is in quarantine, by stage and reason."""
+    groups: dict[tuple[str, str], list[QuarantineRecord]] = {}
+    for record in records:
+        groups.setdefault((record.stage, record.reason), []).append(record)
+    failures = [
+        Failure(stage, reason, sum(r.items for r in found), tuple(found[:MOST_EXAMPLES]))
+        for (stage, reason), found in groups.items()
+    ]
+    return sorted(failures, key=lambda failure: -failure.items)
+
+
+def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]]:
+    """Stage, reason and how many, in the order of the stages."""
+    return [
+        (name, reason, items)
+        for name, counts in stages.items()
+        for reason, items in commonest(counts.reasons)
+    ]
+
+
+def commonest(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
+    return Counter(reasons).most_common()
+
+
+def in_short(counts: StageCounts, failures: Iterable[Failure]) -> str:
+    """The reasons of one stage in a line; numbers only where there are several."""
+    found = commonest(counts.reasons) + [(f.reason, f.items) for f in failures]
+    if len(found) == 1:
+        return found[0][0]
+    return ", ".join(f"{count(items)} {reason}" for reason, items in found)

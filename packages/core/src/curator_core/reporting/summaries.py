@@ -1,0 +1,120 @@
+"""Closing summaries: what a run did, where its files are, and what to do next."""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from curator_core.filesystems import parent_of
+from curator_core.reporting.figures import count, counted, duration, shortened
+from curator_core.reporting.reasons import failures_of
+from curator_core.reporting.tables import stage_table
+from curator_core.results import RunResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_FAILURES = 3
+MOST_FOLDERS = 4
+_LABEL = 12
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run that has ended, in words."""
+
+    name: str
+    result: RunResult
+    report: str | None = None
+
+    @property
+    def is_repetition(self) -> bool:
+        """Whether everything had been done before this run began."""
+        result = self.result
+        return result.status == "done" and not result.sources_done and result.sources_skipped > 0
+
+    def verdict(self) -> str:
+        """How it ended, in one sentence."""
+        result = self.result
+        if self.is_repetition:
+            sources = counted(result.sources_skipped, "source")
+            return f"{self.name} is finished already: nothing to do ({sources} done before)"
+        done = counted(result.sources_done, "source")
+        ended = _ENDINGS.get(result.status, result.status)
+        earlier = (
+            f" ({count(result.sources_skipped)} done before)" if result.sources_skipped else ""
+        )
+        return f"{self.name} {ended}: {done} in {duration(result.seconds)}{earlier}"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What belongs below the table: a label and a text each."""
+        return [*self._quarantine(), *self._files(), *self._others(), *self._next()]
+
+    def _quarantine(self) -> list[tuple[str, str]]:
+        failures = failures_of(self.result.quarantined)
+        if not failures:
+            return []
+        where = f", written down in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
+        lines = [("quarantined", f"{sum(f.items for f in failures):,}{where}")]
+        for failure in failures[:MOST_FAILURES]:
+            at = f" ({failure.first_place})" if failure.first_place else ""
+            told = f"{count(failure.items)} in {failure.stage}: {failure.reason}{at}"
+            lines.append(("", shortened(told, 300)))
+        if len(failures) > MOST_FAILURES:
+            lines.append(("", f"… {counted(len(failures) - MOST_FAILURES, 'more reason')}"))
+        return lines
+
+    def _files(self) -> list[tuple[str, str]]:
+        folders = Counter(parent_of(file) for file in self.result.files).most_common()
+        told = [f"{counted(files, 'file')} in {folder}" for folder, files in folders[:MOST_FOLDERS]]
+        if len(folders) > MOST_FOLDERS:
+            told.append(f"… {counted(len(folders) - MOST_FOLDERS, 'more folder')}")
+        return [("files" if not at else "", text) for at, text in enumerate(told)]
+
+    def _others(self) -> list[tuple[str, str]]:
+        restarts = [
+            f"{counted(times, 'time')} a worker {reason} and was replaced"
+            for reason, times in self.result.worker_restarts.items()
+        ]
+        lines = [("workers", text) for text in restarts]
+        lines += [("note", note) for note in self.result.notes]
+        return lines + ([("report", self.report)] if self.report else [])
+
+    def _next(self) -> list[tuple[str, str]]:
+        run_dir = self.result.run_dir
+        if not run_dir:
+            return []
+        if self.result.status != "done":
+            return [("next", "run the same command again: it goes on from here")]
+        if any(record.payload is not None for record in self.result.quarantined):
+            return [("next", f"curate retry {shlex.quote(run_dir)}")]
+        return []
+
+
+_ENDINGS = {
+    "done": "is done",
+    "failed": "failed",
+    "interrupted": "was interrupted",
+    "closed": "was stopped",
+    "running": "is not finished",
+}
+
+
+def print_summary(console: "Console", summary: Summary) -> None:
+    """The verdict, the table of stages where something was done, and the rest."""
+    from rich.table import Table
+    from rich.text import Text
+
+    good = summary.result.status == "done"
+    console.print(Text(summary.verdict(), style="bold green" if good else "bold red"))
+    if not summary.is_repetition:
+        console.print()
+        console.print(stage_table(summary.result.stages, failures_of(summary.result.quarantined)))
+        console.print()
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(min_width=_LABEL, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in summary.lines():
+        grid.add_row(Text(label, style="bold"), Text(text))
+    if grid.row_count:
+        console.print(grid)

@@ -1,0 +1,98 @@
+"""Tables of what stages did, for terminals."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from curator_core.reporting.figures import count, counted
+from curator_core.reporting.reasons import Failure, in_short
+from curator_core.results import StageCounts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+MOST_ROWS = 18
+"""A closing summary is read at a glance; the report has the rest."""
+
+_WIDE = 120
+_STATUS_STYLES = {"failed": "red", "dropped": "yellow"}
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """A place to print to that shows text as it is; not cut at 80 columns where nobody looks."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not made.is_terminal:
+        made.width = max(made.width, _WIDE)
+    return made
+
+
+def plain_table(*columns: str, numbers: Iterable[str] = ()) -> "Table":
+    """A table of our one look. Columns named in `numbers` stand to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    right = set(numbers)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    return table
+
+
+def stage_table(
+    stages: Mapping[str, StageCounts],
+    failures: Iterable[Failure] = (),
+    most_rows: int | None = MOST_ROWS,
+) -> "Table":
+    """What came in and went out of each stage, what was dropped or failed there, and why."""
+    from rich.text import Text
+
+    table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
+    table.columns[0].overflow = "ellipsis"
+    table.columns[-1].overflow = "ellipsis"
+    found = list(failures)
+    shown = _most_telling(stages, most_rows)
+    for name in shown:
+        counts = stages[name]
+        why = in_short(counts, [f for f in found if f.stage == name])
+        table.add_row(Text(name), *figures_of(counts), Text(why, style="dim"))
+    if len(shown) < len(stages):
+        hidden = counted(len(stages) - len(shown), "more stage")
+        table.add_row(Text(f"… {hidden}", style="dim"))
+    return table
+
+
+_NUMBERS = ("in", "out", "dropped", "failed")
+
+
+def figures_of(counts: StageCounts) -> "list[Text]":
+    """In, out, dropped, failed."""
+    failed = counts.items_failed + counts.items_rejected
+    return [
+        number(counts.items_in),
+        number(counts.items_out),
+        number(counts.items_dropped, "dropped"),
+        number(failed, "failed"),
+    ]
+
+
+def number(value: float, kind: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(count(value), style=_STATUS_STYLES.get(kind, "") if value else "dim")
+
+
+def _most_telling(stages: Mapping[str, StageCounts], most: int | None) -> list[str]:
+    """All stages where they fit; else the first, the last, and those that kept the most back."""
+    names = list(stages)
+    if most is None or len(names) <= most:
+        return names
+
+    def kept_back(name: str) -> int:
+        counts = stages[name]
+        return counts.items_dropped + counts.items_failed + counts.items_rejected
+
+    chosen = {names[0], names[1], names[-1]}
+    chosen |= set(sorted(names, key=kept_back, reverse=True)[: most - 3])
+    return [name for name in names if name in chosen]
