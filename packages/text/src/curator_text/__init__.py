@@ -1,4 +1,4 @@
-"""Stages for documents: filters that drop some of them, modifiers that rewrite their text."""
+"""Stages for documents: readers, filters that drop some, modifiers of their text, writers."""
 
 from curator_text.filtering import TextFilter
 from curator_text.filters.addresses import BlockedDomainsFilter
@@ -21,15 +21,21 @@ from curator_text.modifying import (
     UnicodeNormalizer,
     WhitespaceNormalizer,
 )
+from curator_text.reading import JsonlReader, ParquetReader
+from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
     "BlockedDomainsFilter",
     "BoilerPlateStringFilter",
     "CommonEnglishWordsFilter",
+    "JsonlReader",
+    "JsonlWriter",
     "MeanWordLengthFilter",
     "NewlineNormalizer",
     "NonAlphaNumericFilter",
     "NumbersFilter",
+    "ParquetReader",
+    "ParquetWriter",
     "PunctuationFilter",
     "RepeatedLinesFilter",
     "StopWordLanguageFilter",
