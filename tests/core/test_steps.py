@@ -324,7 +324,7 @@ class TestPolicies:
         [record] = ran.report.quarantined
         source = as_source(Task("a"), 0).task_id
         assert isinstance(record, QuarantineRecord)
-        assert (record.task_id, record.source, record.stage_index) == (source, source, 0)
+        assert (record.task_id, record.source_id, record.stage_index) == (source, source, 0)
         assert (record.stage, record.reason) == ("fails_first", "ValueError: not yet")
         assert record.detail.endswith("ValueError: not yet")
         assert record.payload is not None

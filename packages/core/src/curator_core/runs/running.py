@@ -172,6 +172,11 @@ class Run:
         self._count_listing()
         if self.stopping.is_asked:
             self._say_interrupted()
+        if self.open_sources:
+            raise AssertionError(
+                f"the executor lost {self.open_sources} of the sources: they were handed out and "
+                "never came back; run the same command to do what is left"
+            )
         self._close("done")
         if not self.plan.allow_empty:
             self._refuse_emptiness()
