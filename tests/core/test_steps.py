@@ -1,5 +1,6 @@
 """One stage at work: retries, split batches, checks of what goes in and comes out."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -334,6 +335,16 @@ class TestPolicies:
         [record] = quarantining(FailsFirst(9), Task({1, 2})).report.quarantined
 
         assert record.payload is None
+
+    def test_hold_for_a_stage_that_ends_its_process(self) -> None:
+        class Exits(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                return sys.exit(0) if task.data == "b" else task
+
+        ran = quarantining(Exits(), Task("a"), Task("b"), Task("c"))
+
+        assert data(ran) == ["a", "c"]
+        assert ran.report.quarantined[0].reason.endswith("the stage called sys.exit(0)")
 
     def test_skip_counts_and_writes_nothing_down(self) -> None:
         ran = run_stages([FailsFirst(9)], [Task("a")], on_error="skip")

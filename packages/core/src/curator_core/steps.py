@@ -36,6 +36,10 @@ class CondemnedError(Exception):
     """A task that killed or hung its workers is not run again."""
 
 
+class ExitedError(Exception):
+    """A stage tried to end the process that it runs in."""
+
+
 class WrongTaskError(Exception):
     """A stage was given a task of another type than it takes."""
 
@@ -149,6 +153,8 @@ class Step:
         started = time.perf_counter()
         try:
             return call()
+        except SystemExit as error:  # or a stage would end the whole run, as if all were well
+            raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
         finally:
             self._elapsed = time.perf_counter() - started
             self.counts.seconds += self._elapsed
