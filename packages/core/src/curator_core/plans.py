@@ -11,6 +11,7 @@ from curator_core.lineage import fingerprint
 from curator_core.outcomes import AnyTask
 from curator_core.policies import ErrorPolicy, FailureBudget
 from curator_core.resources import Resources
+from curator_core.secrets import redact
 from curator_core.stages import AnyStage
 
 
@@ -57,7 +58,7 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint(json.dumps(self.describe(), sort_keys=True, default=str))
+        return fingerprint(redact(json.dumps(self.describe(), sort_keys=True, default=str)))
 
     def describe(self) -> list[dict[str, Any]]:
         return [planned.describe() for planned in self.stages]

@@ -89,7 +89,11 @@ def send(connection: Connection, message: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    return cloudpickle.loads(connection.recv_bytes())
+    return unpacked(connection.recv_bytes())
+
+
+def unpacked(raw: bytes) -> Any:
+    return cloudpickle.loads(raw)
 
 
 def packed_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:

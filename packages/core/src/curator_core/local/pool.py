@@ -18,6 +18,7 @@ from curator_core.local.messages import (
     packed_plan,
 )
 from curator_core.local.sizing import visible_gpus
+from curator_core.local.travelling import Luggage
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan
@@ -49,11 +50,14 @@ class Pool:
         self._failed_starts = 0
         self._node_is_ready = not _prepares_nodes(run)
         self._oom_kills = oom_kills()
+        self._preparing: Child | None = None
         self._guard: Guard | None = None
+        self._luggage = Luggage()
 
     def outputs(self) -> Iterator[AnyTask]:
         """Everything the pipeline gives, as it comes; closing it ends the workers."""
         at_once = True
+        self._luggage.pack_for(self._plan)
         try:
             while self._feed():
                 for child in self._that_spoke():
@@ -68,6 +72,7 @@ class Pool:
             wait_for_ends(self._children)
             if self._guard:
                 self._guard.dismiss()
+            self._luggage.unpack()
 
     # Giving work
 
@@ -80,6 +85,7 @@ class Pool:
             if child == _NEW:
                 child = self._start()
             assert isinstance(child, Child)
+            self._luggage.pack([type(source).__module__])
             child.give(Work(source, self._run.blame(source)))
         return any(child.given for child in self._children)
 
@@ -117,9 +123,15 @@ class Pool:
         child.tell_packed(packed)
         if self._node_is_ready:
             child.set_up()
-        elif len(self._children) == 1:
-            child.tell(PrepareNode())
+        else:
+            self._prepare_node(child)
         return child
+
+    def _prepare_node(self, child: Child) -> None:
+        """One worker prepares the node; the others are set up when it has."""
+        if self._preparing is None or self._preparing not in self._children:
+            self._preparing = child
+            child.tell(PrepareNode())
 
     # Taking results
 
@@ -141,6 +153,7 @@ class Pool:
             self._failed_starts = 0
         elif isinstance(message, Prepared):
             self._node_is_ready = True
+            self._preparing = None
             for waiting in self._children:
                 waiting.set_up()
         elif isinstance(message, Failed):
@@ -177,6 +190,8 @@ class Pool:
         self._run.worker_gone(child.worker_id, reason)
         self._run.under_way.pop(child.worker_id, None)
         self._children.remove(child)
+        if child is self._preparing and self._children:
+            self._prepare_node(self._children[0])
         doomed: set[str] = set()
         if not child.is_ready:
             self._count_failed_start(child, reason)

@@ -8,7 +8,7 @@ from contextlib import closing
 from multiprocessing.connection import Connection
 
 from curator_core.errors import StageError
-from curator_core.failing import reason_of
+from curator_core.failing import detail_of, reason_of
 from curator_core.local.board import Board
 from curator_core.local.messages import (
     Begin,
@@ -23,6 +23,7 @@ from curator_core.local.messages import (
     packed,
     receive,
     send,
+    unpacked,
 )
 from curator_core.outcomes import AnyTask
 from curator_core.watching import BrokenOffError
@@ -47,7 +48,9 @@ def main(connection_handle: int, board_handle: int) -> None:
 
 
 def _serve(connection: Connection, board: Board) -> None:
-    begin: Begin = receive(connection)
+    begin = _first_message(connection)
+    if begin is None:
+        return
     stages = [begin.plan.stages[index] for index in begin.stage_indices]
     worker = StageWorker(begin.plan, begin.info, stages, board)
     try:
@@ -67,6 +70,18 @@ def _serve(connection: Connection, board: Board) -> None:
         pass
     finally:
         worker.teardown()
+
+
+def _first_message(connection: Connection) -> Begin | None:
+    """The plan, or None where this process cannot make sense of it: the parent has been told."""
+    raw = connection.recv_bytes()
+    try:
+        begin: Begin = unpacked(raw)
+    except Exception as error:  # noqa: BLE001 - unpacking runs a stranger's imports
+        message = f"a worker process could not load the pipeline: {reason_of(error)}"
+        send(connection, Failed(StageError(message, detail=detail_of(error))))
+        return None
+    return begin
 
 
 def _work(worker: StageWorker, connection: Connection, work: Work) -> None:

@@ -7,9 +7,9 @@ from curator_core.plans import plain
 from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
 from curator_core.recipes.options import Option, OptionTable, options_of, settings
-from curator_core.recipes.secrets import hidden
 from curator_core.recipes.steps import load_stage
 from curator_core.resources import Resources
+from curator_core.secrets import hidden
 
 
 @dataclass(frozen=True)

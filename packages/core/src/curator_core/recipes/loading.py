@@ -19,11 +19,11 @@ from curator_core.recipes.options import (
 )
 from curator_core.recipes.parsing import LARGEST_FILE, parse
 from curator_core.recipes.problems import Document, Problems
-from curator_core.recipes.secrets import redact
 from curator_core.recipes.setting import with_settings
 from curator_core.recipes.steps import Step, build_stage, find_steps
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
+from curator_core.secrets import redact
 from curator_core.stages import AnyStage
 from curator_core.suggestions import nearest
 

@@ -9,9 +9,9 @@ from curator_core.errors import PluginError
 from curator_core.plugins import Plugins
 from curator_core.recipes.options import OptionTable, options_of, settings
 from curator_core.recipes.problems import Document, Path, Problems
-from curator_core.recipes.secrets import redact
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
+from curator_core.secrets import redact
 from curator_core.stages import AnyStage, ProcessingStage
 from curator_core.suggestions import nearest
 

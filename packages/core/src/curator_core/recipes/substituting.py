@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from curator_core.recipes.problems import Path, Problems
-from curator_core.recipes.secrets import SHORTEST, Secret, too_short
+from curator_core.secrets import SHORTEST, Secret, too_short
 from curator_core.suggestions import hint, nearest
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}?")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from curator_core.errors import PluginError
 from curator_core.recipes.options import OptionTable
 from curator_core.recipes.problems import Path, Problems
-from curator_core.recipes.secrets import MASK, Secret, is_credential, redact
 from curator_core.recipes.substituting import Substitution
+from curator_core.secrets import MASK, Secret, is_credential, redact
 from curator_core.suggestions import hint
 
 if TYPE_CHECKING:

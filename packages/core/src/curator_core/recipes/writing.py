@@ -18,8 +18,8 @@ from curator_core.recipes.options import (
     settings,
 )
 from curator_core.recipes.parsing import parse
-from curator_core.recipes.secrets import Secret, is_credential, redact
 from curator_core.recipes.steps import ID_RULE, is_id, short_name
+from curator_core.secrets import Secret, is_credential, redact
 from curator_core.stages import AnyStage
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.runs.outputs import Output
+from curator_core.secrets import redact
 
 
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
@@ -76,7 +77,7 @@ class RunDirectory:
         return self._fs.cat_file(path).decode() if self._fs.exists(path) else ""
 
     def _put(self, name: str, content: bytes) -> None:
-        content, path = _redacted(content), join(self._root, name)
+        content, path = redact(content.decode()).encode(), join(self._root, name)
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
@@ -145,9 +146,3 @@ def _packages() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _redacted(content: bytes) -> bytes:
-    from curator_core.recipes.secrets import redact  # recipes are not needed to run a pipeline
-
-    return redact(content.decode()).encode()

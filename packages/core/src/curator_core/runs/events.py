@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from curator_core.filesystems import is_local, join, open_filesystem
+from curator_core.secrets import redact
 
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
@@ -38,7 +39,8 @@ class EventFile:
         self._kept: list[bytes] = []
 
     def __call__(self, event: Event) -> None:
-        line = orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE, default=str)
+        text = orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE, default=str).decode()
+        line = redact(text).encode()
         if self._local:
             self._local.write(line)
         else:

@@ -10,6 +10,7 @@ import orjson
 from curator_core.filesystems import base_name, is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.results import QuarantineRecord
+from curator_core.secrets import redact
 
 INLINE_BYTES = 4096
 
@@ -61,6 +62,7 @@ class Quarantine:
     def _line(self, record: QuarantineRecord) -> bytes:
         facts = asdict(record)
         payload = facts.pop("payload")
+        facts |= {name: redact(facts[name]) for name in ("reason", "detail", "where", "source")}
         if payload is not None and len(payload) <= INLINE_BYTES:
             facts["payload"] = base64.b64encode(payload).decode()
         elif payload is not None:

@@ -4,10 +4,11 @@ from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from curator_core.errors import CuratorError, RunInterrupted, StageError
+from curator_core.errors import RunInterrupted, StageError
 from curator_core.executors import Executor
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
+from curator_core.progress import attach
 from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
@@ -54,13 +55,11 @@ class RunStream(Iterator[AnyTask]):
     def _outputs(self) -> Generator[AnyTask, None, None]:
         run = self.run
         run.start(type(self._executor).__name__, self._why)
+        attendance = attach(run)
         try:
             with signals_stop(run.stopping):
                 yield from self._executor.execute(run.plan, run)
                 run.finish()
-        except GeneratorExit:
-            run.fail("closed")
-            raise
         except RunInterrupted:
             raise
         except KeyboardInterrupt:
@@ -71,9 +70,12 @@ class RunStream(Iterator[AnyTask]):
         except StageError as error:
             run.fail("failed")
             raise run.explained(error) from error.__cause__
-        except CuratorError:
-            run.fail("failed")
+        except BaseException as error:
+            run.fail("closed" if isinstance(error, GeneratorExit) else "failed")
             raise
+        finally:
+            if attendance:
+                attendance.close()
 
 
 class OpenedStream(RunStream):

@@ -23,7 +23,7 @@ from curator_core.recipes import (
     redact,
     secret,
 )
-from curator_core.recipes.secrets import hidden, is_credential
+from curator_core.secrets import hidden, is_credential
 from hypothesis import given
 from hypothesis import strategies as st
 
