@@ -109,7 +109,7 @@ def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path):
     )
     assert list(writer.check()) == [
         "mode is 'replace' (known: append, error, overwrite)",
-        "compression is 'gzip' (known: bz2, gz, xz, zst)",
+        "compression is 'gzip' (did you mean gz?)",
         f"dropped_path and path are both {tmp_path}/file; give dropped records another folder",
         f"cannot write to {tmp_path}/file: it is a file, not a folder; choose another folder",
         f"cannot write to {tmp_path}/file/: it is a file, not a folder; choose another folder",

@@ -95,7 +95,7 @@ def test_a_damaged_row_group_does_not_hide_the_others(tmp_path: Path):
     path = write(tmp_path / "a.parquet", numbered(30, width=1000), rows=10)
     content = bytearray(Path(path).read_bytes())
     middle = content.index(b"%01000d" % 10)
-    content[middle - 60 : middle] = b"\xff" * 60  # the header of a page
+    content[middle - 20 : middle - 8] = b"\xff" * 12  # the header of a page
     Path(path).write_bytes(content)
     batches, [rejected] = read(path)
     assert [n for batch in batches for n in batch.data["n"].to_pylist()] == [
@@ -105,6 +105,17 @@ def test_a_damaged_row_group_does_not_hide_the_others(tmp_path: Path):
     assert rejected.where == f"{path} row group 1"
     assert rejected.reason.startswith("damaged Parquet: ")
     assert rejected.items == 10
+
+
+def test_a_flipped_bit_is_noticed_where_pages_have_checksums(tmp_path: Path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(numbered(10), path, compression="none", write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"0000000003")] ^= 1
+    path.write_bytes(content)
+    batches, [rejected] = read(str(path))
+    assert batches == []
+    assert rejected.reason.startswith("damaged Parquet: ")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet at all" * 100])

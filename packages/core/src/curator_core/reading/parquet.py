@@ -49,7 +49,7 @@ class ParquetReading(ReadingStage[pa.Table]):
 
         with open_input(part.path, self.storage_options) as source:
             try:
-                file = pq.ParquetFile(source)
+                file = pq.ParquetFile(source, page_checksum_verification=True)
             except (pa.ArrowException, OSError) as error:
                 reason = _damage(error)
                 raise InputError(f"cannot read {part.path}: {reason}") from None

@@ -25,7 +25,8 @@ class ParquetWriter(FileWriter):
         import pyarrow.parquet as pq
 
         kind = self.compression or "none"
-        with pq.ParquetWriter(file, tables[0].schema, compression=kind) as writer:
+        schema = tables[0].schema
+        with pq.ParquetWriter(file, schema, compression=kind, write_page_checksum=True) as writer:
             for table in tables:
                 writer.write_table(table)
 
