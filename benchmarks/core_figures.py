@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from measuring.figures import Figure
-from measuring.inputs import REPOSITORY, jsonl_files
+from measuring.inputs import REPOSITORY, fingerprint_of, jsonl_files
 from measuring.peers import (
     CACHE,
     PeerMissingError,
@@ -37,10 +37,10 @@ class Sizes:
     start_mb: float = 10
     clean_mb: float = 60
     copy_mb: float = 200
-    memory_mb: float = 50
+    memory_mb: float = 100
 
 
-QUICK = Sizes(rounds=1, imports=3, tasks=500, sources=50, start_mb=0.5, clean_mb=2, copy_mb=4,
+QUICK = Sizes(rounds=1, imports=3, tasks=500, sources=50, start_mb=0.5, clean_mb=2, copy_mb=24,
               memory_mb=1)  # fmt: skip
 
 
@@ -155,13 +155,13 @@ def copy_speed(sizes: Sizes) -> Figure:
     with workspace() as folder:
         raw = jsonl_files(folder / "raw", 8, sizes.copy_mb)
         size = sum(path.stat().st_size for path in raw.iterdir()) / MB
-        documents = sum(path.read_bytes().count(b"\n") for path in raw.iterdir())
+        truth = fingerprint_of(raw)
 
         def copy(script: str, python: str, *options: object) -> Callable[[], float]:
             def once() -> float:
                 rmtree(folder / "out", ignore_errors=True)
                 outcome = run_job(script, raw, folder / "out", *options, python=python)
-                assert outcome.facts["documents"] == documents, outcome.facts
+                assert fingerprint_of(folder / "out") == truth, f"{script} changed the documents"
                 return size / float(outcome.facts["seconds"])
 
             return once
@@ -181,20 +181,29 @@ def copy_speed(sizes: Sizes) -> Figure:
 
 
 def memory_growth(sizes: Sizes) -> Figure:
-    peaks = {}
-    for times in (1, 20):
-        with workspace() as folder:
-            raw = jsonl_files(folder / "raw", 1, sizes.memory_mb * times)
-            arguments = (raw, folder / "out", 2)
-            outcome = run_job("copy_with_curator.py", *arguments, watch_memory=True)
-            peaks[times] = outcome.peak_bytes / MB
-    growth = peaks[20] / peaks[1]
+    with workspace() as folder:
+
+        def peak(times: int) -> Callable[[], float]:
+            raw = jsonl_files(folder / f"raw-{times}", 1, sizes.memory_mb * times)
+
+            def once() -> float:
+                rmtree(folder / "out", ignore_errors=True)
+                arguments = (raw, folder / "out", 2)
+                return (
+                    run_job("copy_with_curator.py", *arguments, watch_memory=True).peak_bytes / MB
+                )
+
+            return once
+
+        jobs = {"1x": peak(1), "20x": peak(20)}
+        medians, all_of_them = in_turns(jobs, max(1, sizes.rounds - 2))
+    growth = medians["20x"] / medians["1x"]
     return Figure(
         f"memory of that job, 2 workers, one file of {sizes.memory_mb:g} MB and of 20 times that",
         "flat, within 20 %",
-        f"{peaks[1]:.0f} MB, then {peaks[20]:.0f} MB: {growth - 1:+.0%}",
+        f"{medians['1x']:.0f} MB, then {medians['20x']:.0f} MB: {growth - 1:+.0%}",
         growth <= 1.2,
-        {"peak_mb": peaks},
+        all_of_them,
     )
 
 
