@@ -114,6 +114,8 @@ def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path):
         f"cannot write to {tmp_path}/file: it is a file, not a folder; choose another folder",
         f"cannot write to {tmp_path}/file/: it is a file, not a folder; choose another folder",
     ]
+    [unknown] = JsonlWriter("nowhere://bucket").check()
+    assert unknown == "cannot open nowhere://bucket: Protocol not known: nowhere"
     assert list(JsonlWriter("").check()) == ["path is empty; name the folder to write to"]
 
 

@@ -75,6 +75,14 @@ def test_the_text_is_always_plain_text(tmp_path: Path):
         assert batch.data["text"].to_pylist() == ["a", "b"]
 
 
+def test_what_cannot_become_text(tmp_path: Path):
+    path = write(tmp_path / "a.parquet", pa.table({"text": [{"a": 1}]}))
+    with pytest.raises(InputError, match=r"column 'text' of .* is struct<a: int64>, which cannot"):
+        read(path)
+    [batch], _ = read(path, text_field=None)
+    assert batch.data["text"].to_pylist() == [{"a": 1}]
+
+
 def test_a_large_file_becomes_several_batches(tmp_path: Path):
     path = write(tmp_path / "a.parquet", numbered(80, width=1_000_000), rows=50)
     batches, _ = read(path)

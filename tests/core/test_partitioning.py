@@ -198,3 +198,8 @@ def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
     check_stage(stage, Empty())
     outputs = run_stage(stage, Empty())
     assert [type(task) for task in outputs] == [FileGroup, FileGroup]
+
+
+def test_a_place_that_nobody_knows():
+    [problem] = FilePartitioning("nowhere://bucket/a").check()
+    assert problem == "cannot open nowhere://bucket/a: Protocol not known: nowhere"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from curator_core.errors import InputError
+from curator_core.errors import CuratorError, InputError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -34,9 +34,11 @@ def open_filesystem(
     from fsspec.core import url_to_fs
 
     plain = local_path(path)
-    if plain is not None:
-        return url_to_fs(plain)  # type: ignore[no-any-return]
-    return url_to_fs(path, **(storage_options or {}))  # type: ignore[no-any-return]
+    options = (storage_options or {}) if plain is None else {}
+    try:
+        return url_to_fs(plain or path, **options)  # type: ignore[no-any-return]
+    except (ImportError, ValueError) as error:  # no such protocol, or its library is missing
+        raise CuratorError(f"cannot open {path}: {error}") from None
 
 
 def is_local(fs: "AbstractFileSystem") -> bool:

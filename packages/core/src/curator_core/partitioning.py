@@ -8,7 +8,8 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias, get_args
 
 from curator_core.compression import compression_of
-from curator_core.errors import InputError, PipelineError
+from curator_core.errors import CuratorError, PipelineError
+from curator_core.failing import reason_of
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, local_path, open_input
 from curator_core.finding import Wanted, find_files, is_readable
@@ -100,8 +101,10 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
     def _wrong_path(self, path: str) -> Iterator[str]:
         try:
             first = next(find_files([path], self.wanted, self.storage_options))
-        except InputError as error:
+        except CuratorError as error:
             yield str(error)
+        except Exception as error:  # noqa: BLE001 - every object store has errors of its own
+            yield f"cannot list {path}: {reason_of(error)}"
         else:
             if not is_readable(first.path):
                 yield f"cannot read {first.path}: permission denied; allow reading it"

@@ -70,23 +70,28 @@ class ParquetReading(ReadingStage[pa.Table]):
         given = 0
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=self.fields):
-                table = self._shaped(pa.Table.from_batches([batch]))
+                table = self._shaped(part, pa.Table.from_batches([batch]))
                 yield Piece(table, table.nbytes)
                 given += table.num_rows
         except (pa.ArrowException, OSError) as error:
             reason, where = _damage(error), f"{part.path} row group {group}"
             yield Rejected(reason, where, items=max(1, facts.num_rows - given))
 
-    def _shaped(self, table: pa.Table) -> pa.Table:
+    def _shaped(self, part: FilePart, table: pa.Table) -> pa.Table:
         if self.fields is not None:
             table = table.select(self.fields)
-        if self.text_field is None or self.text_field not in table.column_names:
+        name = self.text_field
+        if name not in table.column_names or table.schema.field(name).type == pa.string():
             return table
-        column = table.column(self.text_field)
-        if column.type == pa.string():
-            return table
-        place = table.column_names.index(self.text_field)
-        return table.set_column(place, self.text_field, pc.cast(column, pa.string()))
+        try:
+            text = pc.cast(table.column(name), pa.string())
+        except pa.ArrowException as error:
+            kind = table.schema.field(name).type
+            raise InputError(
+                f"column {name!r} of {part.path} is {kind}, which cannot become text "
+                f"({str(error).splitlines()[0]}); name another text_field, or None"
+            ) from None
+        return table.set_column(table.column_names.index(name), name, text)
 
 
 @dataclass

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from curator_core.documents import DocumentBatch
 from curator_core.dropping import DropSink
+from curator_core.errors import CuratorError
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import (
     StorageOptions,
@@ -110,7 +111,11 @@ def _same(one: str, other: str) -> bool:
 
 
 def _not_writable(path: str, storage_options: StorageOptions | None) -> Iterator[str]:
-    fs, folder = open_filesystem(path, storage_options)
+    try:
+        fs, folder = open_filesystem(path, storage_options)
+    except CuratorError as error:
+        yield str(error)
+        return
     if not is_local(fs):
         return
     if os.path.lexists(folder) and not os.path.isdir(folder):
