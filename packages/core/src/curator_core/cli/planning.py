@@ -54,7 +54,7 @@ def _walk(
 def _described(
     stage: "PlannedStage", before: frozenset[str] | None, after: frozenset[str] | None
 ) -> dict[str, Any]:
-    from curator_core.recipes.secrets import hidden
+    from curator_core.secrets import hidden
 
     needs = stage.resources
     amounts = {"cpus": needs.cpus, "gpus": needs.gpus, "gpu_memory_gb": needs.gpu_memory_gb,

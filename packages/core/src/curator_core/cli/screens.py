@@ -42,6 +42,11 @@ class Screen:
         if self.as_json:
             give_json(value)
 
+    def give_line(self, value: Any) -> None:
+        """For programs that read on: one of several values, each in a line of its own."""
+        if self.as_json:
+            print(json.dumps(value, default=str), flush=True)
+
 
 def give_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=str))

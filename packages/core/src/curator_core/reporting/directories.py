@@ -4,6 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from curator_core.errors import InputError, ResumeError
 from curator_core.filesystems import join, open_filesystem
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.directory import RunDirectory
+from curator_core.runs.lines import from_line
 from curator_core.runs.locks import STALE_AFTER_S
 from curator_core.runs.memory import Commit
 from curator_core.runs.quarantine import Quarantine
@@ -75,9 +77,9 @@ def read_run(path: str) -> RunRecord:
         raise InputError(f"{path} is no run directory: there is no run.json in it")
     events = list(_lines(path, "events.jsonl"))
     state = _state(path, facts)
-    return RunRecord(
-        path, str(facts.get("name", "run")), state, facts, _result(path, facts), events
-    )
+    result = _result(path, facts)
+    result.seconds = _seconds(events, running=state == "running")
+    return RunRecord(path, str(facts.get("name", "run")), state, facts, result, events)
 
 
 def _result(path: str, facts: dict[str, Any]) -> RunResult:
@@ -93,7 +95,6 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     return RunResult(
         stages=stages,
         status=str(facts.get("status", "running")),
-        seconds=float(said.get("seconds") or _seconds(facts)),
         sources_done=sum(len(commit.sources) for commit in commits),
         quarantined=_quarantined(path),
         files=sorted(f.final for commit in commits for f in commit.files if not f.dropped),
@@ -103,9 +104,15 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     )
 
 
-def _seconds(facts: dict[str, Any]) -> float:
-    started = float(facts.get("started", 0.0))
-    return max(0.0, float(facts.get("ended", time.time())) - started) if started else 0.0
+def _seconds(events: list[dict[str, Any]], *, running: bool) -> float:
+    """How long all attempts at the run took together."""
+    total = began = last = 0.0
+    for event in events:
+        if event["event"] == "run_started":
+            total += last - began
+            began = event["time"]
+        last = event["time"]
+    return total + (time.time() if running else last) - began
 
 
 def _quarantined(path: str) -> list[QuarantineRecord]:
@@ -150,10 +157,8 @@ def _lines(path: str, name: str) -> Iterator[dict[str, Any]]:
 def _parsed(content: bytes) -> Iterator[dict[str, Any]]:
     """Whole lines only: the last one may be in the middle of being written."""
     for line in content.split(b"\n")[:-1]:
-        try:
-            yield orjson.loads(line)
-        except orjson.JSONDecodeError:
-            return
+        with suppress(ValueError):  # damage costs no more than what the damaged line said
+            yield from_line(line)
 
 
 def _state(path: str, facts: dict[str, Any]) -> str:

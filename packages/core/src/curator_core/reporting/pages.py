@@ -7,13 +7,13 @@ from html import escape
 from typing import Any
 
 from curator_core.filesystems import join, open_filesystem, parent_of
-from curator_core.recipes.secrets import redact
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
 from curator_core.reporting.styling import STYLE
 from curator_core.reporting.summaries import Summary
 from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.secrets import redact
 
 FILE = "report.html"
 _LONGEST = 4000

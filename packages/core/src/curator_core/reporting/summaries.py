@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from curator_core.results import RunResult
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 MOST_FAILURES = 3
 MOST_FOLDERS = 4
@@ -102,7 +104,6 @@ _ENDINGS = {
 
 def print_summary(console: "Console", summary: Summary) -> None:
     """The verdict, the table of stages where something was done, and the rest."""
-    from rich.table import Table
     from rich.text import Text
 
     good = summary.result.status == "done"
@@ -111,10 +112,19 @@ def print_summary(console: "Console", summary: Summary) -> None:
         console.print()
         console.print(stage_table(summary.result.stages, failures_of(summary.result.quarantined)))
         console.print()
+    lines = summary.lines()
+    if lines:
+        console.print(details(lines))
+
+
+def details(lines: Iterable[tuple[str, str]]) -> "Table":
+    """Labels and texts, side by side."""
+    from rich.table import Table
+    from rich.text import Text
+
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(min_width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, text in summary.lines():
+    for label, text in lines:
         grid.add_row(Text(label, style="bold"), Text(text))
-    if grid.row_count:
-        console.print(grid)
+    return grid

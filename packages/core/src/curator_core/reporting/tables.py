@@ -1,5 +1,6 @@
 """Tables of what stages did, for terminals."""
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
-    if not made.is_terminal:
+    if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = max(made.width, _WIDE)
     return made
 
@@ -49,14 +50,13 @@ def stage_table(
     from rich.text import Text
 
     table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
-    table.columns[0].overflow = "ellipsis"
-    table.columns[-1].overflow = "ellipsis"
+    table.columns[-1].no_wrap = False  # the column that gives way where there is no room
     found = list(failures)
     shown = _most_telling(stages, most_rows)
     for name in shown:
         counts = stages[name]
         why = in_short(counts, [f for f in found if f.stage == name])
-        table.add_row(Text(name), *figures_of(counts), Text(why, style="dim"))
+        table.add_row(Text(name), *figures_of(counts), _cut(why))
     if len(shown) < len(stages):
         hidden = counted(len(stages) - len(shown), "more stage")
         table.add_row(Text(f"… {hidden}", style="dim"))
@@ -75,6 +75,13 @@ def figures_of(counts: StageCounts) -> "list[Text]":
         number(counts.items_dropped, "dropped"),
         number(failed, "failed"),
     ]
+
+
+def _cut(text: str) -> "Text":
+    """One line, however narrow its column is."""
+    from rich.text import Text
+
+    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def number(value: float, kind: str = "") -> "Text":

@@ -1,0 +1,157 @@
+"""`curate status` and `curate report`."""
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from curator_core.cli.options import speaks
+from curator_core.cli.screens import Screen, note
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from curator_core.reporting.directories import RunRecord
+
+LOOK_EVERY_S = 2.0
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option("--watch", is_flag=True, help="Look again every 2 seconds, until the run ends.")
+@speaks
+def status(screen: Screen, run: str, watch: bool) -> None:
+    """Show how far RUN is, from any terminal: a run directory, or the output folder of a run."""
+    from curator_core.cli.runs import find_run
+    from curator_core.reporting.directories import read_run
+
+    run_dir = find_run(run)
+    if watch:
+        _watch(screen, run_dir)
+        return
+    record = read_run(run_dir)
+    screen.give(record.to_json())
+    screen.show(_drawn(record))
+
+
+def _watch(screen: Screen, run_dir: str) -> None:
+    """Draw it anew in its place on a terminal; elsewhere a line of text or JSON each time."""
+    from rich.live import Live
+
+    if screen.as_json or not screen.console.is_terminal:
+        for record in _looks(run_dir):
+            screen.give_line(record.to_json())
+            screen.say(_headline(record))
+        return
+    with Live(console=screen.console, auto_refresh=False) as live:
+        for record in _looks(run_dir):
+            live.update(_drawn(record), refresh=True)
+
+
+def _looks(run_dir: str) -> Iterator["RunRecord"]:
+    """The run as it is now, and again, until it has ended."""
+    from curator_core.reporting.directories import read_run
+
+    record = read_run(run_dir)
+    yield record
+    while record.state == "running":
+        time.sleep(LOOK_EVERY_S)
+        record = read_run(run_dir)
+        yield record
+
+
+def _headline(record: "RunRecord") -> str:
+    """`web_clean is running: 12 sources done, 3.4/s, the last one 2 s ago`."""
+    from curator_core.reporting.figures import counted, duration, rate
+
+    parts = [f"{counted(record.result.sources_done, 'source')} done", rate(record.rate)]
+    if record.state == "running" and record.last_progress is not None:
+        parts.append(f"last progress {duration(time.time() - record.last_progress)} ago")
+    elif record.result.seconds:
+        parts.append(f"in {duration(record.result.seconds)}")
+    told = ", ".join(part for part in parts if part)
+    return f"{record.name} {_STATES.get(record.state, record.state)}: {told}"
+
+
+_STATES = {
+    "running": "is running",
+    "done": "is done",
+    "failed": "failed",
+    "interrupted": "was interrupted",
+    "closed": "was stopped",
+    "dead": "was killed (its process is gone)",
+}
+_STYLES = {"running": "bold", "done": "bold green"}
+
+
+def _drawn(record: "RunRecord") -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    from curator_core.reporting import Summary, failures_of, stage_table
+    from curator_core.reporting.summaries import details
+
+    result = record.result
+    headline = Text(_headline(record), style=_STYLES.get(record.state, "bold red"))
+    lines = [line for line in Summary(record.name, result).lines() if line[0] != "next"]
+    ran_on = f"{record.facts.get('executor', '')}, Python {record.facts.get('python', '')}"
+    lines = [*lines, ("executor", ran_on), ("run", record.path), *_next_step(record)]
+    table = stage_table(result.stages, failures_of(result.quarantined))
+    return Group(headline, Text(), table, Text(), details(lines))
+
+
+def _next_step(record: "RunRecord") -> list[tuple[str, str]]:
+    from curator_core.reporting import Summary
+
+    if record.state == "running":
+        return []
+    return [line for line in Summary(record.name, record.result).lines() if line[0] == "next"]
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@speaks
+def report(screen: Screen, run: str) -> None:
+    """Show what RUN did, with every drop reason, and write report.html into its directory."""
+    from curator_core.cli.runs import find_run
+    from curator_core.reporting import drop_reasons
+    from curator_core.reporting.directories import read_run
+    from curator_core.reporting.pages import write_report
+
+    run_dir = find_run(run)
+    record = read_run(run_dir)
+    page = None
+    try:
+        page = write_report(run_dir)
+    except OSError as error:
+        note(f"the report could not be written: {error}")
+    reasons = drop_reasons(record.result.stages)
+    listed = [{"stage": s, "reason": r, "items": n} for s, r, n in reasons]
+    screen.give({**record.to_json(), "dropped": listed, "report": page})
+    if not screen.as_json:
+        _show_report(screen, record, page)
+
+
+def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
+    from rich.text import Text
+
+    from curator_core.reporting import Summary, drop_reasons, plain_table, stage_table
+    from curator_core.reporting.figures import count, share
+    from curator_core.reporting.pages import verdict_of
+    from curator_core.reporting.summaries import details
+
+    result = record.result
+    screen.show(Text(verdict_of(record), style="bold"))
+    screen.say()
+    screen.show(stage_table(result.stages, most_rows=None))
+    screen.say()
+    table = plain_table("dropped", "of what it got", "stage", "reason", numbers=("dropped",))
+    table.columns[-1].no_wrap = False
+    for stage, reason, items in drop_reasons(result.stages):
+        part = share(items, result.stages[stage].items_in)
+        table.add_row(count(items), part, Text(stage), Text(reason))
+    if table.row_count:
+        screen.show(table)
+        screen.say()
+    screen.show(details(Summary(record.name, result, page).lines()))

@@ -1,0 +1,138 @@
+"""`curate preview`."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curator_core.cli.options import Order, on_recipe, speaks
+from curator_core.cli.screens import Screen
+
+if TYPE_CHECKING:
+    from curator_core.previewing import Change, DropExample, Preview, StagePreview
+
+MOST_CHANGES = 4
+_INDENT = 4
+
+
+@click.command()
+@on_recipe
+@click.option(
+    "-n", "records", default=20, show_default=True, type=click.IntRange(1), help="So many records."
+)
+@speaks
+def preview(screen: Screen, order: Order, records: int) -> None:
+    """Walk a few records through the stages, one stage after the other. Nothing is written.
+
+    For each stage: how many came in and went out, what it changed, and what it dropped and why.
+    """
+    from curator_core.previewing import preview as previewed
+
+    recipe = order.recipe()
+    executor = recipe.executor()
+    plan = recipe.pipeline().build(executor)
+    seen = previewed(plan, records)
+    screen.give({"name": plan.name, **_described(seen)})
+    if not screen.as_json:
+        _show(screen, plan.name, seen)
+
+
+def _described(seen: "Preview") -> dict[str, Any]:
+    facts = asdict(seen)
+    for stage, found in zip(facts["stages"], seen.stages, strict=True):
+        stage["counts"] = found.counts.to_json()
+        for record in stage["quarantined"]:
+            record.pop("payload")
+    return facts
+
+
+def _show(screen: Screen, name: str, seen: "Preview") -> None:
+    from curator_core.reporting.figures import counted
+
+    source = f" from {seen.sources[0]}" if seen.sources else ""
+    others = f" and {counted(len(seen.sources) - 1, 'more source')}" if seen.sources[1:] else ""
+    screen.show(f"{name}: {counted(seen.records, 'record')}{source}{others}", style="bold")
+    for stage in seen.stages:
+        _show_stage(screen, stage)
+    screen.say()
+    left_out = f"; {', '.join(seen.left_out)} left out, nothing is written" if seen.left_out else ""
+    screen.show(f"{counted(len(seen.rest), 'record')} would be kept{left_out}", style="bold")
+
+
+def _show_stage(screen: Screen, stage: "StagePreview") -> None:
+    from rich.text import Text
+
+    counts = stage.counts
+    screen.say()
+    title = Text(stage.name, style="bold")
+    if not counts.tasks_in:
+        screen.show(title.append("  nothing is left to come here", style="dim"))
+        return
+    screen.show(title.append(f"  {_figures(stage)}", style="not bold"))
+    for change in stage.changes[:MOST_CHANGES]:
+        _show_change(screen, change)
+    for drop in stage.drops:
+        _show_drop(screen, drop)
+    for record in stage.quarantined:
+        where = f" ({record.where or record.source})" if record.where or record.source else ""
+        _show_line(screen, f"failed: {record.reason}{where}", "red")
+
+
+def _figures(stage: "StagePreview") -> str:
+    from curator_core.reporting.figures import count
+
+    counts = stage.counts
+    parts = [f"{count(counts.items_in)} in", f"{count(counts.items_out)} out"]
+    if counts.items_dropped:
+        parts.append(f"{count(counts.items_dropped)} dropped")
+    failed = counts.items_failed + counts.items_rejected
+    if failed:
+        parts.append(f"{count(failed)} failed")
+    if stage.changed:
+        parts.append(f"{count(stage.changed)} changed")
+    return ", ".join(parts)
+
+
+def _show_change(screen: Screen, change: "Change") -> None:
+    from curator_core.previewing import around_difference
+
+    width = max(30, screen.console.width - _INDENT - 12)
+    if change.is_new:
+        _show_line(screen, f"+ {change.column}: {_short(change.after, width)}", "green")
+        return
+    before, after = change.before, change.after
+    if isinstance(before, str) and isinstance(after, str):
+        before, after = around_difference(before, after, width - len(change.column))
+    _show_line(screen, f"- {change.column}: {_quoted(before)}", "red")
+    _show_line(screen, f"+ {change.column}: {_quoted(after)}", "green")
+
+
+def _show_drop(screen: Screen, drop: "DropExample") -> None:
+    from curator_core.reporting.figures import count
+
+    _show_line(screen, f"dropped {count(drop.items)}: {drop.reason}", "yellow")
+    if drop.record:
+        _show_line(screen, f"  such as {_shown(drop.record, screen.console.width)}", "dim")
+
+
+def _show_line(screen: Screen, text: str, style: str) -> None:
+    from rich.text import Text
+
+    screen.show(Text(" " * _INDENT + text, style=style, no_wrap=True, overflow="ellipsis"))
+
+
+def _shown(record: dict[str, Any], width: int) -> str:
+    """The text of a record: its longest one."""
+    texts = [value for value in record.values() if isinstance(value, str)]
+    return _short(max(texts, key=len) if texts else record, width - 20)
+
+
+def _short(value: Any, width: int) -> str:
+    from curator_core.reporting.figures import shortened
+
+    return shortened(_quoted(value), width)
+
+
+def _quoted(value: Any) -> str:
+    """A text with its line ends and odd blanks to be seen."""
+    return repr(value)

@@ -1,0 +1,241 @@
+"""Previewing: what the stages of a plan do to a few records. Nothing is written."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Any
+
+from curator_core.documents import DocumentBatch
+from curator_core.dropping import DropSink
+from curator_core.files import FileGroup
+from curator_core.lineage import fingerprint, whole
+from curator_core.outcomes import AnyTask
+from curator_core.places import WorkerInfo
+from curator_core.plans import Plan, PlannedStage
+from curator_core.reports import CallReport
+from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.stages import ProcessingStage
+from curator_core.tasks import Empty, StagedFile, Task
+from curator_core.watching import AlarmClock
+from curator_core.worker import StageWorker
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A column of one record before and after a stage. A new column has no `before`."""
+
+    column: str
+    before: Any
+    after: Any
+    is_new: bool = False
+
+
+@dataclass(frozen=True)
+class DropExample:
+    """Why records were dropped, how many, and one of them where the stage gave it."""
+
+    reason: str
+    items: int
+    record: Record | None = None
+
+
+@dataclass(frozen=True)
+class StagePreview:
+    """What one stage did to the sample."""
+
+    name: str
+    counts: StageCounts
+    changed: int = 0
+    changes: list[Change] = field(default_factory=list)
+    drops: list[DropExample] = field(default_factory=list)
+    quarantined: list[QuarantineRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A sample, the stages it went through, and what is left of it."""
+
+    sources: list[str]
+    records: int
+    stages: list[StagePreview]
+    left_out: list[str]
+    rest: list[Record]
+
+
+def preview(plan: Plan, records: int = 20) -> Preview:
+    """Take so many records from the first sources, and walk them through stage after stage."""
+    planned = [_forgiving(stage) for stage in plan.stages if not stage.stage.writes]
+    left_out = [stage.name for stage in plan.stages if stage.stage.writes]
+    head = 1 + next((i for i, stage in enumerate(planned) if stage.gives is not FileGroup), 0)
+    sample = _Sample(records)
+    report = CallReport()
+    sample.fill(planned[:head], report)
+    stages = [_as_told(stage, report.of(stage.index), report) for stage in planned[:head]]
+    tasks = sample.tasks
+    for stage in planned[head:]:
+        seen, tasks = _walk(stage, tasks)
+        stages.append(seen)
+    return Preview(sample.sources, sample.items, stages, left_out, _rows(tasks))
+
+
+def _forgiving(planned: PlannedStage) -> PlannedStage:
+    """A preview shows a failure, and goes on with the other records."""
+    return replace(planned, policy=replace(planned.policy, on_error="quarantine"))
+
+
+class _Sample:
+    """The first records that the leading stages give; no more is read than that takes."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self.items = 0
+        self.tasks: list[AnyTask] = []
+        self.sources: list[str] = []
+
+    def fill(self, stages: Sequence[PlannedStage], report: CallReport) -> None:
+        lister, readers = stages[0], stages[1:]
+        seed = Empty()
+        seed.lineage = whole("", 0)
+        failing = replace(lister, policy=replace(lister.policy, on_error="fail"))
+        with _at_work([failing]) as (worker, _):
+            listing = worker.call([seed])
+            with closing(listing.outputs()) as sources:
+                if readers:
+                    self._read(sources, readers, report)
+                else:
+                    self._take(sources)
+        report.counts.update(listing.report.counts)
+
+    def _read(
+        self, sources: Iterator[AnyTask], readers: Sequence[PlannedStage], report: CallReport
+    ) -> None:
+        with _at_work(readers) as (worker, _):
+            for source in sources:
+                if self.items >= self._wanted:
+                    return
+                source.task_id = fingerprint(source.identity() or source.task_id)
+                source.lineage = whole(source.task_id, 1)
+                self.sources += [origin.name for origin in source.origins()]
+                call = worker.call([source])
+                with closing(call.outputs()) as outputs:
+                    self._take(outputs)
+                _add(report, call.report)
+
+    def _take(self, outputs: Iterator[AnyTask]) -> None:
+        for output in outputs:
+            room = self._wanted - self.items
+            if isinstance(output, DocumentBatch) and output.num_items > room:
+                output.data = output.data.slice(0, room)
+            self.tasks.append(output)
+            self.items += output.num_items
+            if self.items >= self._wanted:
+                return
+
+
+def _walk(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, list[AnyTask]]:
+    before = _rows(tasks)
+    if not tasks:
+        return StagePreview(planned.name, StageCounts()), []
+    with _at_work([planned]) as (worker, drops):
+        call = worker.call(tasks)
+        outputs = list(call.outputs())
+    counts = call.report.of(planned.index)
+    changed, changes = _changes(before, _rows(outputs))
+    examples = [
+        DropExample(reason, items, drops.examples.get(reason))
+        for reason, items in sorted(counts.reasons.items(), key=lambda found: -found[1])
+    ]
+    quarantined = call.report.quarantined
+    return StagePreview(planned.name, counts, changed, changes, examples, quarantined), outputs
+
+
+def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> StagePreview:
+    failures = [r for r in report.quarantined if r.stage_index == planned.index]
+    drops = [DropExample(reason, items) for reason, items in counts.reasons.items()]
+    return StagePreview(planned.name, counts, drops=drops, quarantined=failures)
+
+
+def _add(total: CallReport, more: CallReport) -> None:
+    for index, counts in more.counts.items():
+        total.of(index).add(counts)
+    total.quarantined += more.quarantined
+
+
+class _Examples(DropSink):
+    """Keeps the first record of each reason."""
+
+    def __init__(self) -> None:
+        self.examples: dict[str, Record] = {}
+
+    def add(self, stage: str, reason: str, records: AnyTask) -> None:
+        rows = _rows([records])
+        if rows:
+            self.examples.setdefault(reason, rows[0])
+
+    def finish(self, call_id: str) -> list[StagedFile]:
+        return []
+
+
+class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
+    """Stands in the plan in the writer's place, so that what is dropped comes to us."""
+
+    def __init__(self, drops: _Examples) -> None:
+        self._drops = drops
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink:
+        return self._drops
+
+
+@contextmanager
+def _at_work(stages: Sequence[PlannedStage]) -> Iterator[tuple[StageWorker, _Examples]]:
+    """A worker for these stages, in this process, up for as long as it is needed."""
+    drops = _Examples()
+    bystander = replace(stages[0], stage=_Bystander(drops))
+    plan = Plan("preview", (*stages, bystander))
+    watch = AlarmClock() if AlarmClock.works_here() else None
+    worker = StageWorker(plan, WorkerInfo("preview"), stages, watch)
+    worker.setup_on_node()
+    try:
+        worker.setup()
+        yield worker, drops
+    finally:
+        worker.teardown()
+
+
+def _rows(tasks: Sequence[AnyTask]) -> list[Record]:
+    return [row for task in tasks if isinstance(task, DocumentBatch) for row in task.to_pylist()]
+
+
+def _changes(before: list[Record], after: list[Record]) -> tuple[int, list[Change]]:
+    """How many records changed, and an example for each column; unknown where rows are gone."""
+    if len(before) != len(after):
+        return 0, []
+    changed = 0
+    examples: dict[str, Change] = {}
+    for old, new in zip(before, after, strict=True):
+        found = [
+            Change(column, old.get(column), new[column], is_new=column not in old)
+            for column in new
+            if column not in old or old[column] != new[column]
+        ]
+        changed += bool(found)
+        for change in found:
+            examples.setdefault(change.column, change)
+    return changed, list(examples.values())
+
+
+def around_difference(before: str, after: str, width: int) -> tuple[str, str]:
+    """The parts of two texts where they first differ, with a little of what stands before it."""
+    pairs = enumerate(zip_longest(before, after))
+    first = next((at for at, (old, new) in pairs if old != new), 0)
+    start = max(0, first - width // 4)
+    lead = "…" if start else ""
+
+    def part(text: str) -> str:
+        cut = text[start : start + width]
+        return lead + cut + ("…" if len(text) > start + width else "")
+
+    return part(before), part(after)
