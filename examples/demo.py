@@ -37,6 +37,12 @@ def main() -> int:
     console.print(f"Recipe      {_short(RECIPE)}")
     with console.status(f"Cleaning them on {os.cpu_count()} cores"):
         result = clean(raw, output)
+    failed = [record for record in result.quarantined if record.whole_task]
+    if failed:
+        one = failed[0]
+        console.print(f"{len(failed)} batches failed, such as one in {one.stage}: {one.reason}")
+        console.print(f"All of them are in {result.run_dir}/quarantine", soft_wrap=True)
+        return 1
     report(console, result, output)
     return 0
 
