@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import dataclass
 
 import pytest
 from curator_core import DocumentBatch, Dropped
@@ -79,6 +80,27 @@ def test_the_dropped_are_counted_under_the_rules_reason() -> None:
     assert isinstance(dropped, Dropped)
     assert kept.to_pylist() == rows[:1]
     assert (dropped.reason, dropped.items) == ("not 2 to 9 words", 2)
+
+
+@dataclass
+class ShoutingFilter(TextFilter):
+    most: float = 0.3
+    reason = "too many capitals"
+
+    def score(self, text: str) -> float:
+        return sum(map(str.isupper, text)) / len(text)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.most
+
+
+def test_a_filter_of_ones_own_is_a_score_and_a_limit() -> None:
+    batch = DocumentBatch.from_pylist([{"text": "quiet"}, {"text": "LOUD"}, {"text": ""}])
+    kept, dropped = ShoutingFilter().process(batch)
+    assert isinstance(kept, DocumentBatch)
+    assert isinstance(dropped, Dropped)
+    assert kept.to_pylist() == [{"text": "quiet"}]
+    assert (dropped.reason, dropped.items) == ("too many capitals", 2)
 
 
 def test_a_batch_that_passes_whole_is_the_same_batch() -> None:
