@@ -35,6 +35,8 @@ _TYPES: dict[str, Callable[[], pa.DataType]] = {
 }
 _LIST = "list of "
 
+_POOL = pa.system_memory_pool()  # gives large blocks back at once; the default one holds on to them
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -120,7 +122,7 @@ def _array(values: list[Any], kind: str) -> pa.Array:
         values = [None if value is None else orjson.dumps(value).decode() for value in values]
     elif kind == TEXT and not set(map(type, values)) <= {str, type(None)}:
         values = [_as_text(value) for value in values]
-    return pa.array(values, _type_of(kind))
+    return pa.array(values, _type_of(kind), memory_pool=_POOL)
 
 
 def _as_text(value: Any) -> str | None:
