@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from curator_core.plans import Plan, PlannedStage
+from curator_core.runs.outputs import outputs_of
 from curator_core.suggestions import hint, nearest
 
 
@@ -21,7 +22,7 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     for planned in stages:
         problems += [_at(planned, problem) for problem in planned.stage.check()]
     if not problems and not has_tasks:
-        problems += _missing_columns(stages)
+        problems += [*_missing_columns(stages), *_outputs_that_are_inputs(plan)]
     return problems
 
 
@@ -85,6 +86,16 @@ def _missing_columns(stages: Sequence[PlannedStage]) -> Iterator[str]:
         if known is not None and planned.index:
             yield from (_at(planned, p) for p in _needs(planned, known))
         known = planned.stage.columns_after(None if not planned.index else known)
+
+
+def _outputs_that_are_inputs(plan: Plan) -> Iterator[str]:
+    reader = plan.stages[0]
+    for output in outputs_of(plan):
+        if reader.stage.would_read(output.folder):
+            yield (
+                f"stage {output.stage!r} writes to {output.folder}, which {reader.name!r} reads: "
+                "a second run would read its own results; write to another folder"
+            )
 
 
 def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:

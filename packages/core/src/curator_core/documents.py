@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from curator_core.outcomes import Dropped
 from curator_core.tasks import Task
@@ -49,6 +48,8 @@ class DocumentBatch(Task[pa.Table]):
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        import pyarrow.compute as pc
+
         chosen = (
             mask if isinstance(mask, pa.Array | pa.ChunkedArray) else pa.array(mask, pa.bool_())
         )
@@ -61,6 +62,8 @@ class DocumentBatch(Task[pa.Table]):
         return [self.with_data(kept), Dropped(reason, missing, others)]
 
     def _rows_where_not(self, mask: "pa.BooleanArray | pa.ChunkedArray") -> Callable[[], Self]:
+        import pyarrow.compute as pc
+
         return lambda: self.with_data(self.data.filter(pc.invert(mask)))
 
     def to_payload(self) -> bytes:

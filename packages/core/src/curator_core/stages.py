@@ -106,6 +106,10 @@ class ProcessingStage(Generic[In, Out]):
         """What is wrong with it as it is configured, found before anything runs."""
         return ()
 
+    def would_read(self, folder: str) -> bool:
+        """Whether files put into `folder` would become its sources, for a stage that lists files."""
+        return False
+
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
         """Where the records go that any stage drops, for a stage that keeps them."""
         return None

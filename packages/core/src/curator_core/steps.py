@@ -74,9 +74,11 @@ class Step:
         if not (self.stage.works_on_batches and self.planned.batch_size > 1):
             for task in tasks:
                 yield from self._run_one(task)
+                del task  # or it would stay while the next one is being made
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
+            del batch
 
     # One task or a batch of them
 
@@ -233,7 +235,9 @@ class Step:
             given += 1
             if self._adopt(output, child_id(task.task_id, given - 1), share, task):
                 passed_on += 1
+                del item
                 yield output
+            del output  # or it would stay while the next one is being made
         if given:
             self.report.spend(rest_share(task.lineage, given))
             self._count_end(1, passed_on)
