@@ -44,10 +44,12 @@ class DropExample:
 
 @dataclass(frozen=True)
 class StagePreview:
-    """What one stage did to the sample."""
+    """What one stage did to the sample; those that `drew` it have read ahead of it."""
 
     name: str
     counts: StageCounts
+    drew: bool = False
+    reads: tuple[str, ...] = ()
     changed: int = 0
     changes: list[Change] = field(default_factory=list)
     drops: list[DropExample] = field(default_factory=list)
@@ -148,14 +150,22 @@ def _walk(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, li
         DropExample(reason, items, drops.examples.get(reason))
         for reason, items in sorted(counts.reasons.items(), key=lambda found: -found[1])
     ]
-    quarantined = call.report.quarantined
-    return StagePreview(planned.name, counts, changed, changes, examples, quarantined), outputs
+    seen = StagePreview(
+        planned.name,
+        counts,
+        reads=tuple(planned.stage.inputs()),
+        changed=changed,
+        changes=changes,
+        drops=examples,
+        quarantined=call.report.quarantined,
+    )
+    return seen, outputs
 
 
 def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> StagePreview:
     failures = [r for r in report.quarantined if r.stage_index == planned.index]
     drops = [DropExample(reason, items) for reason, items in counts.reasons.items()]
-    return StagePreview(planned.name, counts, drops=drops, quarantined=failures)
+    return StagePreview(planned.name, counts, drew=True, drops=drops, quarantined=failures)
 
 
 def _add(total: CallReport, more: CallReport) -> None:

@@ -72,7 +72,7 @@ def _show_stage(screen: Screen, stage: "StagePreview") -> None:
     for change in stage.changes[:MOST_CHANGES]:
         _show_change(screen, change)
     for drop in stage.drops:
-        _show_drop(screen, drop)
+        _show_drop(screen, drop, stage.reads)
     for record in stage.quarantined:
         where = f" ({record.where or record.source})" if record.where or record.source else ""
         _show_line(screen, f"failed: {record.reason}{where}", "red")
@@ -82,6 +82,8 @@ def _figures(stage: "StagePreview") -> str:
     from curator_core.reporting.figures import count
 
     counts = stage.counts
+    if stage.drew:
+        return "read as far as needed"
     parts = [f"{count(counts.items_in)} in", f"{count(counts.items_out)} out"]
     if counts.items_dropped:
         parts.append(f"{count(counts.items_dropped)} dropped")
@@ -107,23 +109,25 @@ def _show_change(screen: Screen, change: "Change") -> None:
     _show_line(screen, f"+ {change.column}: {_quoted(after)}", "green")
 
 
-def _show_drop(screen: Screen, drop: "DropExample") -> None:
+def _show_drop(screen: Screen, drop: "DropExample", reads: tuple[str, ...]) -> None:
     from curator_core.reporting.figures import count
 
     _show_line(screen, f"dropped {count(drop.items)}: {drop.reason}", "yellow")
     if drop.record:
-        _show_line(screen, f"  such as {_shown(drop.record, screen.console.width)}", "dim")
+        _show_line(screen, f"  such as {_shown(drop.record, reads, screen.console.width)}", "dim")
 
 
 def _show_line(screen: Screen, text: str, style: str) -> None:
     from rich.text import Text
 
-    screen.show(Text(" " * _INDENT + text, style=style, no_wrap=True, overflow="ellipsis"))
+    line = Text(" " * _INDENT + text, style=style)
+    screen.console.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def _shown(record: dict[str, Any], width: int) -> str:
-    """The text of a record: its longest one."""
-    texts = [value for value in record.values() if isinstance(value, str)]
+def _shown(record: dict[str, Any], reads: tuple[str, ...], width: int) -> str:
+    """The text that the stage read, or else the longest one of the record."""
+    columns = [column for column in reads if column in record] or list(record)
+    texts = [value for column in columns if isinstance(value := record[column], str)]
     return _short(max(texts, key=len) if texts else record, width - 20)
 
 

@@ -1,0 +1,6 @@
+"""Starting: a first recipe with a little data, or a package of one's own."""
+
+from curator_core.starting.packages import start_package
+from curator_core.starting.recipes import start_recipe
+
+__all__ = ["start_package", "start_recipe"]

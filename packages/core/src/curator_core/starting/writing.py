@@ -1,0 +1,33 @@
+"""Writes new files, all of them or none, and never over what is there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+from curator_core.errors import OutputError
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def template(source: str, /, **values: str) -> str:
+    """A template with its values filled in."""
+    return Template((TEMPLATES / source).read_text(encoding="utf-8")).substitute(values)
+
+
+def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """The files that were written below `folder`."""
+    taken = [folder / name for name in files if (folder / name).exists()]
+    if taken:
+        names = ", ".join(map(str, taken))
+        verb = "exists" if len(taken) == 1 else "exist"
+        raise OutputError(f"{names} {verb} already; nothing was written: choose another folder")
+    written = []
+    for name, text in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        written.append(path)
+    return written
