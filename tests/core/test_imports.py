@@ -13,8 +13,7 @@ HEAVY = [
     "click",
     "fsspec",
     "pytest",
-    "pyarrow.dataset",
-    "pyarrow.parquet",
+    "pyarrow",
 ]
 
 

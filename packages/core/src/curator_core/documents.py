@@ -1,4 +1,8 @@
-"""Batches of records as Arrow tables."""
+"""Batches of records as Arrow tables.
+
+pyarrow imports numpy wherever that is installed, which takes longer than all of the core; so it
+is imported by the first who makes or reads a table.
+"""
 
 import io
 import json
@@ -6,17 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import pyarrow as pa
-
 from curator_core.outcomes import Dropped
 from curator_core.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass
-class DocumentBatch(Task[pa.Table]):
+class DocumentBatch(Task["pa.Table"]):
     """Records, one row each."""
 
     @property
@@ -32,10 +35,14 @@ class DocumentBatch(Task[pa.Table]):
 
     @classmethod
     def from_pylist(cls, records: Iterable[Mapping[str, Any]], dataset_name: str = "") -> Self:
+        import pyarrow as pa
+
         return cls(pa.Table.from_pylist(list(records)), dataset_name)
 
     @classmethod
     def from_pandas(cls, frame: "pd.DataFrame", dataset_name: str = "") -> Self:
+        import pyarrow as pa
+
         return cls(pa.Table.from_pandas(frame, preserve_index=False), dataset_name)
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -48,6 +55,7 @@ class DocumentBatch(Task[pa.Table]):
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         chosen = (
@@ -67,6 +75,8 @@ class DocumentBatch(Task[pa.Table]):
         return lambda: self.with_data(self.data.filter(pc.invert(mask)))
 
     def to_payload(self) -> bytes:
+        import pyarrow as pa
+
         sink = io.BytesIO()
         with pa.ipc.new_stream(sink, self.data.schema) as stream:
             stream.write_table(self.data)
@@ -75,6 +85,8 @@ class DocumentBatch(Task[pa.Table]):
 
     @classmethod
     def from_payload(cls, payload: bytes) -> Self:
+        import pyarrow as pa
+
         end = 8 + int.from_bytes(payload[:8], "big")
         with pa.ipc.open_stream(payload[end:]) as stream:
             return cls(stream.read_all(), **json.loads(payload[8:end]))
