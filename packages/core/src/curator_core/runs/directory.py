@@ -1,19 +1,20 @@
 """The run directory: what a run is, said in files that outlast it."""
 
+import os
 import platform
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import orjson
-
 from curator_core.errors import ResumeError
 from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
+from curator_core.runs.lines import from_line, to_page
 from curator_core.runs.outputs import Output
 from curator_core.secrets import redact
+from curator_core.staging import explained
 
 
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
@@ -50,8 +51,8 @@ class RunDirectory:
         if not self._fs.exists(self._file):
             return None
         try:
-            facts: dict[str, Any] = orjson.loads(self._fs.cat_file(self._file))
-        except orjson.JSONDecodeError as error:
+            facts: dict[str, Any] = from_line(self._fs.cat_file(self._file))
+        except ValueError as error:
             raise ResumeError(
                 f"{self._file} is damaged ({error}); delete {self.path} to begin anew"
             ) from error
@@ -65,7 +66,7 @@ class RunDirectory:
                 self._fs.rm(path, recursive=True)
 
     def write(self, facts: dict[str, Any]) -> None:
-        self._put("run.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+        self._put("run.json", to_page(facts))
 
     def keep_recipe(self, text: str) -> None:
         """The recipe as it was written, with its variables still in their places."""
@@ -81,8 +82,9 @@ class RunDirectory:
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
-        self._fs.pipe_file(f"{path}.tmp", content)
-        self._fs.mv(f"{path}.tmp", path)
+        with explained(path):
+            self._fs.pipe_file(f"{path}.tmp", content)
+            os.replace(f"{path}.tmp", path)
 
 
 def describe_run(plan: Plan, executor: str) -> dict[str, Any]:

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import orjson
-
 from curator_core.filesystems import is_local, join, open_filesystem
+from curator_core.runs.lines import to_line
 from curator_core.secrets import redact
+from curator_core.staging import explained
 
 Event: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[Event], None]
@@ -39,10 +39,10 @@ class EventFile:
         self._kept: list[bytes] = []
 
     def __call__(self, event: Event) -> None:
-        text = orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE, default=str).decode()
-        line = redact(text).encode()
+        line = redact(to_line(event).decode()).encode()
         if self._local:
-            self._local.write(line)
+            with explained(self._path):
+                self._local.write(line)
         else:
             self._kept.append(line)
 

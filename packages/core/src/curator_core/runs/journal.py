@@ -1,16 +1,21 @@
 """The journal of a run: one line per event, only ever appended to.
 
 On a local disk it is one file, forced to the disk where that is asked for. Elsewhere nothing can
-be appended to, so it is a row of small objects. A torn last line is what a crash leaves: ignored.
+be appended to, so it is a row of small objects. A torn last line is what a crash leaves: cut off.
+Each line stands for itself, so damage in the middle costs no more than what the damaged line said.
 """
 
+import logging
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
-import orjson
+from curator_core.filesystems import base_name, is_local, open_filesystem
+from curator_core.runs.lines import from_line, to_line
+from curator_core.staging import explained
 
-from curator_core.filesystems import is_local, open_filesystem
+LOG = logging.getLogger("curator_core")
 
 Entry = dict[str, Any]
 
@@ -37,21 +42,33 @@ class FileJournal:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        with explained(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._cut_torn_line()
 
     def entries(self) -> Iterator[Entry]:
         with open(self._path, "rb") as lines:
-            yield from _parsed(lines.read())
+            yield from parsed_lines(lines.read(), self._path)
 
     def append(self, entry: Entry, *, durable: bool = True) -> None:
-        os.write(self._file, orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
-        if durable:
-            os.fdatasync(self._file)
+        before = os.lseek(self._file, 0, os.SEEK_END)
+        with explained(self._path):
+            try:
+                self._write(to_line(entry))
+                if durable:
+                    os.fdatasync(self._file)
+            except OSError:  # a full disk may take half a line
+                with suppress(OSError):
+                    os.ftruncate(self._file, before)
+                raise
 
     def close(self) -> None:
         os.close(self._file)
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[os.write(self._file, line) :]
 
     def _cut_torn_line(self) -> None:
         """What follows would otherwise be appended to half a line."""
@@ -69,24 +86,26 @@ class ObjectJournal:
         self._fs = fs
         self._folder = folder
         self._waiting = b""
-        self._number = len(self._names())
+        names = self._names()
+        self._number = int(base_name(names[-1]).partition(".")[0]) + 1 if names else 0
 
     def entries(self) -> Iterator[Entry]:
         for name in self._names():
-            yield from _parsed(self._fs.cat_file(name))
+            yield from parsed_lines(self._fs.cat_file(name), name)
 
     def append(self, entry: Entry, *, durable: bool = True) -> None:
-        self._waiting += orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+        self._waiting += to_line(entry)
         if durable:
-            self._fs.pipe_file(f"{self._folder}/{self._number:09}.jsonl", self._waiting)
-            self._waiting = b""
-            self._number += 1
+            self._put()
 
     def close(self) -> None:
         if self._waiting:
-            waiting, self._waiting = self._waiting, b""
-            self._fs.pipe_file(f"{self._folder}/{self._number:09}.jsonl", waiting)
-            self._number += 1
+            self._put()
+
+    def _put(self) -> None:
+        self._fs.pipe_file(f"{self._folder}/{self._number:09}.jsonl", self._waiting)
+        self._waiting = b""
+        self._number += 1
 
     def _names(self) -> list[str]:
         if not self._fs.exists(self._folder):
@@ -94,10 +113,14 @@ class ObjectJournal:
         return sorted(self._fs.ls(self._folder, detail=False))
 
 
-def _parsed(text: bytes) -> Iterator[Entry]:
-    lines = text.split(b"\n")
-    for line in lines[:-1]:
+def parsed_lines(text: bytes, where: str) -> Iterator[Entry]:
+    """Every line that is whole and sound; what a lost line had said is simply done again."""
+    for number, line in enumerate(text.split(b"\n")[:-1], start=1):
         try:
-            yield orjson.loads(line)
-        except orjson.JSONDecodeError:
-            return  # damaged from here on: what it says cannot be trusted
+            entry = from_line(line)
+        except ValueError:
+            entry = None
+        if isinstance(entry, dict) and isinstance(entry.get("event"), str):
+            yield entry
+        else:
+            LOG.warning("%s line %d is damaged and left out", where, number)

@@ -1,11 +1,9 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
-from collections.abc import Iterable
 from secrets import token_hex
 from typing import Any, Protocol
 
-from curator_core.errors import OutputError
 from curator_core.plans import Plan
 from curator_core.results import QuarantineRecord, RunResult
 from curator_core.runs.directory import RunDirectory, check_same_plan, describe_run, run_token
@@ -17,9 +15,11 @@ from curator_core.runs.locks import Lock, take_lock
 from curator_core.runs.memory import (
     RETRACTED,
     Commit,
+    Memory,
     done_entry,
     remember,
     retract_entry,
+    retry_id,
 )
 from curator_core.runs.outputs import Output, Publisher, claim
 from curator_core.runs.quarantine import Quarantine
@@ -34,11 +34,12 @@ class Keeper(Protocol):
 
     def listen_to(self, events: Events) -> None: ...
 
-    def remembered(self) -> list[Commit]: ...
+    @property
+    def memory(self) -> Memory: ...
 
     def is_done(self, source_id: str) -> bool: ...
 
-    def retract_superseded(self, origins: Iterable[Origin]) -> None: ...
+    def retract(self, commit: Commit) -> list[Commit]: ...
 
     def commit(self, group: Group, sources: list[Source]) -> None: ...
 
@@ -55,18 +56,16 @@ class NothingKept:
     def __init__(self) -> None:
         self.run_dir: str | None = None
         self.token = token_hex(6)
+        self.memory = Memory()
 
     def listen_to(self, events: Events) -> None:
         pass
 
-    def remembered(self) -> list[Commit]:
-        return []
-
     def is_done(self, source_id: str) -> bool:
         return False
 
-    def retract_superseded(self, origins: Iterable[Origin]) -> None:
-        pass
+    def retract(self, commit: Commit) -> list[Commit]:
+        return []
 
     def commit(self, group: Group, sources: list[Source]) -> None:
         pass
@@ -93,6 +92,7 @@ class DirectoryKeeper:
         self._closed = False
         self._outputs = outputs
         self._options = _options_for(run_dir, outputs)
+        self.memory = Memory()
         self._directory = RunDirectory(run_dir, self._options)
         self._directory.create()
         self._lock: Lock = take_lock(run_dir, self._options)
@@ -105,18 +105,21 @@ class DirectoryKeeper:
     def _begin(self, resume: bool, executor: str) -> None:
         facts = self._earlier_run(resume)
         if facts is None:
-            self._directory.forget()
-            for output in self._outputs:
-                claim(output)
+            claim(self._outputs, self._directory.forget)
         self._journal: Journal = open_journal(self.run_dir or "", self._options)
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)
         self._events = EventFile(self.run_dir or "", self._options)
-        self._facts = describe_run(self._plan, executor)
-        self._directory.write(self._facts)
-        self._directory.keep_recipe(self._plan.recipe)
-        self._memory, unfinished = remember(self._journal)
-        self._recover(unfinished)
+        try:
+            self._facts = describe_run(self._plan, executor)
+            self._directory.write(self._facts)
+            self._directory.keep_recipe(self._plan.recipe)
+            self.memory, unfinished = remember(self._journal)
+            self._recover(unfinished)
+        except BaseException:
+            self._journal.close()
+            self._events.close()
+            raise
 
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
         """What an earlier run said of itself, if this one is to go on with it."""
@@ -131,50 +134,54 @@ class DirectoryKeeper:
 
     def _recover(self, unfinished: list[str]) -> None:
         """Finish what a killed run had begun, and void what is no longer there."""
-        self._publisher.retract(unfinished)
-        for commit in self._memory.all():
+        if unfinished:
+            self._publisher.retract(unfinished)
+            self._journal.append(RETRACTED, durable=False)
+        for commit in self.memory.all():
             if not commit.done:
                 self._publish_again(commit)
-        missing = [c for c in self._memory.all() if not all(map(self._publisher.is_there, c.files))]
+        missing = [c for c in self.memory.all() if not all(map(self._publisher.is_there, c.files))]
         for commit in missing:
-            self._retract(commit)
+            self.retract(commit)
+        self._recover_quarantine()
         self._publisher.clear_staging()
 
     def _publish_again(self, commit: Commit) -> None:
-        try:
-            self._publisher.publish(commit.files)
-        except OutputError:
-            return  # found missing below, and run again
+        """Files that are neither staged nor published are found missing afterwards."""
+        for file in commit.files:
+            if self._publisher.is_staged(file):
+                self._publisher.publish([file])
         commit.done = True
         self._journal.append(done_entry(commit), durable=False)
+
+    def _recover_quarantine(self) -> None:
+        """Leave out what was written down for commits that never came, and what was retried."""
+        leaders = {commit.sources[0] for commit in self.memory.all()}
+        for group_id in self._quarantine.groups():
+            if group_id not in leaders:
+                self._quarantine.remove(group_id)
+        for record in list(self._quarantine.records()):
+            if retry_id(record) in self.memory:
+                self._settle(record)
 
     # During the run
 
     def listen_to(self, events: Events) -> None:
         events.listen(self._events)
 
-    def remembered(self) -> list[Commit]:
-        return self._memory.all()
-
     def is_done(self, source_id: str) -> bool:
-        return source_id in self._memory
+        return source_id in self.memory
 
-    def retract_superseded(self, origins: Iterable[Origin]) -> None:
-        for commit in self._memory.superseded(origins):
-            self._retract(commit)
-
-    def _retract(self, commit: Commit) -> None:
+    def retract(self, commit: Commit) -> list[Commit]:
         """Take back what some sources gave, and what retries gave of what had failed in them."""
-        for derived in self._memory.derived_from(commit):
-            self._retract_one(derived)
-        self._retract_one(commit)
-
-    def _retract_one(self, commit: Commit) -> None:
-        self._journal.append(retract_entry(commit))
-        self._memory.forget(commit)
-        self._publisher.retract(file.final for file in commit.files)
-        self._quarantine.remove(commit.sources[0])
-        self._journal.append(RETRACTED, durable=False)
+        taken_back = [*self.memory.derived_from(commit), commit]
+        for one in taken_back:
+            self._journal.append(retract_entry(one))
+            self.memory.forget(one)
+            self._publisher.retract(file.final for file in one.files)
+            self._quarantine.remove(one.sources[0])
+            self._journal.append(RETRACTED, durable=False)
+        return taken_back
 
     def commit(self, group: Group, sources: list[Source]) -> None:
         """Prepare in the journal, publish, done: a crash between any two is mended."""
@@ -190,18 +197,23 @@ class DirectoryKeeper:
         self._journal.append(commit.to_entry())
         self._publisher.publish(commit.files)
         self._journal.append(done_entry(commit), durable=False)
-        self._memory.add(commit)
+        self.memory.add(commit)
         for source in sources:
             if source.replaces:
-                self._quarantine.settle(source.replaces, source.source_id)
+                self._settle(source.replaces)
 
     def quarantined(self) -> list[QuarantineRecord]:
         return list(self._quarantine.records())
 
     def origins_of(self, source_id: str) -> list[Origin]:
         """The files of a source that was committed."""
-        commit = self._memory.commits.get(source_id)
+        commit = self.memory.commits.get(source_id)
         return commit.origins.get(source_id, []) if commit else []
+
+    def _settle(self, record: QuarantineRecord) -> None:
+        commit = self.memory.commits.get(record.source_id)
+        if commit is not None:
+            self._quarantine.settle(commit.sources[0], record)
 
     def refresh(self) -> None:
         self._lock.refresh()
@@ -225,7 +237,7 @@ class DirectoryKeeper:
         self._lock.release()
 
     def _files(self) -> list[StagedFile]:
-        return [file for commit in self._memory.all() for file in commit.files]
+        return [file for commit in self.memory.all() for file in commit.files]
 
 
 def _options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from curator_core.lineage import fingerprint, whole
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
-from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.results import QuarantineRecord, StageCounts, payload_of
 from curator_core.tasks import Empty, Origin
 from curator_core.worker import StageWorker
 
@@ -45,6 +45,12 @@ class Listing(Protocol):
     first_stage: int
     """The first stage that workers run."""
 
+    lists_all: bool
+    """Whether what it does not list (any more) is no input of the pipeline."""
+
+    may_be_empty: bool
+    """Whether it is right that there is nothing to do."""
+
     def __iter__(self) -> Iterator[Source]: ...
 
     def counts(self) -> dict[int, StageCounts]:
@@ -53,15 +59,18 @@ class Listing(Protocol):
 
 
 class GivenTasks:
-    """Tasks that the caller made."""
+    """Tasks that the caller made. Where a run is kept they are known by what is in them."""
 
     first_stage = 0
+    lists_all = False
+    may_be_empty = False
 
-    def __init__(self, tasks: Iterable[AnyTask]) -> None:
+    def __init__(self, tasks: Iterable[AnyTask], *, kept: bool = False) -> None:
         self._tasks = tasks
+        self._kept = kept
 
     def __iter__(self) -> Iterator[Source]:
-        return _identified(self._tasks)
+        return _identified(self._tasks, by_content=self._kept)
 
     def counts(self) -> dict[int, StageCounts]:
         return {}
@@ -71,6 +80,8 @@ class FirstStage:
     """The first stage of the plan, given nothing, here in the driver."""
 
     first_stage = 1
+    lists_all = True
+    may_be_empty = False
 
     def __init__(self, plan: Plan, run_token: str) -> None:
         lister = plan.stages[0]
@@ -100,7 +111,10 @@ class FirstStage:
 class Quarantined:
     """Tasks from the quarantine of an earlier run, each to begin at the stage that it failed in."""
 
-    def __init__(self, first_stage: PlannedStage, sources: list[Source]) -> None:
+    lists_all = False
+    may_be_empty = True
+
+    def __init__(self, first_stage: PlannedStage, sources: Iterable[Source]) -> None:
         self.first_stage = first_stage.index
         self._sources = sources
 
@@ -111,11 +125,11 @@ class Quarantined:
         return {}
 
 
-def _identified(tasks: Iterable[AnyTask]) -> Iterator[Source]:
+def _identified(tasks: Iterable[AnyTask], *, by_content: bool = False) -> Iterator[Source]:
     """Each task with the id of what it is, or of its place where it stands for nothing."""
     seen: dict[str, int] = {}
     for position, task in enumerate(tasks):
-        identity = task.identity()
+        identity = task.identity() or (_content(task) if by_content else None)
         if identity is None:
             task.task_id = fingerprint("position", str(position))
         else:
@@ -125,10 +139,18 @@ def _identified(tasks: Iterable[AnyTask]) -> Iterator[Source]:
         yield Source(task.task_id, task, task.origins())
 
 
-def listing_for(plan: Plan, tasks: Iterable[AnyTask] | None, run_token: str) -> Listing:
+def _content(task: AnyTask) -> str | None:
+    """Other data must not pass for what was done before."""
+    payload = payload_of(task)
+    return None if payload is None else fingerprint(type(task).__name__, payload)
+
+
+def listing_for(
+    plan: Plan, tasks: Iterable[AnyTask] | None, run_token: str, *, kept: bool = False
+) -> Listing:
     """Without tasks, the first stage has to make something of nothing."""
     if tasks is not None:
-        return GivenTasks(tasks)
+        return GivenTasks(tasks, kept=kept)
     first = plan.stages[0]
     if not issubclass(Empty, first.takes):
         raise PipelineError(

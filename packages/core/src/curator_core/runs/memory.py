@@ -1,12 +1,15 @@
 """What a run's journal says about earlier attempts: which sources are done, and with what."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.results import StageCounts
+from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.runs.journal import Entry, Journal
 from curator_core.tasks import Origin, StagedFile
+
+LOG = logging.getLogger("curator_core")
 
 
 @dataclass
@@ -80,11 +83,11 @@ class Memory:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
     def derived_from(self, commit: Commit) -> list[Commit]:
-        """Commits of retries: their sources are named `<source>.<task>@<stage>`."""
+        """Commits of retries of what had failed in these sources."""
         found = []
         for other in self.all():
-            origins = {source.partition("@")[0].partition(".")[0] for source in other.sources}
-            if other is not commit and origins & set(commit.sources):
+            roots = {root_of(source) for source in other.sources}
+            if other is not commit and roots & set(commit.sources):
                 found.append(other)
         return found
 
@@ -99,22 +102,45 @@ class Memory:
         return list(found.values())
 
 
+def root_of(source_id: str) -> str:
+    """The source that a retried task came from; any other source is its own."""
+    return source_id.partition("-")[0]
+
+
+def retry_id(record: QuarantineRecord) -> str:
+    """The source that a retry of this task is: another one each time that it fails again."""
+    task = f"{record.task_id}@{record.stage_index}"
+    root, _, retried = record.source_id.partition("-")
+    before, _, number = retried.rpartition("-")
+    return f"{root}-{task}-{int(number) + 1 if before == task else 0}"
+
+
 def remember(journal: Journal) -> tuple[Memory, list[str]]:
     """The memory that a journal adds up to, and files of retractions that were not finished."""
     memory = Memory()
-    to_retract: list[str] = []
+    to_retract: dict[str, None] = {}
     for entry in journal.entries():
-        kind = entry["event"]
-        if kind == "commit":
-            memory.add(Commit.from_entry(entry))
-        elif kind == "done":
-            memory.confirm(entry["source"])
-        elif kind == "retract":
-            memory.forget_sources(entry["sources"])
-            to_retract += entry["files"]
-        elif kind == "retracted":
-            to_retract = []
-    return memory, to_retract
+        try:
+            _replay(entry, memory, to_retract)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            LOG.warning("an entry of the journal makes no sense and is left out: %r", error)
+    return memory, list(to_retract)
+
+
+def _replay(entry: Entry, memory: Memory, to_retract: dict[str, None]) -> None:
+    kind = entry["event"]
+    if kind == "commit":
+        commit = Commit.from_entry(entry)
+        memory.add(commit)
+        for file in commit.files:  # the same name again: what is there now is to stay
+            to_retract.pop(file.final, None)
+    elif kind == "done":
+        memory.confirm(entry["source"])
+    elif kind == "retract":
+        memory.forget_sources(entry["sources"])
+        to_retract |= dict.fromkeys(entry["files"])
+    elif kind == "retracted":
+        to_retract.clear()
 
 
 def done_entry(commit: Commit) -> Entry:

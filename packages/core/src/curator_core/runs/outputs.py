@@ -1,10 +1,9 @@
 """The folders that a run writes to: are they free, what is in them, what has to go."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import orjson
 
 from curator_core.errors import OutputError
 from curator_core.filesystems import (
@@ -17,7 +16,8 @@ from curator_core.filesystems import (
     parent_of,
 )
 from curator_core.plans import Plan
-from curator_core.staging import find_staged, publish
+from curator_core.runs.lines import to_page
+from curator_core.staging import explained, find_staged, publish
 from curator_core.tasks import StagedFile
 
 MANIFEST = "_manifest.json"
@@ -49,19 +49,30 @@ def outputs_of(plan: Plan) -> list[Output]:
     return found
 
 
-def claim(output: Output) -> None:
-    """Make sure that a new run may use the folder: what others left there is never mixed in."""
+def claim(outputs: Sequence[Output], forget: Callable[[], None]) -> None:
+    """Make sure that a new run may use the folders: what others left there is never mixed in.
+
+    Only when all of them are free is an earlier run forgotten, and then what it wrote replaced.
+    """
+    for output in outputs:
+        _refuse_foreign(output)
+    forget()
+    for output in outputs:
+        if output.mode == "overwrite":
+            fs, path = open_filesystem(output.folder, output.storage_options)
+            for name in _visible(output):
+                fs.rm_file(join(path, name))
+
+
+def _refuse_foreign(output: Output) -> None:
     visible = _visible(output)
     if not visible or output.mode == "append":
         return
     foreign = [name for name in visible if not _is_ours(name)]
     if output.mode == "overwrite" and not foreign:
-        fs, path = open_filesystem(output.folder, output.storage_options)
-        for name in visible:
-            fs.rm_file(join(path, name))
         return
-    shown = ", ".join((foreign or visible)[:3])
-    more = f" and {len(visible) - 3} more" if len(visible) > 3 else ""
+    shown = (foreign or visible)[:3]
+    more = f" and {len(visible) - len(shown)} more" if len(visible) > len(shown) else ""
     way_out = (
         "choose an empty folder, mode='append' to add to it, or mode='overwrite' to replace it"
         if output.mode == "error"
@@ -69,7 +80,7 @@ def claim(output: Output) -> None:
     )
     raise OutputError(
         f"stage {output.stage!r}: output folder {output.folder} already holds other data "
-        f"({shown}{more}); {way_out}"
+        f"({', '.join(shown)}{more}); {way_out}"
     )
 
 
@@ -103,6 +114,9 @@ class Publisher:
             if fs.exists(file):
                 fs.rm_file(file)
 
+    def is_staged(self, file: StagedFile) -> bool:
+        return file.staged != file.final and bool(self._filesystem(file.final).exists(file.staged))
+
     def is_there(self, file: StagedFile) -> bool:
         """Whether a published file still is; each folder is listed once."""
         folder = parent_of(file.final)
@@ -128,8 +142,9 @@ class Publisher:
         for output in self._outputs:
             fs, path = open_filesystem(output.folder, output.storage_options)
             mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
-            fs.makedirs(path, exist_ok=True)
-            _put_manifest(fs, join(path, MANIFEST), run_name, mine)
+            with explained(output.folder):
+                fs.makedirs(path, exist_ok=True)
+                _put_manifest(fs, join(path, MANIFEST), run_name, mine)
 
     def _filesystem(self, path: str) -> Any:
         for output in self._outputs:
@@ -149,10 +164,10 @@ def _put_manifest(fs: Any, path: str, run_name: str, files: list[StagedFile]) ->
         "items": sum(file.items for file in files),
         "bytes": sum(file.size for file in files),
     }
-    content = orjson.dumps(facts, option=orjson.OPT_INDENT_2)
+    content = to_page(facts)
     if not is_local(fs):
         fs.pipe_file(path, content)
         return
     hidden = join(parent_of(path), f".{base_name(path)}.tmp")
     fs.pipe_file(hidden, content)
-    fs.mv(hidden, path)
+    os.replace(hidden, path)

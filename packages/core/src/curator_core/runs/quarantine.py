@@ -1,18 +1,32 @@
 """The quarantine: what could not be processed, written down whole so that it can be tried again."""
 
 import base64
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
-
-import orjson
 
 from curator_core.filesystems import base_name, is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.results import QuarantineRecord
+from curator_core.runs.lines import from_line, to_line
 from curator_core.secrets import redact
+from curator_core.staging import explained
 
 INLINE_BYTES = 4096
+
+
+class StoredRecord(QuarantineRecord):
+    """A record whose payload stays in its file until somebody asks for it: there may be many."""
+
+    def __init__(self, facts: dict[str, Any], load: Callable[[], bytes]) -> None:
+        super().__init__(**facts)
+        object.__setattr__(self, "_load", load)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "payload":
+            return object.__getattribute__(self, "_load")()
+        return object.__getattribute__(self, name)
 
 
 class Quarantine:
@@ -24,40 +38,43 @@ class Quarantine:
 
     def add(self, group_id: str, records: list[QuarantineRecord]) -> None:
         """Keep the records of one group of sources; once more replaces them."""
-        self._fs.makedirs(self._folder, exist_ok=True)
-        lines = b"".join(self._line(record) for record in records)
-        self._put(f"{group_id}.jsonl", lines)
+        with explained(self._folder):
+            self._fs.makedirs(self._folder, exist_ok=True)
+            self._put(f"{group_id}.jsonl", b"".join(self._line(record) for record in records))
 
     def records(self) -> Iterator[QuarantineRecord]:
-        for name in self._names():
-            for line in self._lines(name):
-                yield self._record(orjson.loads(line))
+        for group_id in self.groups():
+            yield from self._records(group_id)
+
+    def groups(self) -> list[str]:
+        """Under whose name something is kept."""
+        if not self._fs.isdir(self._folder):
+            return []
+        names = [base_name(name) for name in self._fs.ls(self._folder, detail=False)]
+        return sorted(name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
 
     def remove(self, group_id: str) -> None:
-        path = join(self._folder, f"{group_id}.jsonl")
+        path = self._path(group_id)
         if self._fs.exists(path):
             self._fs.rm_file(path)
 
-    def settle(self, settled: QuarantineRecord, by: str) -> None:
-        """Take out a record that was retried; what became of it stands under `by`."""
-        for name in self._names():
-            records = [self._record(orjson.loads(line)) for line in self._lines(name)]
-            left = [r for r in records if not _is_same(r, settled)]
-            group_id = base_name(name).removesuffix(".jsonl")
-            if len(left) == len(records) or group_id == by:
-                continue
-            if left:
-                self.add(group_id, left)
-            else:
-                self._fs.rm_file(name)
+    def settle(self, group_id: str, settled: QuarantineRecord) -> None:
+        """Take out a record that was retried; what became of it stands under the retry's name."""
+        records = list(self._records(group_id))
+        left = [record for record in records if not _is_same(record, settled)]
+        if not left:
+            self.remove(group_id)
+        elif len(left) < len(records):
+            self.add(group_id, left)
 
-    def _lines(self, name: str) -> list[bytes]:
-        return list(self._fs.cat_file(name).splitlines())
+    def _records(self, group_id: str) -> Iterator[QuarantineRecord]:
+        path = self._path(group_id)
+        if self._fs.exists(path):
+            for line in self._fs.cat_file(path).splitlines():
+                yield self._record(from_line(line))
 
-    def _names(self) -> list[str]:
-        if not self._fs.isdir(self._folder):
-            return []
-        return sorted(n for n in self._fs.ls(self._folder, detail=False) if n.endswith(".jsonl"))
+    def _path(self, group_id: str) -> str:
+        return join(self._folder, f"{group_id}.jsonl")
 
     def _line(self, record: QuarantineRecord) -> bytes:
         facts = asdict(record)
@@ -68,15 +85,15 @@ class Quarantine:
         elif payload is not None:
             facts["payload_file"] = f"{fingerprint(payload)}.payload"
             self._put(facts["payload_file"], payload)
-        return orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE)
+        return to_line(facts)
 
     def _record(self, facts: dict[str, Any]) -> QuarantineRecord:
-        payload = None
-        if "payload" in facts:
-            payload = base64.b64decode(facts.pop("payload"))
         if "payload_file" in facts:
-            payload = self._fs.cat_file(join(self._folder, facts.pop("payload_file")))
-        return QuarantineRecord(**facts, payload=payload)
+            path = join(self._folder, facts.pop("payload_file"))
+            return StoredRecord(facts, lambda: bytes(self._fs.cat_file(path)))
+        if "payload" in facts:
+            facts["payload"] = base64.b64decode(facts["payload"])
+        return QuarantineRecord(**facts)
 
     def _put(self, name: str, content: bytes) -> None:
         """Whole or not at all: under another name first, where renaming is safe."""
@@ -84,9 +101,11 @@ class Quarantine:
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
-        with self._fs.open(f"{path}.tmp", "wb") as file:
+        with open(f"{path}.tmp", "wb") as file:
             file.write(content)
-        self._fs.mv(f"{path}.tmp", path)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(f"{path}.tmp", path)
 
 
 def _is_same(one: QuarantineRecord, other: QuarantineRecord) -> bool:

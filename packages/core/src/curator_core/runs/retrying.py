@@ -1,15 +1,16 @@
 """Retrying: the tasks in a run's quarantine, from the stage that they failed in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from curator_core.errors import ResumeError
 from curator_core.executors import Executor
-from curator_core.plans import Plan
+from curator_core.plans import Plan, PlannedStage
 from curator_core.results import QuarantineRecord, RunResult
 from curator_core.runs.directory import RunDirectory
 from curator_core.runs.keeping import DirectoryKeeper
 from curator_core.runs.listing import Quarantined, Source
+from curator_core.runs.memory import retry_id
 from curator_core.runs.outputs import outputs_of
 from curator_core.runs.streams import RunStream
 
@@ -23,17 +24,35 @@ def retry(plan: Plan, run_dir: str, executor: Executor) -> RunResult:
     result = RunResult(run_dir=run_dir)
     try:
         records = keeper.quarantined()
-        result.quarantined = records
-        result.notes = list(_left_alone(records))
-        for stage_index, group in groupby(_replayable(records), lambda r: r.stage_index):
-            first = plan.stages[stage_index]
-            listing = Quarantined(first, [_source(plan, keeper, record) for record in group])
+        for first, group in _by_stage(plan, _replayable(records)):
+            listing = Quarantined(first, (_source(plan, keeper, record) for record in group))
             with RunStream(plan, executor, keeper, listing) as stream:
-                tasks = [*result.tasks, *stream]
-                notes, result = result.notes, stream.result
-                result.tasks, result.notes = tasks, notes
+                result = _together(result, stream)
+        result.quarantined = keeper.quarantined()
+        result.notes += _left_alone(records)
     finally:
         keeper.close()
+    return result
+
+
+def _by_stage(
+    plan: Plan, records: list[QuarantineRecord]
+) -> Iterator[tuple[PlannedStage, Iterable[QuarantineRecord]]]:
+    """The records that begin at the same stage; one empty group where there are none at all."""
+    if not records:
+        yield plan.stages[-1], ()
+    for stage_index, group in groupby(records, lambda record: record.stage_index):
+        yield plan.stages[stage_index], group
+
+
+def _together(before: RunResult, stream: RunStream) -> RunResult:
+    tasks = [*before.tasks, *stream]
+    result = stream.result
+    result.tasks = tasks
+    result.sources_done += before.sources_done
+    result.notes = [*before.notes, *result.notes]
+    for reason, count in before.worker_restarts.items():
+        result.worker_restarts[reason] = result.worker_restarts.get(reason, 0) + count
     return result
 
 
@@ -59,7 +78,7 @@ def _source(plan: Plan, keeper: DirectoryKeeper, record: QuarantineRecord) -> So
     task = kind.from_payload(record.payload or b"")
     task.task_id = record.task_id
     return Source(
-        source_id=f"{record.task_id}@{record.stage_index}",
+        source_id=retry_id(record),
         task=task,
         origins=keeper.origins_of(record.source_id),
         replaces=record,

@@ -7,17 +7,27 @@ from copy import copy
 from dataclasses import replace
 
 from curator_core.blame import Blame
-from curator_core.errors import BudgetError, EmptyRunError, RunInterrupted, StageError
-from curator_core.lineage import source_of, whole
+from curator_core.errors import (
+    BudgetError,
+    CuratorError,
+    EmptyRunError,
+    RunInterrupted,
+    StageError,
+)
+from curator_core.failing import reason_of
+from curator_core.lineage import SourceKey, source_of, whole
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
+from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport
 from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
 from curator_core.runs.events import Events
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
+from curator_core.runs.reviewing import Review
 from curator_core.runs.stopping import Stopping
+from curator_core.runs.totals import add_to, take_from
 
 LOG = logging.getLogger("curator_core")
 
@@ -50,8 +60,10 @@ class Run:
         self._tainted: set[str] = set()
         self._seen: dict[int, StageCounts] = {}
         self.watchers: list[Callable[[Run], None]] = []
-        for commit in keeper.remembered():
-            self._add_counts(commit.counts)
+        self._review = Review(listing, keeper, self.result)
+        self._is_drawn_up = False
+        for commit in keeper.memory.all():
+            add_to(self.totals, commit.counts)
 
     @property
     def worker_stages(self) -> tuple[PlannedStage, ...]:
@@ -77,14 +89,9 @@ class Run:
 
     def sources(self) -> Iterator[AnyTask]:
         """The sources that are still to be done, each as its task; stops early when asked to."""
-        for source in self._listing:
+        for source in self._review.left_to_do():
             if self.stopping.is_asked:
                 return
-            if source.replaces is None:
-                if self._keeper.is_done(source.source_id):
-                    self.result.sources_skipped += 1
-                    continue
-                self._keeper.retract_superseded(source.origins)
             self._sources[source.source_id] = source
             self._blames[source.source_id] = source.blame()
             self._ledger.open(source.source_id)
@@ -117,10 +124,8 @@ class Run:
         current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
         if not current:
             return []
-        group = self._ledger.group_of(current[:1])
-        group.add_counts(report.counts)
-        group.quarantined += report.quarantined
-        group.lost = group.lost or bool(report.lost)
+        self._ledger.group_of(current[:1]).add_counts(report.counts)
+        self._note_failures(report, current)
         self._check_budget(report)
         for lineage in (report.spent, report.lost):
             self._ledger.credit(lineage)
@@ -136,17 +141,32 @@ class Run:
         return [self._task_for(source) for source in sources]
 
     def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
-        """Quarantine a source as a whole: its task, as the first stage of the workers got it."""
+        """Fail a source as a whole: its task, as the first stage of the workers got it."""
         task = self._task_for(source_id)
+        if stage.policy.on_error == "fail":
+            raise StageError(
+                f"stage {stage.name!r} or one behind it failed: {reason}",
+                stage=stage.name,
+                task_id=task.task_id,
+                source=source_id,
+            )
         report = CallReport(lost=dict(task.lineage))
         counts = report.of(stage.index)
         counts.tasks_in = counts.tasks_failed = 1
         counts.items_in = counts.items_failed = task.num_items
-        report.quarantined.append(
-            QuarantineRecord(
-                task.task_id, stage.name, stage.index, reason, source_id, payload=payload_of(task)
+        if stage.policy.on_error == "quarantine":
+            report.quarantined.append(
+                QuarantineRecord(
+                    task.task_id,
+                    stage.name,
+                    stage.index,
+                    reason,
+                    source_id,
+                    attempts=ATTEMPTS_BEFORE_QUARANTINE + 1,
+                    items=task.num_items,
+                    payload=payload_of(task),
+                )
             )
-        )
         return self.absorb(report, [task])
 
     def worker_gone(self, worker_id: str, reason: str) -> None:
@@ -169,7 +189,6 @@ class Run:
 
     def finish(self) -> None:
         """Draw the balance once all is done; raises where the result is not to be trusted."""
-        self._count_listing()
         if self.stopping.is_asked:
             self._say_interrupted()
         if self.open_sources:
@@ -177,14 +196,17 @@ class Run:
                 f"the executor lost {self.open_sources} of the sources: they were handed out and "
                 "never came back; run the same command to do what is left"
             )
-        self._close("done")
-        if not self.plan.allow_empty:
+        self._draw_up()
+        if not (self.plan.allow_empty or self._listing.may_be_empty):
             self._refuse_emptiness()
+        self._close("done")
 
     def fail(self, status: str) -> None:
-        """Keep what was done before the run broke off."""
-        self._count_listing()
-        self._close(status)
+        """Keep what was done before the run broke off, as far as the disk still takes it."""
+        try:
+            self._close(status)
+        except (OSError, CuratorError) as error:
+            LOG.warning("the end of the run could not be written down: %s", reason_of(error))
 
     # Inside
 
@@ -213,8 +235,11 @@ class Run:
         return True
 
     def _settle(self, group: Group) -> list[AnyTask]:
-        """Publish and close a group whose credit is all back; the outputs that it held."""
-        if not group.is_complete:
+        """Publish and close a group whose credit is all back; the outputs that it held.
+
+        One of which an output was refused is not whole: it waits to be run `again`.
+        """
+        if not group.is_complete or self._tainted.intersection(group.credit):
             return []
         self._ledger.close(group)
         sources = [self._sources.pop(source_id) for source_id in group.credit]
@@ -224,11 +249,17 @@ class Run:
         self._label(group, sources)
         self._take_back_failures(group, sources)
         self._keeper.commit(group, sources)
-        self._add_counts(group.counts)
+        add_to(self.totals, group.counts)
         self.result.sources_done += len(group.credit)
-        self.result.quarantined += group.quarantined
+        self.result.quarantined += self._shown_records(group)
         self.events.tell("sources_done", sources=group.sources, lost=group.lost)
         return group.outputs
+
+    def _shown_records(self, group: Group) -> list[QuarantineRecord]:
+        """Where payloads are kept on disk, they need no room in memory too."""
+        if self._keeper.run_dir is None:
+            return group.quarantined
+        return [replace(record, payload=None) for record in group.quarantined]
 
     def _label(self, group: Group, sources: list[Source]) -> None:
         labels = {source.source_id: source.label for source in sources}
@@ -243,12 +274,31 @@ class Run:
             undone.items_in = undone.items_failed = -record.items
             group.add_counts({record.stage_index: undone})
 
-    def _add_counts(self, counts: dict[int, StageCounts]) -> None:
-        for index, more in counts.items():
-            self.totals[index].add(more)
+    def _note_failures(self, report: CallReport, keys: Iterable[SourceKey]) -> None:
+        """To each source what failed in it; what a void attempt says is said again by the next."""
+        for key in report.lost:
+            if self._ledger.is_current(key):
+                self._ledger.group_of([key]).lost = True
+        groups = {key[0]: self._ledger.group_of([key]) for key in keys}
+        for record in report.quarantined:
+            if record.source_id in groups:
+                groups[record.source_id].quarantined.append(record)
 
-    def _count_listing(self) -> None:
-        self._add_counts(self._listing.counts())
+    def _draw_up(self) -> None:
+        """Complete the account with what the listing did and what had to be taken back; once."""
+        if self._is_drawn_up:
+            return
+        self._is_drawn_up = True
+        add_to(self.totals, self._listing.counts())
+        taken_back = self._review.taken_back
+        for commit in taken_back:
+            take_from(self.totals, commit.counts)
+        if taken_back:
+            sources = sum(len(commit.sources) for commit in taken_back)
+            self.result.notes.append(
+                f"the output of {sources} sources was taken back, because their inputs have "
+                "changed or are gone"
+            )
 
     def _check_budget(self, report: CallReport) -> None:
         budget = self.plan.budget
@@ -304,6 +354,7 @@ class Run:
             )
 
     def _close(self, status: str) -> None:
+        self._draw_up()
         unbalanced = [i for i, counts in self.totals.items() if not counts.balanced]
         if unbalanced and status == "done":
             names = ", ".join(self.plan.stages[index].name for index in unbalanced)

@@ -1,5 +1,6 @@
 """Streams: a run under way, as an iterator of what it gives."""
 
+import signal
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Self
@@ -65,7 +66,8 @@ class RunStream(Iterator[AnyTask]):
         except KeyboardInterrupt:
             run.fail("interrupted")
             raise RunInterrupted(
-                "stopped at once: what is finished is kept; run the same command to go on"
+                "stopped at once: what is finished is kept; run the same command to go on",
+                run.stopping.signal_number or signal.SIGINT,
             ) from None
         except StageError as error:
             run.fail("failed")
@@ -93,7 +95,8 @@ class OpenedStream(RunStream):
     ) -> None:
         keeper = _keeper(plan, executor, run_dir, resume=resume)
         try:
-            super().__init__(plan, executor, keeper, listing_for(plan, tasks, keeper.token), why)
+            listing = listing_for(plan, tasks, keeper.token, kept=keeper.run_dir is not None)
+            super().__init__(plan, executor, keeper, listing, why)
         except BaseException:
             keeper.close()
             raise

@@ -1,0 +1,23 @@
+"""Totals: the accounts of all stages, to which commits are added and from which they are taken."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TypeAlias
+
+from curator_core.results import StageCounts
+
+Totals: TypeAlias = dict[int, StageCounts]
+
+
+def add_to(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
+    for index, more in counts.items():
+        totals.setdefault(index, StageCounts()).add(more)
+
+
+def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
+    for index, less in counts.items():
+        total = totals.setdefault(index, StageCounts())
+        facts = asdict(less)
+        reasons = {reason: -items for reason, items in facts.pop("reasons").items()}
+        total.add(StageCounts(**{name: -value for name, value in facts.items()}, reasons=reasons))
+        total.reasons = {reason: items for reason, items in total.reasons.items() if items}

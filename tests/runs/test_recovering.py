@@ -1,0 +1,39 @@
+"""A crash at any single change to the disk costs nothing but time."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent / "jobs" / "crash_points.py"
+SCENARIOS = ("fresh", "mixed", "changed", "changed_mixed", "retry", "overwrite")
+
+
+def crash(scenario: str, folder: Path, stride: int) -> dict[str, list[str]]:
+    """What went wrong at which point; every `stride`-th of them is tried."""
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), scenario, str(folder), str(stride)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["tried"] > 5
+    wrong: dict[str, list[str]] = facts["wrong"]
+    return wrong
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_resuming_after_a_crash_gives_what_an_undisturbed_run_gives(
+    scenario: str, tmp_path: Path
+) -> None:
+    assert crash(scenario, tmp_path / "job", 9) == {}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_resuming_after_a_crash_anywhere(scenario: str, tmp_path: Path) -> None:
+    assert crash(scenario, tmp_path / "job", 1) == {}
