@@ -1,0 +1,20 @@
+"""The package names its stages without importing what they need."""
+
+import curator_text
+import pytest
+from curator_core.testing import modules_loaded_by
+
+
+def test_every_name_is_there() -> None:
+    missing = [name for name in curator_text.__all__ if not hasattr(curator_text, name)]
+
+    assert missing == []
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="'curator_text' has no attribute 'WrodCount'"):
+        curator_text.WrodCount  # noqa: B018 - asking is the point
+
+
+def test_naming_them_wakes_nothing() -> None:
+    assert not modules_loaded_by("import curator_text") & {"pyarrow", "numpy", "pandas"}
