@@ -94,3 +94,25 @@ def executor_for(recipe: "Recipe") -> tuple["Executor", str]:
     from curator_core.choosing import chosen_executor
 
     return chosen_executor(recipe.executor())
+
+
+def recipe_text(recipe: "Recipe") -> str:
+    """The recipe as it is run, settings included: what a retry of the run begins with.
+
+    Variables stay in their places, and what is a credential by its name is struck out.
+    """
+    import yaml
+
+    data = _without_credentials({**recipe.document.data, "name": recipe.name})
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100))
+
+
+def _without_credentials(value: Any, name: str = "") -> Any:
+    from curator_core.secrets import MASK, is_credential
+
+    if isinstance(value, dict):
+        return {key: _without_credentials(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_credentials(item, name) for item in value]
+    is_plain = isinstance(value, str) and "${" not in value
+    return MASK if value and is_plain and is_credential(name) else value

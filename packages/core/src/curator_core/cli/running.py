@@ -1,12 +1,14 @@
 """`curate run` and `curate retry`."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curator_core.cli.options import Order, on_recipe, speaks
+from curator_core.cli.options import Order, on_recipe, recipe_text, speaks
 from curator_core.cli.screens import Screen, logged, note
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     options = dict(recipe.run_options)
     if wishes.run_dir:
         options["run_dir"] = wishes.run_dir
-    result = _run(recipe.pipeline(), recipe.executor(), options, quiet=wishes.quiet)
+    pipeline = recipe.pipeline()
+    pipeline.recipe = recipe_text(recipe)
+    result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
     _close(screen, recipe.name, result, wishes)
 
 
@@ -75,23 +79,34 @@ def retry(screen: Screen, run: str, strict: bool, quiet: bool) -> None:
     Mend the cause first. What goes well now joins the output; what fails again stays where it is.
     """
     from curator_core.cli.runs import find_run, pipeline_of
+    from curator_core.reporting.directories import read_run
+    from curator_core.reporting.figures import counted
 
     run_dir = find_run(run)
     pipeline, executor = pipeline_of(run_dir)
-    with logged(logging.WARNING if quiet else logging.INFO):
+    before = _tasks_in(read_run(run_dir).result)
+    if not before:
+        screen.give({"name": pipeline.name, "run_dir": run_dir, "tried_again": 0})
+        screen.say(f"{pipeline.name}: there is no task in quarantine that could be tried again")
+        return
+    with _attended(quiet=quiet):
         result = pipeline.retry(run_dir, executor=executor)
-    _close(screen, pipeline.name, result, Wishes(strict=strict, quiet=quiet))
+    _write_page(result)
+    left = _tasks_in(result)
+    headline = f"{pipeline.name}: {counted(before, 'task')} tried again, {left} still in quarantine"
+    _close(screen, pipeline.name, result, Wishes(strict=strict, quiet=quiet), headline)
+
+
+def _tasks_in(result: "RunResult") -> int:
+    """Whole tasks in quarantine. Damaged records inside good tasks cannot be tried again."""
+    return sum(record.whole_task for record in result.quarantined)
 
 
 def _run(
     pipeline: "Pipeline", executor: "Executor | None", options: dict[str, Any], *, quiet: bool
 ) -> "RunResult":
     """Run without keeping the tasks that come out: here nobody would look at them."""
-    from curator_core.progress import Manner, manner
-
-    # The closing summary says it all, so no line is needed at the end.
-    shown = manner(Manner(shown=not quiet, with_line=False))
-    with logged(logging.WARNING if quiet else logging.INFO), shown:
+    with _attended(quiet=quiet):
         stream = pipeline.stream(executor, **options)
         try:
             with stream:
@@ -100,6 +115,16 @@ def _run(
         finally:
             _write_page(stream.result)
         return stream.result
+
+
+@contextmanager
+def _attended(*, quiet: bool) -> Iterator[None]:
+    """What a run says, and how far it is, goes to stderr; the closing summary needs no line."""
+    from curator_core.progress import Manner, manner
+
+    level = logging.WARNING if quiet else logging.INFO
+    with logged(level), manner(Manner(shown=not quiet, with_line=False)):
+        yield
 
 
 def _write_page(result: "RunResult") -> None:
@@ -114,13 +139,15 @@ def _write_page(result: "RunResult") -> None:
         note(f"the report could not be written: {error}")
 
 
-def _close(screen: Screen, name: str, result: "RunResult", wishes: Wishes) -> None:
+def _close(
+    screen: Screen, name: str, result: "RunResult", wishes: Wishes, headline: str = ""
+) -> None:
     from curator_core.reporting import Summary, print_summary
     from curator_core.reporting.pages import report_path
 
     report = report_path(result.run_dir) if result.run_dir else None
     screen.give({"name": name, **result.to_json(), "report": report})
     if not (screen.as_json or wishes.quiet):
-        print_summary(screen.console, Summary(name, result, report))
+        print_summary(screen.console, Summary(name, result, report, headline))
     if wishes.strict and result.quarantined:
         raise click.exceptions.Exit(QUARANTINED)

@@ -8,15 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from curator_core.errors import InputError, ResumeError
 from curator_core.filesystems import join, open_filesystem
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.directory import RunDirectory
 from curator_core.runs.lines import from_line
 from curator_core.runs.locks import STALE_AFTER_S
-from curator_core.runs.memory import Commit
+from curator_core.runs.memory import remember, root_of
 from curator_core.runs.quarantine import Quarantine
 
 RECENT_S = 60.0
@@ -85,7 +83,7 @@ def read_run(path: str) -> RunRecord:
 def _result(path: str, facts: dict[str, Any]) -> RunResult:
     """The account so far: from the journal, since a run that was killed could not draw it up."""
     said: dict[str, Any] = facts.get("result") or {}
-    commits = _commits(path)
+    commits = remember(_OnShow(path))[0].all()
     names = [stage["name"] for stage in facts.get("plan", [])]
     stages = {name: StageCounts() for name in names}
     for commit in commits:
@@ -95,7 +93,7 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     return RunResult(
         stages=stages,
         status=str(facts.get("status", "running")),
-        sources_done=sum(len(commit.sources) for commit in commits),
+        sources_done=len({root_of(source) for commit in commits for source in commit.sources}),
         quarantined=_quarantined(path),
         files=sorted(f.final for commit in commits for f in commit.files if not f.dropped),
         run_dir=path,
@@ -118,31 +116,30 @@ def _seconds(events: list[dict[str, Any]], *, running: bool) -> float:
 def _quarantined(path: str) -> list[QuarantineRecord]:
     try:
         return list(Quarantine(path).records())
-    except (OSError, orjson.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ResumeError(f"the quarantine of {path} cannot be read: {error}") from error
 
 
-def _commits(path: str) -> list[Commit]:
-    """What was published and still stands; later entries may take earlier ones back."""
-    standing: dict[str, Commit] = {}
-    for entry in _journal(path):
-        if entry["event"] == "commit":
-            commit = Commit.from_entry(entry)
-            standing |= dict.fromkeys(commit.sources, commit)
-        elif entry["event"] == "retract":
-            for source in entry["sources"]:
-                standing.pop(source, None)
-    return list({id(commit): commit for commit in standing.values()}.values())
+class _OnShow:
+    """A journal that is only looked at: opening it as a run does would mend its last line."""
 
+    def __init__(self, path: str) -> None:
+        self._path = path
 
-def _journal(path: str) -> Iterator[dict[str, Any]]:
-    fs, root = open_filesystem(path)
-    folder = join(root, "journal")
-    if not fs.isdir(folder):
-        yield from _lines(path, "journal.jsonl")
-        return
-    for name in sorted(fs.ls(folder, detail=False)):
-        yield from _parsed(fs.cat_file(name))
+    def entries(self) -> Iterator[dict[str, Any]]:
+        fs, root = open_filesystem(self._path)
+        folder = join(root, "journal")
+        if not fs.isdir(folder):
+            yield from _lines(self._path, "journal.jsonl")
+            return
+        for name in sorted(fs.ls(folder, detail=False)):
+            yield from _parsed(fs.cat_file(name))
+
+    def append(self, entry: dict[str, Any], *, durable: bool = True) -> None:
+        raise AssertionError(f"nothing is written to the journal of {self._path} from here")
+
+    def close(self) -> None:
+        pass
 
 
 def _lines(path: str, name: str) -> Iterator[dict[str, Any]]:
@@ -189,7 +186,7 @@ def _is_held(lock: str) -> bool:
 def _is_renewed(fs: Any, root: str) -> bool:
     """Whether the lock of a run on an object store was renewed lately."""
     try:
-        renewed = float(orjson.loads(fs.cat_file(join(root, "lock")))["renewed"])
+        renewed = float(from_line(fs.cat_file(join(root, "lock")))["renewed"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return time.time() - renewed < STALE_AFTER_S

@@ -28,6 +28,7 @@ class Summary:
     name: str
     result: RunResult
     report: str | None = None
+    headline: str = ""
 
     @property
     def is_repetition(self) -> bool:
@@ -38,6 +39,8 @@ class Summary:
     def verdict(self) -> str:
         """How it ended, in one sentence."""
         result = self.result
+        if self.headline:
+            return self.headline
         if self.is_repetition:
             sources = counted(result.sources_skipped, "source")
             return f"{self.name} is finished already: nothing to do ({sources} done before)"
@@ -88,7 +91,7 @@ class Summary:
             return []
         if self.result.status != "done":
             return [("next", "run the same command again: it goes on from here")]
-        if any(record.payload is not None for record in self.result.quarantined):
+        if any(record.whole_task for record in self.result.quarantined):
             return [("next", f"curate retry {shlex.quote(run_dir)}")]
         return []
 

@@ -1,0 +1,160 @@
+"""What every command has in common: help, errors, exit codes, JSON, pipes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core.cli.calling import call, main
+from curator_core.cli.groups import COMMANDS
+from curator_core.errors import RunInterrupted
+from curator_core.plugins import plugins
+from curator_core.testing import modules_loaded_by
+
+Curate = Callable[..., Any]
+CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")
+
+
+def test_help_is_quick_because_it_loads_nothing_that_a_command_needs() -> None:
+    loaded = modules_loaded_by(
+        "from curator_core.cli.calling import call; assert call(['--help']) == 0"
+    )
+    assert not loaded & {"rich", "pydantic", "yaml", "fsspec", "pandas", "pyarrow.parquet"}
+
+
+def test_help_lists_our_commands_and_those_of_plugins(curate: Curate) -> None:
+    said = curate("--help")
+    assert said.code == 0
+    for name in COMMANDS:
+        assert f"  {name} " in said.out
+    assert "Commands of plugins" in said.out
+    assert "of curator-trial 1.2" in said.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(curate: Curate, command: str) -> None:
+    said = curate(command, "--help")
+    assert said.code == 0
+    assert "--json" in said.out
+    assert "--debug" in said.out
+
+
+def test_a_command_of_a_plugin_runs(curate: Curate) -> None:
+    assert curate("trial.hello", "world").out == "hello world\n"
+
+
+def test_what_is_no_command_is_refused(curate: Curate) -> None:
+    said = curate("trial.no_command")
+    assert said.code == 2
+    assert "is no command of click but a builtin_function_or_method" in said.err
+    assert "decorate os:getcwd with @click.command()" in said.err
+
+
+def test_a_mistyped_command_gets_a_suggestion(curate: Curate) -> None:
+    said = curate("rnu")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == "curate: no command named 'rnu' (did you mean run?); see curate --help\n"
+
+
+def test_a_missing_argument_points_at_the_help(curate: Curate) -> None:
+    assert curate("run").err == "curate: Missing argument 'RECIPE'; see curate run --help\n"
+
+
+def test_every_problem_has_a_line_of_its_own_and_no_traceback(curate: Curate, desk: Path) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(
+        recipe.replace("trial.long_enough", "trial.lnog_enough").replace("id: loud", "refusde: x")
+    )
+    said = curate("plan", "recipe.yaml")
+    assert said.code == 2
+    assert said.err.splitlines() == [
+        "curate: recipe.yaml:8: no stage named 'trial.lnog_enough' "
+        "(did you mean trial.long_enough?)",
+        "curate: recipe.yaml:10: step 'upper' (trial.upper): there is no option 'refusde' "
+        "(did you mean refused?)",
+    ]
+
+
+def test_an_error_with_json_is_json_too(curate: Curate) -> None:
+    said = curate("plan", "nowhere.yaml", "--json")
+    error = said.json["error"]
+    assert error["type"] == "InputError"
+    assert error["exit_code"] == said.code == 2
+    assert error["message"] in said.err
+
+
+def test_debug_shows_the_traceback(curate: Curate) -> None:
+    said = curate("plan", "nowhere.yaml", "--debug")
+    assert "Traceback (most recent call last)" in said.err
+    assert said.err.splitlines()[-1].startswith("curate: recipe 'nowhere.yaml' cannot be read")
+
+
+def broken() -> None:
+    raise LookupError("somewhere\ndeep down")
+
+
+def test_what_nobody_expected_is_one_line(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curator_core.diagnosing.diagnose", broken)
+    said = curate("doctor")
+    assert said.code == 1
+    assert said.err == (
+        "curate: LookupError: somewhere deep down (run again with --debug to see where)\n"
+    )
+    assert "in broken" in curate("doctor", "--debug").err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (RunInterrupted("stopped by SIGTERM: 3 sources are done", 15), 143, "stopped by SIGTERM"),
+        (RunInterrupted("stopped by SIGINT: 3 sources are done"), 130, "stopped by SIGINT"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_an_interruption_has_its_exit_code(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, words: str
+) -> None:
+    def interrupted() -> None:
+        raise error
+
+    monkeypatch.setattr("curator_core.diagnosing.diagnose", interrupted)
+    said = curate("doctor")
+    assert said.code == code
+    assert said.err.startswith(f"curate: {words}")
+
+
+def test_main_leaves_with_the_code() -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["rnu"])
+    assert leaving.value.code == 2
+
+
+def test_a_closed_pipe_is_no_failure() -> None:
+    reader = "import sys; sys.stdin.readline()"
+    with subprocess.Popen(
+        [*CURATE, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as writer:
+        subprocess.run([sys.executable, "-c", reader], stdin=writer.stdout, check=True)
+        assert writer.stdout is not None
+        writer.stdout.close()
+        assert writer.stderr is not None
+        assert writer.stderr.read() == b""
+    assert writer.returncode == 0
+
+
+def test_the_version_is_that_of_core(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["--version"]) == 0
+    assert capsys.readouterr().out == "curate, version 0.1.0\n"
+
+
+def test_stages_that_do_not_load_do_not_hide_the_others(curate: Curate, desk: Path) -> None:
+    plugins.cache_clear()
+    sys.modules["curator_trial_stages"] = None  # type: ignore[assignment]
+    said = curate("stages", "--json")
+    rows = {row["name"]: row for row in said.json}
+    assert "does not load" in rows["trial.upper"]["broken"]
+    assert rows["core.jsonl_reader"]["broken"] is None
+    assert json.dumps(rows)

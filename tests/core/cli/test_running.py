@@ -1,0 +1,226 @@
+"""`curate run` and `curate retry`."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core.cli.running import Wishes
+
+Curate = Callable[..., Any]
+CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")
+
+
+def kept(desk: Path) -> list[str]:
+    files = sorted((desk / "out").glob("*.jsonl"))
+    return sorted(json.loads(line)["text"] for f in files for line in f.read_text().splitlines())
+
+
+def test_a_run_says_where_it_runs_and_closes_with_a_summary(curate: Curate, desk: Path) -> None:
+    said = curate("run", "recipe.yaml")
+    assert said.code == 0
+    assert said.err.splitlines()[0] == "running trial on LocalExecutor (given)"
+    lines = said.out.splitlines()
+    assert lines[0].startswith("trial is done: 3 sources in ")
+    [row] = [line.split() for line in lines if line.startswith("long_enough ")]
+    assert row == ["long_enough", "5", "3", "2", "0", "too", "short"]
+    assert any(line.split() == ["files", "2", "files", "in", f"{desk}/out"] for line in lines)
+    assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]
+
+
+def test_a_run_logs_under_thirty_lines(curate: Curate) -> None:
+    said = curate("run", "recipe.yaml")
+    assert len(said.out.splitlines()) + len(said.err.splitlines()) < 30
+
+
+def test_a_second_run_says_that_nothing_is_left_to_do(curate: Curate, desk: Path) -> None:
+    curate("run", "recipe.yaml")
+    before = sorted(path.stat().st_mtime_ns for path in (desk / "out").glob("part-*"))
+    began = time.monotonic()
+    said = curate("run", "recipe.yaml")
+    assert time.monotonic() - began < 1
+    assert said.code == 0
+    first = said.out.splitlines()[0]
+    assert first == "trial is finished already: nothing to do (3 sources done before)"
+    assert "dropped" not in said.out
+    assert before == sorted(path.stat().st_mtime_ns for path in (desk / "out").glob("part-*"))
+
+
+def test_json_is_all_that_stands_on_stdout(curate: Curate) -> None:
+    result = curate("run", "recipe.yaml", "--json").json
+    assert (result["name"], result["status"], result["sources_done"]) == ("trial", "done", 3)
+    assert result["stages"]["long_enough"]["reasons"] == {"too short": 2}
+    assert result["report"].endswith("/report.html")
+
+
+def test_quiet_is_quiet(curate: Curate) -> None:
+    said = curate("run", "recipe.yaml", "--quiet")
+    assert (said.code, said.out, said.err) == (0, "", "")
+
+
+def test_settings_change_options(curate: Curate, desk: Path) -> None:
+    curate("run", "recipe.yaml", "--set", "steps.long_enough.min_chars=7")
+    assert kept(desk) == ["HARBOUR", "LANTERN"]
+
+
+def test_a_setting_that_leads_nowhere_is_invalid(curate: Curate, desk: Path) -> None:
+    said = curate("run", "recipe.yaml", "--set", "steps.lowd.refused=x")
+    assert said.code == 2
+    assert said.err == (
+        "curate: --set steps.lowd.refused: there is no step 'lowd' (did you mean loud?)\n"
+    )
+    assert not (desk / "out").exists()
+
+
+def test_workers_and_executors_can_be_chosen(curate: Curate, desk: Path) -> None:
+    said = curate("run", "recipe.yaml", "--executor", "lcoal", "--workers", "1")
+    assert said.code == 2
+    assert "no executor named 'lcoal' (did you mean " in said.err
+    assert curate("run", "recipe.yaml", "--workers", "1").code == 0
+    assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]
+
+
+def test_workers_alone_mean_the_executor_that_a_run_gets_anyway(curate: Curate, desk: Path) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("executor: {name: local, workers: 0}\n", ""))
+    assert curate("plan", "recipe.yaml", "--workers", "1", "--json").json["why"] == "given"
+    said = curate("run", "recipe.yaml", "--workers", "-1")
+    assert said.code == 2
+    assert "-1 is not in the range" in said.err
+
+
+def test_the_run_can_be_kept_elsewhere(curate: Curate, desk: Path) -> None:
+    assert curate("run", "recipe.yaml", "--run-dir", "kept").code == 0
+    assert (desk / "kept" / "run.json").exists()
+    assert (desk / "kept" / "report.html").exists()
+    assert not (desk / "out" / ".curator").exists()
+
+
+def test_no_input_is_an_error(curate: Curate, desk: Path) -> None:
+    for path in (desk / "raw").iterdir():
+        path.unlink()
+    said = curate("run", "recipe.yaml")
+    assert said.code == 2
+    assert "no files match raw/*.jsonl" in said.err
+
+
+def test_what_the_command_line_wishes_goes_through_the_recipe() -> None:
+    wishes = Wishes(no_resume=True, allow_empty=True, max_failures="0.5")
+    assert wishes.settings() == [
+        "run.resume=false",
+        "run.allow_empty=true",
+        "errors.max_failures=0.5",
+    ]
+
+
+REFUSING = ("--set", "steps.loud.refused=oak", "--set", "steps.long_enough.min_chars=0")
+
+
+def test_what_is_in_quarantine_is_told_and_strict_minds_it(curate: Curate, desk: Path) -> None:
+    said = curate("run", "recipe.yaml", *REFUSING)
+    assert said.code == 0
+    assert "quarantined  2, written down in out/.curator/trial/quarantine" in said.out
+    assert "2 in loud: ValueError: the word oak is refused" in said.out
+    assert "raw/0.jsonl" in said.out
+    assert "curate retry out/.curator/trial" in said.out
+    assert curate("run", "recipe.yaml", *REFUSING, "--strict").code == 3
+
+
+def test_too_many_failures_end_the_run(curate: Curate) -> None:
+    said = curate("run", "recipe.yaml", *REFUSING, "--max-failures", "0")
+    assert said.code == 4
+    assert "max_failures=0 allows" in said.err
+
+
+def test_a_failing_stage_ends_a_run_that_may_not_fail(curate: Curate) -> None:
+    said = curate("run", "recipe.yaml", *REFUSING, "--set", "errors.on_error=fail")
+    assert said.code == 1
+    assert said.err.splitlines()[-1].startswith(
+        "curate: stage 'loud' failed: ValueError: the word oak is refused (source: "
+    )
+    assert "Traceback" not in said.err
+
+
+def test_missing_resources_have_a_code_of_their_own(curate: Curate, desk: Path) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", "- trial.on_gpu"))
+    said = curate("run", "recipe.yaml")
+    assert said.code == 5
+    assert "asks for 64 GPU" in said.err
+
+
+def test_a_changed_recipe_is_refused_or_begun_anew(curate: Curate, desk: Path) -> None:
+    curate("run", "recipe.yaml")
+    changed = ("--set", "steps.long_enough.min_chars=7")
+    said = curate("run", "recipe.yaml", *changed)
+    assert said.code == 2
+    assert "min_chars 5 became 7" in said.err
+    anew = (*changed, "--no-resume", "--set", "output.mode=overwrite")
+    assert curate("run", "recipe.yaml", *anew).code == 0
+    assert kept(desk) == ["HARBOUR", "LANTERN"]
+
+
+def test_retry_replays_the_quarantine(
+    curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REFUSED", "oak")
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${env:REFUSED}"))
+    options = ("--set", "steps.long_enough.min_chars=0")
+    curate("run", "recipe.yaml", *options)
+    assert kept(desk) == ["ASH", "HARBOUR", "WINDOW"]
+
+    again = curate("retry", "out", "--strict")
+    assert again.code == 3
+    assert again.out.splitlines()[0] == "trial: 1 task tried again, 1 still in quarantine"
+
+
+def test_retry_with_nothing_to_try(curate: Curate) -> None:
+    curate("run", "recipe.yaml")
+    said = curate("retry", "out")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == "trial: there is no task in quarantine that could be tried again\n"
+
+
+def test_retry_needs_a_run_that_came_from_a_recipe(curate: Curate, desk: Path) -> None:
+    curate("run", "recipe.yaml")
+    (desk / "out/.curator/trial/recipe.yaml").unlink()
+    said = curate("retry", "out")
+    assert said.code == 2
+    assert "was not made from a recipe, so its stages are not known here" in said.err
+
+
+def test_secrets_stay_out_of_what_a_retry_begins_with(
+    curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORD", "hush-hush")
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
+    assert curate("run", "recipe.yaml").code == 0
+    stored = (desk / "out/.curator/trial/recipe.yaml").read_text()
+    assert "refused: ${secret:WORD}" in stored
+    everything = [p.read_bytes() for p in (desk / "out").rglob("*") if p.is_file()]
+    assert not any(b"hush-hush" in content for content in everything)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_how_to_go_on(desk: Path, number: int, code: int) -> None:
+    slow = ("--set", "steps.loud.seconds=0.4", "--workers", "1")
+    with subprocess.Popen(
+        [*CURATE, "run", "recipe.yaml", *slow], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "running trial on LocalExecutor (given)\n"
+        time.sleep(0.3)
+        process.send_signal(number)
+        said = process.stderr.read()
+    assert process.returncode == code
+    assert said.startswith(f"curate: stopped by {signal.Signals(number).name}: ")
+    assert "run the same command to go on" in said
+    subprocess.run([*CURATE, "run", "recipe.yaml", *slow, "--quiet"], check=True)
+    assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]
