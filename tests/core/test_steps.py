@@ -174,6 +174,16 @@ class TestGenerators:
         assert data(ran) == []
         assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 1)
 
+    def test_that_read_nothing_have_dropped_nothing(self) -> None:
+        class Read(ProcessingStage[FileGroup, DocumentBatch]):
+            def process(self, task: FileGroup) -> Iterator[DocumentBatch]:
+                yield from ()
+
+        ran = quarantining(Read(), FileGroup.of(["empty.jsonl"]))
+
+        assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 0)
+        assert sum(ran.report.spent.values()) == 1
+
     def test_may_note_what_they_leave_out(self) -> None:
         notes = iter([Dropped("short", 2), Task(1), Rejected("torn", "line 3")])
         ran = quarantining(returning(notes), Task(0))

@@ -242,7 +242,9 @@ class Step:
             self.report.spend(rest_share(task.lineage, given))
             self._count_end(1, passed_on)
         else:
-            self._drop([task], items - (self._accounted() - accounted))
+            # A reader that finds nothing in a file has dropped nothing.
+            missing = items - (self._accounted() - accounted)
+            self._drop([task], missing if self.planned.gives is self.planned.takes else 0)
 
     def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
         """A second go at a generator that failed, from behind what it had already given."""
