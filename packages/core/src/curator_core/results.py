@@ -82,7 +82,7 @@ class QuarantineRecord:
     whole_task: bool = True
     passed: int = 0
     seen: int = 0
-    payload: bytes | None = None
+    payload: bytes | None = field(default=None, repr=False)
 
 
 def payload_of(task: AnyTask) -> bytes | None:

@@ -107,7 +107,7 @@ class ProcessingStage(Generic[In, Out]):
         return ()
 
     def would_read(self, folder: str) -> bool:
-        """Whether files put into `folder` would become its sources, for a stage that lists files."""
+        """Whether files put into `folder` would become its sources."""
         return False
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:

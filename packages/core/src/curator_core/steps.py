@@ -5,25 +5,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
+from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
-from curator_core.errors import OutputError, StageError
-from curator_core.failing import detail_of, reason_of
 from curator_core.lineage import (
-    Lineage,
     child_id,
     combined,
     equal_share,
     mixed_id,
     next_share,
     rest_share,
-    source_of,
 )
-from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
+from curator_core.outcomes import AnyTask, Mixed
 from curator_core.plans import PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport
-from curator_core.results import QuarantineRecord, payload_of
 from curator_core.suggestions import hint
 from curator_core.tasks import Task
 from curator_core.vetting import aligned, check_item, checked
@@ -62,10 +58,10 @@ class Step:
         self.planned = planned
         self.stage = planned.stage
         self.report = report
-        self.counts = report.of(planned.index)
+        self.account = Account(planned, report, drops)
+        self.counts = self.account.counts
         self.watch = watch
         self.blame = blame
-        self.drops = drops
         self.required = tuple(planned.stage.inputs())
         self._elapsed = 0.0
 
@@ -83,15 +79,15 @@ class Step:
     # One task or a batch of them
 
     def _run_one(self, task: AnyTask) -> Iterator[AnyTask]:
-        items = self._take(task)
+        items = self.account.take(task)
         condemned = self.blame.condemned(self.planned.index, task)
         if condemned:
-            self._fail(task, CondemnedError(condemned), ATTEMPTS_BEFORE_QUARANTINE)
+            self.account.fail(task, CondemnedError(condemned), ATTEMPTS_BEFORE_QUARANTINE)
             return
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:  # noqa: BLE001 - the border to a stage's code
-            self._fail(task, error, self._retries_for(error) + 1)
+            self.account.fail(task, error, self._retries_for(error) + 1)
             return
         yield from self._settle(task, items, result)
 
@@ -118,7 +114,7 @@ class Step:
                 yield from self._run_one(task)
             return
         for task in batch:
-            self._take(task)
+            self.account.take(task)
         if isinstance(results, Mixed):
             yield from self._emit(batch, sum(sizes), list(results))
             return
@@ -179,34 +175,40 @@ class Step:
 
     def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Iterator[AnyTask]:
         """Pass on all of a result whose length is known."""
-        accounted = self._accounted()
+        accounted = self.account.accounted()
         outputs = self._without_notes(results, parents)
-        accounted = self._accounted() - accounted
+        accounted = self.account.accounted() - accounted
         if not outputs:
-            self._drop(parents, items - accounted)
+            self.account.drop(parents, items - accounted)
             return
         if len(parents) == len(outputs) == 1 and type(outputs[0]) is type(parents[0]):
-            self._explain_shrinking(items - accounted - outputs[0].num_items)
+            self.account.explain_shrinking(items - accounted - outputs[0].num_items)
         passed_on = [task for task in self._children(parents, outputs) if task is not None]
-        self._count_end(len(parents), len(passed_on))
+        self.account.close(len(parents), len(passed_on))
         yield from passed_on
 
     def _children(self, parents: list[AnyTask], outputs: list[AnyTask]) -> Iterator[AnyTask | None]:
         if len(parents) == len(outputs) == 1:
             [parent], [output] = parents, outputs
             child = output if output is parent else copy(output)  # one object may be given twice
-            yield child if self._adopt(child, parent.task_id, parent.lineage, parent) else None
+            yield (
+                child
+                if self.account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
+                else None
+            )
             return
         parent_id = mixed_id([parent.task_id for parent in parents])
         share = equal_share(combined(parent.lineage for parent in parents), len(outputs))
         for position, output in enumerate(outputs):
             child = copy(output)
-            adopted = self._adopt(child, child_id(parent_id, position), share, parents[0])
+            adopted = self.account.adopt(
+                child, child_id(parent_id, position), share, parents[0], self._elapsed
+            )
             yield child if adopted else None
 
     def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
         """Pass on a generator's outputs one at a time, as they are made."""
-        accounted = self._accounted()
+        accounted = self.account.accounted()
         given, seen = self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
         results = self._again(task, seen) if seen else results
         passed_on = 0
@@ -219,7 +221,7 @@ class Step:
                 check_item(item, self.planned.name)
             except Exception as error:  # noqa: BLE001 - the border to a stage's code
                 if attempt > self._retries_for(error):
-                    self._fail(task, error, attempt, given, seen)
+                    self.account.fail(task, error, attempt, given, seen)
                     return
                 self._wait(attempt)
                 attempt += 1
@@ -228,23 +230,25 @@ class Step:
                 continue
             seen += 1
             if not isinstance(item, Task):
-                self._note(item, [task])
+                self.account.note(item, [task])
                 continue
             output = copy(item)
             share = next_share(task.lineage, given)
             given += 1
-            if self._adopt(output, child_id(task.task_id, given - 1), share, task):
+            if self.account.adopt(
+                output, child_id(task.task_id, given - 1), share, task, self._elapsed
+            ):
                 passed_on += 1
                 del item
                 yield output
             del output  # or it would stay while the next one is being made
         if given:
             self.report.spend(rest_share(task.lineage, given))
-            self._count_end(1, passed_on)
+            self.account.close(1, passed_on)
         else:
             # A reader that finds nothing in a file has dropped nothing.
-            missing = items - (self._accounted() - accounted)
-            self._drop([task], missing if self.planned.gives is self.planned.takes else 0)
+            missing = items - (self.account.accounted() - accounted)
+            self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
 
     def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
         """A second go at a generator that failed, from behind what it had already given."""
@@ -256,46 +260,6 @@ class Step:
             yield from items
 
         return rest()
-
-    def _adopt(self, output: AnyTask, task_id: str, lineage: Lineage, parent: AnyTask) -> bool:
-        """Give an output its id and credit. False where there is nothing in it to pass on."""
-        output.task_id = task_id
-        output.lineage = lineage
-        if output is not parent:
-            output.timings = dict(parent.timings)
-            output.metadata = {**parent.metadata, **output.metadata}
-            output.dataset_name = output.dataset_name or parent.dataset_name
-        output.timings[self.planned.name] = self._elapsed
-        if output.staged:
-            self.report.staged += [(file, tuple(lineage)) for file in output.staged]
-            output.staged = ()
-        items = output.num_items
-        if not items:
-            self.report.spend(lineage)
-            return False
-        counts = self.counts
-        counts.tasks_out += 1
-        counts.items_out += items
-        counts.bytes_out += output.num_bytes
-        return True
-
-    # Counting and noting
-
-    def _count_end(self, tasks: int, passed_on: int) -> None:
-        if passed_on:
-            self.counts.tasks_passed += tasks
-        else:
-            self.counts.tasks_dropped += tasks
-
-    def _accounted(self) -> int:
-        return self.counts.items_dropped + self.counts.items_rejected
-
-    def _take(self, task: AnyTask) -> int:
-        items = task.num_items
-        self.counts.tasks_in += 1
-        self.counts.items_in += items
-        self.counts.bytes_in += task.num_bytes
-        return items
 
     def _validate(self, task: AnyTask) -> None:
         if not isinstance(task, self.planned.takes):
@@ -313,76 +277,8 @@ class Step:
             if isinstance(item, Task):
                 outputs.append(item)
             else:
-                self._note(item, parents)
+                self.account.note(item, parents)
         return outputs
-
-    def _note(self, item: Dropped | Rejected, parents: list[AnyTask]) -> None:
-        if isinstance(item, Dropped):
-            self.counts.drop(item.reason, item.items)
-            if self.drops is not None and item.records is not None:
-                records = item.records if isinstance(item.records, Task) else item.records()
-                self.drops.add(self.planned.name, item.reason, records)
-            return
-        self.counts.items_rejected += item.items
-        self._record(parents[0], item.reason, where=item.where, items=item.items,
-                     whole_task=False, payload=item.payload)  # fmt: skip
-
-    def _drop(self, parents: list[AnyTask], unreported: int) -> None:
-        self.counts.tasks_dropped += len(parents)
-        for task in parents:
-            self.report.spend(task.lineage)
-            if unreported > 0 and self.drops is not None:
-                self.drops.add(self.planned.name, "dropped", task)
-        if unreported > 0:
-            self.counts.drop("dropped", unreported)
-
-    def _explain_shrinking(self, missing: int) -> None:
-        """Fewer items than before, with nothing said about it: not lost in silence."""
-        if missing > 0:
-            self.counts.drop("not passed on", missing)
-
-    def _fail(
-        self, task: AnyTask, error: Exception, attempts: int, passed: int = 0, seen: int = 0
-    ) -> None:
-        policy = self.planned.policy
-        reason = reason_of(error)
-        if policy.on_error == "fail" or isinstance(error, OutputError):
-            raise StageError(
-                f"stage {self.planned.name!r} failed: {reason}",
-                stage=self.planned.name,
-                task_id=task.task_id,
-                source=source_of(task.lineage),
-                detail=detail_of(error),
-            ) from error
-        items = task.num_items
-        self.counts.tasks_failed += 1
-        self.counts.items_failed += items
-        self.report.lose(rest_share(task.lineage, passed))
-        if policy.on_error == "quarantine":
-            detail, payload = detail_of(error), payload_of(task)
-            self._record(task, reason, detail=detail, attempts=attempts, passed=passed,
-                         seen=seen, items=items, payload=payload)  # fmt: skip
-
-    def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
-        if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":
-            raise StageError(
-                f"stage {self.planned.name!r} failed: {facts['where']}: {reason}",
-                stage=self.planned.name,
-                task_id=task.task_id,
-                source=source_of(task.lineage),
-            )
-        if self.planned.policy.on_error == "skip":
-            return
-        self.report.quarantined.append(
-            QuarantineRecord(
-                task.task_id,
-                self.planned.name,
-                self.planned.index,
-                reason,
-                source_of(task.lineage),
-                **facts,
-            )
-        )
 
 
 _END: Any = object()

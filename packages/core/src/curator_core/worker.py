@@ -83,7 +83,11 @@ class Call:
         if drops is not None:
             sources = tuple({key: None for task in self._tasks for key in task.lineage})
             call_id = f"{self._tasks[0].task_id}.{self._worker.stages[0].index}"
-            self.report.staged += [(file, sources) for file in drops.finish(call_id)]
+            try:
+                kept = drops.finish(call_id)
+            except OSError as error:
+                raise StageError(f"dropped records cannot be kept: {reason_of(error)}") from error
+            self.report.staged += [(file, sources) for file in kept]
 
 
 def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:

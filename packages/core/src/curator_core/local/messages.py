@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 
 from curator_core.blame import Blame
-from curator_core.errors import PipelineError, StageError
+from curator_core.errors import CuratorError, PipelineError
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan
@@ -76,7 +76,7 @@ class Given:
 class Failed:
     """A stage failed and its policy says that the run must not go on."""
 
-    error: StageError
+    error: CuratorError
 
 
 def packed(message: Any) -> bytes:

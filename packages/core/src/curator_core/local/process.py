@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 from multiprocessing.connection import Connection
 
-from curator_core.errors import StageError
+from curator_core.errors import CuratorError, StageError
 from curator_core.failing import detail_of, reason_of
 from curator_core.local.board import Board
 from curator_core.local.messages import (
@@ -29,7 +29,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.watching import BrokenOffError
 from curator_core.worker import StageWorker
 
-SEND_AFTER_S = 0.05
+SEND_AFTER_S = 0.01
 SEND_AFTER_BYTES = 1 << 20
 TELL_EVERY_S = 1.0
 
@@ -63,7 +63,7 @@ def _serve(connection: Connection, board: Board) -> None:
                 send(connection, Ready())
             elif isinstance(message, Work):
                 _work(worker, connection, message)
-    except StageError as error:
+    except CuratorError as error:
         worker.teardown()
         send(connection, Failed(error))
     except BrokenOffError:
@@ -88,7 +88,8 @@ def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
     call = worker.call([work.source], work.blame)
     waiting: list[AnyTask] = []
     size = 0
-    sent = told = time.monotonic()
+    told = time.monotonic()
+    sent = 0.0  # the first output is not kept waiting
     with closing(call.outputs()) as outputs:
         for output in outputs:
             waiting.append(output)

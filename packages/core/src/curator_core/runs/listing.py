@@ -1,6 +1,7 @@
 """Listing: the sources of a run, from the first stage, from given tasks, or from a quarantine."""
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -129,6 +130,7 @@ def _identified(tasks: Iterable[AnyTask], *, by_content: bool = False) -> Iterat
     """Each task with the id of what it is, or of its place where it stands for nothing."""
     seen: dict[str, int] = {}
     for position, task in enumerate(tasks):
+        task = copy(task)  # the caller's own keeps no mark of this run
         identity = task.identity() or (_content(task) if by_content else None)
         if identity is None:
             task.task_id = fingerprint("position", str(position))

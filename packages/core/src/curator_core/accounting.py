@@ -1,0 +1,151 @@
+"""Accounts: what a stage's outcomes mean for counts, credit, quarantine and kept drops."""
+
+from collections.abc import Callable
+from typing import Any
+
+from curator_core.dropping import DropSink
+from curator_core.errors import OutputError, StageError
+from curator_core.failing import detail_of, reason_of
+from curator_core.lineage import Lineage, rest_share, source_of
+from curator_core.outcomes import AnyTask, Dropped, Rejected
+from curator_core.plans import PlannedStage
+from curator_core.reports import CallReport
+from curator_core.results import QuarantineRecord, payload_of
+from curator_core.tasks import Task
+
+
+class Account:
+    """One stage's account of one call."""
+
+    def __init__(self, planned: PlannedStage, report: CallReport, drops: DropSink | None) -> None:
+        self.planned = planned
+        self.report = report
+        self.counts = report.of(planned.index)
+        self._drops = drops
+
+    def take(self, task: AnyTask) -> int:
+        items = task.num_items
+        self.counts.tasks_in += 1
+        self.counts.items_in += items
+        self.counts.bytes_in += task.num_bytes
+        return items
+
+    def accounted(self) -> int:
+        return self.counts.items_dropped + self.counts.items_rejected
+
+    def adopt(
+        self,
+        output: AnyTask,
+        task_id: str,
+        lineage: Lineage,
+        parent: AnyTask,
+        seconds: float,
+    ) -> bool:
+        """Give an output its id and credit. False where there is nothing in it to pass on."""
+        output.task_id = task_id
+        output.lineage = lineage
+        if output is not parent:
+            output.timings = dict(parent.timings)
+            output.metadata = {**parent.metadata, **output.metadata}
+            output.dataset_name = output.dataset_name or parent.dataset_name
+        output.timings[self.planned.name] = seconds
+        if output.staged:
+            self.report.staged += [(file, tuple(lineage)) for file in output.staged]
+            output.staged = ()
+        items = output.num_items
+        if not items:
+            self.report.spend(lineage)
+            return False
+        counts = self.counts
+        counts.tasks_out += 1
+        counts.items_out += items
+        counts.bytes_out += output.num_bytes
+        return True
+
+    def close(self, tasks: int, passed_on: int) -> None:
+        if passed_on:
+            self.counts.tasks_passed += tasks
+        else:
+            self.counts.tasks_dropped += tasks
+
+    def drop(self, parents: list[AnyTask], unreported: int) -> None:
+        self.counts.tasks_dropped += len(parents)
+        for task in parents:
+            self.report.spend(task.lineage)
+            if unreported > 0:
+                self._keep("dropped", task)
+        if unreported > 0:
+            self.counts.drop("dropped", unreported)
+
+    def note(self, item: Dropped | Rejected, parents: list[AnyTask]) -> None:
+        if isinstance(item, Dropped):
+            self.counts.drop(item.reason, item.items)
+            if item.records is not None:
+                self._keep(item.reason, item.records)
+            return
+        self.counts.items_rejected += item.items
+        self._record(parents[0], item.reason, where=item.where, items=item.items,
+                     whole_task=False, payload=item.payload)  # fmt: skip
+
+    def explain_shrinking(self, missing: int) -> None:
+        """Fewer items than before, with nothing said about it: not lost in silence."""
+        if missing > 0:
+            self.counts.drop("not passed on", missing)
+
+    def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+        """Hand dropped records to whoever keeps them; to lose some in silence is no option."""
+        if self._drops is None:
+            return
+        try:
+            dropped = records if isinstance(records, Task) else records()
+            self._drops.add(self.planned.name, reason, dropped)
+        except Exception as error:
+            raise StageError(
+                f"stage {self.planned.name!r}: what it dropped cannot be kept: {reason_of(error)}",
+                stage=self.planned.name,
+                detail=detail_of(error),
+            ) from error
+
+    def fail(
+        self, task: AnyTask, error: Exception, attempts: int, passed: int = 0, seen: int = 0
+    ) -> None:
+        policy = self.planned.policy
+        reason = reason_of(error)
+        if policy.on_error == "fail" or isinstance(error, OutputError):
+            raise StageError(
+                f"stage {self.planned.name!r} failed: {reason}",
+                stage=self.planned.name,
+                task_id=task.task_id,
+                source=source_of(task.lineage),
+                detail=detail_of(error),
+            ) from error
+        items = task.num_items
+        self.counts.tasks_failed += 1
+        self.counts.items_failed += items
+        self.report.lose(rest_share(task.lineage, passed))
+        if policy.on_error == "quarantine":
+            detail, payload = detail_of(error), payload_of(task)
+            self._record(task, reason, detail=detail, attempts=attempts, passed=passed,
+                         seen=seen, items=items, payload=payload)  # fmt: skip
+
+    def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
+        if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":
+            at = f"{facts['where']}: " if facts["where"] else ""
+            raise StageError(
+                f"stage {self.planned.name!r} failed: {at}{reason}",
+                stage=self.planned.name,
+                task_id=task.task_id,
+                source=source_of(task.lineage),
+            )
+        if self.planned.policy.on_error == "skip":
+            return
+        self.report.quarantined.append(
+            QuarantineRecord(
+                task.task_id,
+                self.planned.name,
+                self.planned.index,
+                reason,
+                source_of(task.lineage),
+                **facts,
+            )
+        )
