@@ -71,7 +71,7 @@ class Attendance:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run = run
-        self._display = display
+        self.display = display
         self._with_line = with_line
         self._clock = clock
         now = clock()
@@ -87,8 +87,8 @@ class Attendance:
         now = self._clock()
         if now < self._next or not self._is_open:
             return
-        self._next = now + self._display.every
-        self._harmlessly(lambda: self._display.update(self._read()))
+        self._next = now + self.display.every
+        self._harmlessly(lambda: self.display.update(self._read()))
 
     def hear(self, event: dict[str, Any]) -> None:
         if event["event"] == "run_ended":
@@ -100,7 +100,7 @@ class Attendance:
             return
         self._is_open = False
         with_line = self._with_line and self._run.result.sources_done > 0
-        self._harmlessly(lambda: self._display.close(self._read(), with_line=with_line))
+        self._harmlessly(lambda: self.display.close(self._read(), with_line=with_line))
         if self._holds_terminal:
             Attendance.terminal_is_taken = False
 

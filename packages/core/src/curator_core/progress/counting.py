@@ -40,6 +40,7 @@ class Progress:
     total: int | None = None
     rate: float = 0.0
     restarts: int = 0
+    is_stopping: bool = False
     stages: list[StageProgress] = field(default_factory=list)
 
     @property
@@ -76,6 +77,7 @@ class Meter:
             open=run.open_sources,
             total=done + run.open_sources if run.listed_all else None,
             rate=self._rate(lambda sample: sample.finished),
+            is_stopping=run.stopping.is_asked,
             restarts=sum(result.worker_restarts.values()),
             stages=self._stages(run, counts),
         )

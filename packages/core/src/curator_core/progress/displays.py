@@ -135,6 +135,8 @@ def _footer(progress: Progress) -> str:
     parts = [_sources(progress), duration(progress.seconds), rate(progress.rate), _left(progress)]
     if progress.restarts:
         parts.append(f"{counted(progress.restarts, 'worker')} replaced")
+    if progress.is_stopping:
+        parts.append("stopping: what is under way is finished, Ctrl-C again breaks it off")
     return f"{progress.name}: " + " · ".join(part for part in parts if part)
 
 
@@ -157,7 +159,8 @@ def _items(progress: Progress) -> str:
         return "nothing yet"
     dropped = sum(c.items_dropped for c in counts)
     failed = sum(c.items_failed + c.items_rejected for c in counts)
-    told = f"{count(counts[0].items_out)} read, {count(dropped)} dropped, {count(failed)} failed"
+    read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and gives records
+    told = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
     return f"{told}, {count(counts[-1].items_out)} given"
 
 

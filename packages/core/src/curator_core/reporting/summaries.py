@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_FAILURES = 3
-MOST_FOLDERS = 4
+MOST_FOLDERS = 3
 _LABEL = 12
 
 

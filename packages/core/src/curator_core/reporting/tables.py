@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-MOST_ROWS = 18
+MOST_ROWS = 16
 """A closing summary is read at a glance; the report has the rest."""
 
 _WIDE = 120
@@ -100,6 +100,7 @@ def _most_telling(stages: Mapping[str, StageCounts], most: int | None) -> list[s
         counts = stages[name]
         return counts.items_dropped + counts.items_failed + counts.items_rejected
 
-    chosen = {names[0], names[1], names[-1]}
-    chosen |= set(sorted(names, key=kept_back, reverse=True)[: most - 3])
+    ends = [names[0], names[1], names[-1]]
+    ranked = sorted((name for name in names if name not in ends), key=kept_back, reverse=True)
+    chosen = {*ends, *ranked[: most - len(ends)]}
     return [name for name in names if name in chosen]

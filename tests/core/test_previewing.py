@@ -1,0 +1,156 @@
+"""Previewing: a sample through stage after stage, and nothing written."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from curator_core import DocumentBatch, Empty, Pipeline, ProcessingStage, processing_stage
+from curator_core.errors import StageError
+from curator_core.previewing import Preview, around_difference, preview
+from curator_core.reading import JsonlReader
+from curator_core.stages import AnyStage
+from curator_core.writing import JsonlWriter
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@dataclass
+class Numbers(ProcessingStage[Empty, DocumentBatch]):
+    """Gives batches without end, and counts them."""
+
+    given: ClassVar[list[int]] = []
+
+    def process(self, task: Empty) -> Iterator[DocumentBatch]:
+        for number in range(10_000):
+            self.given.append(number)
+            yield DocumentBatch.from_pylist([{"n": number, "text": f"number {number}"}] * 3)
+
+
+@processing_stage(name="even_only")
+def even_only(task: DocumentBatch) -> object:
+    return task.keep([n % 2 == 0 for n in task.data.column("n").to_pylist()], "odd")
+
+
+@processing_stage(name="longer")
+def longer(task: DocumentBatch) -> DocumentBatch:
+    rows = [{**row, "text": f"{row['text']}!", "size": 9} for row in task.to_pylist()]
+    return DocumentBatch.from_pylist(rows)
+
+
+@processing_stage(name="silent")
+def silent(task: DocumentBatch) -> None:
+    return None
+
+
+@processing_stage(name="stumbling")
+def stumbling(task: DocumentBatch) -> DocumentBatch:
+    if task.data.column("n")[0].as_py() == 1:
+        raise ValueError("not one")
+    return task
+
+
+def seen(*stages: AnyStage, records: int = 8) -> Preview:
+    Numbers.given.clear()
+    return preview(Pipeline("trial", stages=[Numbers(), *stages]).build(), records)
+
+
+def test_no_more_is_read_than_needed() -> None:
+    found = seen(records=8)
+    assert found.records == 8
+    assert len(found.rest) == 8
+    assert Numbers.given == [0, 1, 2]
+    assert found.stages[0].drew
+
+
+def test_drops_have_a_reason_and_an_example() -> None:
+    stage = seen(even_only).stages[1]
+    assert (stage.counts.items_in, stage.counts.items_out) == (8, 5)
+    [drop] = stage.drops
+    assert (drop.reason, drop.items, drop.record) == ("odd", 3, {"n": 1, "text": "number 1"})
+
+
+def test_a_task_dropped_in_silence_is_told_too() -> None:
+    found = seen(silent, longer)
+    [drop] = found.stages[1].drops
+    assert (drop.reason, drop.items) == ("dropped", 8)
+    assert found.stages[2].counts.tasks_in == 0
+    assert found.rest == []
+
+
+def test_changes_and_new_columns_are_shown_once_each() -> None:
+    stage = seen(longer).stages[1]
+    assert stage.changed == 8
+    assert [(c.column, c.before, c.after, c.is_new) for c in stage.changes] == [
+        ("text", "number 0", "number 0!", False),
+        ("size", None, 9, True),
+    ]
+
+
+def test_a_failure_is_shown_and_the_others_go_on() -> None:
+    found = seen(stumbling.with_(on_error="fail"))
+    [record] = found.stages[1].quarantined
+    assert record.reason == "ValueError: not one"
+    assert len(found.rest) == 5
+
+
+@dataclass
+class Lifecycle(ProcessingStage[DocumentBatch, DocumentBatch]):
+    fails: bool = False
+    calls: list[str] = field(default_factory=list)
+
+    def setup(self, worker: object) -> None:
+        if self.fails:
+            raise LookupError("no model here")
+        self.calls.append("setup")
+
+    def teardown(self) -> None:
+        self.calls.append("teardown")
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        self.calls.append("process")
+        return task
+
+
+def test_stages_are_set_up_and_torn_down() -> None:
+    stage = Lifecycle()
+    seen(stage, records=3)
+    assert stage.calls == ["setup", "process", "teardown"]
+
+
+def test_a_stage_that_does_not_come_up_is_named() -> None:
+    with pytest.raises(StageError, match="stage 'lifecycle' could not be set up: LookupError: no"):
+        seen(Lifecycle(fails=True))
+
+
+def test_writers_are_left_out_and_files_are_read_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b", "c"):
+        lines = [json.dumps({"n": 1, "text": name}) + "\n"] * 2
+        (tmp_path / "in" / f"{name}.jsonl").write_text("".join(lines))
+    writer = JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "dropped"))
+    stages = [JsonlReader(str(tmp_path / "in")), even_only, writer]
+    found = preview(Pipeline("trial", stages=stages).build(), 3)
+    assert [Path(source).name for source in found.sources] == ["a.jsonl", "b.jsonl"]
+    assert (found.records, found.left_out) == (3, ["jsonl_writer"])
+    assert found.stages[-1].drops[0].items == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_difference_is_shown_where_it_is() -> None:
+    before = "a" * 100 + "before" + "b" * 100
+    after = "a" * 100 + "after" + "b" * 100
+    assert around_difference(before, after, 24) == (
+        "…aaaaaabeforebbbbbbbbbbbb…",
+        "…aaaaaaafterbbbbbbbbbbbbb…",
+    )
+    assert around_difference("short", "shorter", 24) == ("short", "shorter")
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.integers(4, 40))
+def test_what_differs_looks_different(before: str, after: str, width: int) -> None:
+    shown = around_difference(before, after, width)
+    assert (shown[0] == shown[1]) == (before == after)
+    assert all(len(text) <= width + 2 for text in shown)

@@ -1,0 +1,303 @@
+"""Progress: what is counted, when it is shown, and that it never gets in the way."""
+
+import io
+import logging
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
+from curator_core.progress import Attendance, Manner, attach, manner
+from curator_core.progress.counting import Meter, Progress, StageProgress
+from curator_core.progress.displays import Heartbeat, LiveTable, closing, drawn, heartbeat
+from curator_core.results import StageCounts
+from curator_core.runs.running import Run
+from rich.console import Console
+
+BATCHES = [DocumentBatch.from_pylist([{"text": "a"}, {"text": "b"}]) for _ in range(4)]
+
+
+@processing_stage(name="first_only")
+def first_only(task: DocumentBatch) -> object:
+    return task.keep([True, False], "not the first")
+
+
+def pipeline() -> Pipeline:
+    return Pipeline("trial", stages=[first_only])
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Shown:
+    """A display that remembers."""
+
+    def __init__(self, every: float = 1.0, error: Exception | None = None) -> None:
+        self.every = every
+        self.error = error
+        self.updates: list[Progress] = []
+        self.closings: list[tuple[Progress, bool]] = []
+
+    def update(self, progress: Progress) -> None:
+        if self.error:
+            raise self.error
+        self.updates.append(progress)
+
+    def close(self, progress: Progress, *, with_line: bool) -> None:
+        self.closings.append((progress, with_line))
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """A run under way, of which nothing has been asked yet."""
+    with manner(Manner(shown=False)):
+        stream = pipeline().stream(LocalExecutor(workers=0), BATCHES)
+        yield stream.run
+        stream.close()
+
+
+def walk(run: Run, look: Callable[[Run], None]) -> None:
+    run.watchers.append(look)
+    for _ in LocalExecutor(workers=0).execute(run.plan, run):
+        pass
+
+
+def test_a_meter_counts_and_tells_rates(run: Run) -> None:
+    clock = Clock()
+    meter = Meter(run, clock())
+    seen: list[Progress] = []
+
+    def look(run: Run) -> None:
+        clock.now += 2.0
+        seen.append(meter.read(run, clock()))
+
+    walk(run, look)
+    last = seen[-1]
+    assert (last.done, last.seconds) == (4, 2.0 * len(seen))
+    assert last.rate == pytest.approx(4 / last.seconds)
+    [stage] = last.stages
+    assert (stage.name, stage.rate) == ("first_only", pytest.approx(8 / last.seconds))
+    assert (stage.counts.items_in, stage.counts.items_dropped) == (8, 4)
+
+
+def test_what_workers_have_in_hand_counts(run: Run) -> None:
+    run.under_way["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
+    assert Meter(run, 0.0).read(run, 1.0).stages[0].counts.items_in == 7
+    assert run.totals[0].items_in == 0
+
+
+def test_what_is_taken_back_makes_no_negative_rate(run: Run) -> None:
+    run.under_way["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
+    meter = Meter(run, 0.0)
+    run.under_way.clear()
+    assert meter.read(run, 1.0).stages[0].rate == 0.0
+
+
+def test_rates_are_those_of_the_last_half_minute(run: Run) -> None:
+    meter = Meter(run, 0.0)
+    for second in range(1, 121):
+        run.result.sources_done += 5 if second <= 60 else 1
+        progress = meter.read(run, float(second))
+    assert progress.rate == pytest.approx(1.0, rel=0.05)
+
+
+def test_looking_often_costs_little_and_shows_seldom(run: Run) -> None:
+    clock, display = Clock(), Shown(every=1.0)
+    attendance = Attendance(run, display, clock=clock)
+    for _ in range(5000):
+        clock.now += 0.001
+        attendance.look(run)
+    assert len(display.updates) == 5
+
+
+def test_nothing_is_shown_of_what_is_over_at_once(run: Run) -> None:
+    clock, display = Clock(), Shown(every=0.1)
+    attendance = Attendance(run, display, clock=clock)
+    clock.now += 0.4
+    attendance.look(run)
+    assert display.updates == []
+    attendance.close()
+    assert [with_line for _, with_line in display.closings] == [False]
+
+
+def test_the_end_of_a_run_closes_it_once(run: Run) -> None:
+    display = Shown()
+    attendance = Attendance(run, display)
+    run.result.sources_done = 3
+    attendance.hear({"event": "sources_done"})
+    assert display.closings == []
+    attendance.hear({"event": "run_ended"})
+    attendance.close()
+    [(progress, with_line)] = display.closings
+    assert (progress.done, with_line) == (3, True)
+    attendance.look(run)
+    assert display.updates == []
+
+
+def test_a_broken_display_breaks_no_run(run: Run) -> None:
+    clock, display = Clock(), Shown(error=OSError("the terminal is gone"))
+    attendance = Attendance(run, display, clock=clock)
+    for _ in range(3):
+        clock.now += 2.0
+        attendance.look(run)
+    attendance.close()
+    assert display.closings == []
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_a_variable_turns_it_off(run: Run, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("CURATOR_PROGRESS", value)
+    with manner(Manner()):
+        attendance = attach(run)
+    assert (attendance is None) == (value == "0")
+    assert len(run.watchers) == (0 if value == "0" else 1)
+
+
+def test_a_run_in_python_closes_with_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "curator_core"):
+        pipeline().run(LocalExecutor(workers=0), BATCHES)
+    last = caplog.messages[-1]
+    assert last.startswith("trial: 4 sources in 0.")
+    assert last.endswith("; 8 read, 4 dropped, 0 failed, 4 given")
+
+
+def test_a_run_in_python_says_nothing_to_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    pipeline().run(LocalExecutor(workers=0), BATCHES)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_heartbeats_reach_people_who_keep_no_log(capfd: pytest.CaptureFixture[str]) -> None:
+    display = Heartbeat()
+    display.update(PROGRESS)
+    display.close(PROGRESS, with_line=True)
+    assert capfd.readouterr().err.splitlines() == [heartbeat(PROGRESS), closing(PROGRESS)]
+
+
+READING = StageCounts(tasks_in=30, items_in=30, items_out=9000, items_rejected=3)
+WRITING = StageCounts(tasks_in=27, items_in=8000, items_out=7500, items_dropped=1500)
+PROGRESS = Progress(
+    name="clean",
+    seconds=65.0,
+    done=30,
+    open=2,
+    total=100,
+    rate=0.5,
+    restarts=1,
+    stages=[
+        StageProgress("read", READING, rate=0.5),
+        StageProgress("write", WRITING, rate=120.0, waiting=3),
+    ],
+)
+
+
+def test_a_heartbeat_says_it_all_in_a_line() -> None:
+    assert heartbeat(PROGRESS) == (
+        "clean: 30 of 100 sources, 0.5/s, about 2 min 20 s left; "
+        "9,000 read, 1,500 dropped, 3 failed, 7,500 given"
+    )
+    early = Progress("clean", seconds=30.0, done=0, open=2)
+    assert heartbeat(early) == "clean: 0 sources done, 2 under way, 30 s so far; nothing yet"
+
+
+def test_the_table_has_a_row_for_each_stage_and_the_whole_below() -> None:
+    lines = printed(PROGRESS, height=24)
+    rows = [line.split() for line in lines[:3]]
+    assert rows[0] == ["stage", "in", "out", "dropped", "failed", "rate", "queue"]
+    assert rows[1] == ["read", "30", "9,000", "0", "3", "0.5/s", "0"]
+    assert rows[2] == ["write", "8,000", "7,500", "1,500", "0", "120/s", "3"]
+    assert lines[3] == (
+        "clean: 30 of 100 sources · 1 min 5 s · 0.5/s · about 2 min 20 s left · 1 worker replaced"
+    )
+
+
+def test_the_table_fits_the_terminal() -> None:
+    stages = [StageProgress(f"stage_{number}", StageCounts()) for number in range(40)]
+    lines = printed(Progress("long", 1.0, 0, 0, stages=stages), height=20)
+    assert len(lines) <= 20
+    assert "… 25 more stages" in lines[-2]
+
+
+def printed(progress: Progress, height: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(drawn(progress, height))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+SLOW = """
+import sys, time
+from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
+
+@processing_stage(name="slow")
+def slow(task: DocumentBatch) -> DocumentBatch:
+    time.sleep(0.15)
+    if sys.argv[1] == "fails" and task.data.column("n")[0].as_py() == 6:
+        raise LookupError
+    return task
+
+tasks = [DocumentBatch.from_pylist([{"n": n}]) for n in range(8)]
+Pipeline("slow", stages=[slow], on_error="fail").run(LocalExecutor(workers=0), tasks)
+"""
+
+
+@pytest.mark.parametrize("ending", ["well", "fails"])
+def test_a_terminal_gets_a_table_and_its_cursor_back(ending: str) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, ending], stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        said = read_all(ours)
+    assert process.returncode == (0 if ending == "well" else 1)
+    assert said.count("\x1b[?25l") == said.count("\x1b[?25h") == 1
+    if ending == "well":
+        assert "slow: 8 of 8 sources" in said
+    else:
+        assert said.index("\x1b[?25h") < said.index("StageError")
+
+
+def read_all(handle: int) -> str:
+    said = b""
+    while True:
+        try:
+            said += os.read(handle, 4096)
+        except OSError:  # its end, as Linux puts it
+            os.close(handle)
+            return said.decode()
+
+
+def test_one_table_at_a_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with manner(Manner(with_line=False)):
+        first, second = attach(run), attach(run)
+        assert first is not None
+        assert second is not None
+        assert isinstance(first.display, LiveTable)
+        assert isinstance(second.display, Heartbeat)
+        first.close()
+        third = attach(run)
+        assert third is not None
+        assert isinstance(third.display, LiveTable)
+        third.close()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_importing_it_imports_no_rich() -> None:
+    from curator_core.testing import modules_loaded_by
+
+    assert "rich" not in modules_loaded_by("import curator_core.progress.attending")
