@@ -158,3 +158,10 @@ def test_stages_that_do_not_load_do_not_hide_the_others(curate: Curate, desk: Pa
     assert "does not load" in rows["trial.upper"]["broken"]
     assert rows["core.jsonl_reader"]["broken"] is None
     assert json.dumps(rows)
+
+
+def test_curate_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main([])
+    assert leaving.value.code == 0
+    assert "Begin with:" in capsys.readouterr().out

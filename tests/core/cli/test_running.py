@@ -224,3 +224,25 @@ def test_an_interrupted_run_says_how_to_go_on(desk: Path, number: int, code: int
     assert "run the same command to go on" in said
     subprocess.run([*CURATE, "run", "recipe.yaml", *slow, "--quiet"], check=True)
     assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]
+
+
+def test_a_recipe_without_a_writer_says_that_nothing_was_written(
+    curate: Curate, desk: Path
+) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.partition("output:")[0])
+    said = curate("run", "recipe.yaml")
+    assert said.code == 0
+    assert "nothing was written: none of the stages writes files" in said.out
+
+
+def test_a_report_that_cannot_be_written_spoils_no_run(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(run_dir: str) -> str:
+        raise PermissionError("no")
+
+    monkeypatch.setattr("curator_core.reporting.pages.write_report", refuse)
+    said = curate("run", "recipe.yaml")
+    assert said.code == 0
+    assert "curate: the report could not be written: no" in said.err

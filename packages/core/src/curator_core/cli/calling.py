@@ -16,7 +16,8 @@ INVALID = 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `curate` and leave with its exit code."""
-    code = call(sys.argv[1:] if arguments is None else list(arguments))
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    code = call(given or ["--help"])
     sys.exit(_flushed(code))
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -44,7 +45,8 @@ def _watch(screen: Screen, run_dir: str) -> None:
             screen.give_line(record.to_json())
             screen.say(_headline(record))
         return
-    with Live(console=screen.console, auto_refresh=False) as live:
+    # Ctrl-C is how one leaves: it ends the looking, not the run.
+    with suppress(KeyboardInterrupt), Live(console=screen.console, auto_refresh=False) as live:
         for record in _looks(run_dir):
             live.update(_drawn(record), refresh=True)
 

@@ -70,6 +70,8 @@ class Summary:
         return lines
 
     def _files(self) -> list[tuple[str, str]]:
+        if self.result.run_dir is None:
+            return [("note", "nothing was written: none of the stages writes files")]
         folders = Counter(parent_of(file) for file in self.result.files).most_common()
         told = [f"{counted(files, 'file')} in {folder}" for folder, files in folders[:MOST_FOLDERS]]
         if len(folders) > MOST_FOLDERS:
