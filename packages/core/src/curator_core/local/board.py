@@ -12,8 +12,12 @@ from curator_core.outcomes import AnyTask
 from curator_core.watching import BrokenOffError
 
 _SIZE = 1 << 16
-_HEAD = struct.Struct("<BBiddI?")  # stop asked, at work, stage, since, limit, bytes, all noted
 _FLAG_STOP, _FLAG_WORK = 0, 1
+"""The first byte is the parent's, the second one the worker's: neither writes over the other's."""
+
+_FLAGS = 2
+_HEAD = struct.Struct("<iddI?")  # stage, since, limit, bytes, all noted
+_IDS = _FLAGS + _HEAD.size
 NO_LIMIT = -1.0
 
 
@@ -62,8 +66,8 @@ class Board:
         """What the worker is at, or None while no stage's code runs."""
         if not self._memory[_FLAG_WORK]:
             return None
-        _, _, stage, since, limit, length, complete = _HEAD.unpack_from(self._memory)
-        raw = bytes(self._memory[_HEAD.size : _HEAD.size + length]).decode()
+        stage, since, limit, length, complete = _HEAD.unpack_from(self._memory, _FLAGS)
+        raw = bytes(self._memory[_IDS : _IDS + length]).decode()
         return Note(stage, raw.split("\n") if raw else [], since, limit, complete)
 
     # The worker's side: a `Watch`
@@ -72,15 +76,13 @@ class Board:
         if self._memory[_FLAG_STOP]:
             raise BrokenOffError
         ids = "\n".join([task.task_id for task in tasks]).encode()
-        complete = len(ids) <= _SIZE - _HEAD.size
+        complete = len(ids) <= _SIZE - _IDS
         if not complete:
             ids = b""
         limit = NO_LIMIT if timeout_s is None else timeout_s
-        end = _HEAD.size + len(ids)
-        self._memory[_HEAD.size : end] = ids
-        _HEAD.pack_into(
-            self._memory, 0, 0, 0, stage_index, time.monotonic(), limit, len(ids), complete
-        )
+        self._memory[_IDS : _IDS + len(ids)] = ids
+        now = time.monotonic()
+        _HEAD.pack_into(self._memory, _FLAGS, stage_index, now, limit, len(ids), complete)
         self._memory[_FLAG_WORK] = 1
 
     def end(self) -> None:

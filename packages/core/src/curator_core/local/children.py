@@ -12,8 +12,8 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from curator_core.local.board import Board
-from curator_core.local.guarding import Guard
-from curator_core.local.messages import End, SetUp, Work, receive, send
+from curator_core.local.guarding import MARKERS, Guard
+from curator_core.local.messages import End, SetUp, Work, packed_work, receive, send
 from curator_core.local.sizing import available_cpus
 
 _START = (
@@ -22,6 +22,9 @@ _START = (
 )
 PATIENCE_S = 5.0
 """How long a worker may take to tear down before it is ended."""
+
+ROOM_IN_PIPE = 32 * 1024
+"""What a pipe holds for a worker that does not read: well below what any system gives it."""
 
 
 class Child:
@@ -33,17 +36,19 @@ class Child:
         self.connection, theirs = Pipe()
         self.given: deque[Work] = deque()
         self.is_ready = False
-        self.is_setting_up = False
         self.is_gone = False
+        self.verdict = ""
+        """Why it was ended, where it did not die by itself."""
         self.busy_since = 0.0
         self.last_work_s = 1.0
+        self._told = 0
         self._guard = guard
         handles = (theirs.fileno(), self.board.handle)
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START, json.dumps(sys.path), *map(str, handles)],
             pass_fds=handles,
             stdin=subprocess.DEVNULL,
-            env=_environment(siblings, gpus),
+            env=_environment(siblings, gpus, guard.marker),
             start_new_session=True,
         )
         guard.watch(self.process.pid)
@@ -62,21 +67,36 @@ class Child:
         if not self.given:
             self.busy_since = time.monotonic()
         self.given.append(work)
-        if self.is_setting_up:
-            self.tell(work)
+        self._tell_work()
 
     def set_up(self) -> None:
-        """Let it set up its stages, then begin with what it was given meanwhile."""
-        self.is_setting_up = True
         self.tell(SetUp())
-        for work in self.given:
-            self.tell(work)
+
+    def ready(self) -> None:
+        """It is set up, and can begin with what it was given meanwhile."""
+        self.is_ready = True
+        self._tell_work()
 
     def finished(self) -> Work:
         """The oldest work given is done."""
         now = time.monotonic()
         self.last_work_s, self.busy_since = now - self.busy_since, now
-        return self.given.popleft()
+        self._told -= 1
+        work = self.given.popleft()
+        self._tell_work()
+        return work
+
+    def _tell_work(self) -> None:
+        """A worker that is busy reads nothing: what the pipe cannot hold waits until it is not.
+
+        Otherwise each could wait for the other to read, for ever.
+        """
+        while self.is_ready and self._told < len(self.given):
+            message = packed_work(self.given[self._told])
+            if self._told and len(message) > ROOM_IN_PIPE:
+                return
+            self._told += 1
+            self.tell_packed(message)
 
     def receive(self) -> Any:
         return receive(self.connection)
@@ -89,6 +109,11 @@ class Child:
         if at_once:
             self.board.ask_to_stop()
         self.tell(End())
+
+    def condemn(self, verdict: str) -> None:
+        """End it; what it had said before is still to be read."""
+        self.verdict = verdict
+        self.kill()
 
     def kill(self) -> None:
         """End it and all that it started."""
@@ -104,7 +129,11 @@ class Child:
 
 def death_of(child: Child, oom_kills_before: int) -> str:
     """Why a worker is gone, in a word that can be counted."""
-    code = child.process.wait()
+    try:
+        code = child.process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:  # it closed its pipe, yet lives on
+        child.kill()
+        return "no longer answered"
     if code == -signal.SIGKILL and oom_kills() > oom_kills_before:
         return "ran out of memory"
     if code < 0:
@@ -121,10 +150,11 @@ def oom_kills() -> int:
         return 0
 
 
-def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
+def _environment(siblings: int, gpus: str | None, marker: str) -> dict[str, str]:
     """Threads of libraries share the cores that the workers share."""
     threads = str(max(1, available_cpus() // siblings))
     environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, **os.environ}
+    environment[MARKERS] = f"{os.environ.get(MARKERS, '')}:{marker}"
     if gpus is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpus
     return environment
@@ -134,12 +164,14 @@ def wait_for_ends(children: list[Child]) -> None:
     """Give the workers their time to tear down; whoever needs more is ended."""
     deadline = time.monotonic() + PATIENCE_S
     leaving = list(children)
-    while leaving and time.monotonic() < deadline:
-        _discard_messages(leaving)
-        leaving = [child for child in leaving if child.is_alive]
-    for child in children:
-        child.kill()
-        child.bury()
+    try:
+        while leaving and time.monotonic() < deadline:
+            _discard_messages(leaving)
+            leaving = [child for child in leaving if child.is_alive]
+    finally:  # also when somebody presses Ctrl-C once more
+        for child in children:
+            child.kill()
+            child.bury()
 
 
 def _discard_messages(children: list[Child]) -> None:

@@ -96,6 +96,17 @@ def unpacked(raw: bytes) -> Any:
     return cloudpickle.loads(raw)
 
 
+def packed_work(work: Work) -> bytes:
+    try:
+        return packed(work)
+    except Exception as error:
+        raise PipelineError(
+            f"task {work.source.task_id} ({type(work.source).__name__}) cannot be sent to a worker "
+            f"process, for it cannot be pickled ({error}); give tasks of plain data, or run with "
+            "LocalExecutor(workers=0)"
+        ) from error
+
+
 def packed_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:
     """The first message as bytes; an error names the stage, and what of it cannot travel."""
     try:

@@ -67,9 +67,14 @@ class Pool:
                     return
             at_once = False
         finally:
+            self._end(at_once=at_once)
+
+    def _end(self, *, at_once: bool) -> None:
+        try:
             for child in self._children:
                 child.ask_to_end(at_once=at_once)
             wait_for_ends(self._children)
+        finally:
             if self._guard:
                 self._guard.dismiss()
             self._luggage.unpack()
@@ -149,7 +154,7 @@ class Pool:
         if isinstance(message, Given):
             yield from self._take(child, message)
         elif isinstance(message, Ready):
-            child.is_ready = True
+            child.ready()
             self._failed_starts = 0
         elif isinstance(message, Prepared):
             self._node_is_ready = True
@@ -176,15 +181,14 @@ class Pool:
         self._run.tick()
         for child in list(self._children):
             note = child.board.note()
-            if note is not None and note.is_overdue and child.is_ready:
-                child.kill()
-                self._replace(child, f"took longer than its timeout_s of {note.limit_s:g} s")
+            if note is not None and note.is_overdue and child.is_ready and not child.verdict:
+                child.condemn(f"took longer than its timeout_s of {note.limit_s:g} s")
             elif child.is_gone or not (child.is_alive or child.connection.poll()):
                 self._replace(child)
 
-    def _replace(self, child: Child, reason: str = "") -> None:
+    def _replace(self, child: Child) -> None:
         """Learn from the death of a worker, and give its work to others."""
-        reason = reason or death_of(child, self._oom_kills)
+        reason = child.verdict or death_of(child, self._oom_kills)
         child.kill()
         self._oom_kills = oom_kills()
         self._run.worker_gone(child.worker_id, reason)
