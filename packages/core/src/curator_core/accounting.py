@@ -107,8 +107,15 @@ class Account:
             ) from error
 
     def fail(
-        self, task: AnyTask, error: Exception, attempts: int, passed: int = 0, seen: int = 0
+        self,
+        task: AnyTask,
+        error: Exception,
+        attempts: int,
+        progress: tuple[int, int] = (0, 0),
+        shared: int = 0,
     ) -> None:
+        """`progress` counts the outputs that had gone on and all things given; `shared` of the
+        outputs took their share of the credit in this very run."""
         policy = self.planned.policy
         reason = reason_of(error)
         if policy.on_error == "fail" or isinstance(error, OutputError):
@@ -122,10 +129,10 @@ class Account:
         items = task.num_items
         self.counts.tasks_failed += 1
         self.counts.items_failed += items
-        self.report.lose(rest_share(task.lineage, passed))
+        self.report.lose(rest_share(task.lineage, shared))
         if policy.on_error == "quarantine":
-            detail, payload = detail_of(error), payload_of(task)
-            self._record(task, reason, detail=detail, attempts=attempts, passed=passed,
+            (passed, seen), payload = progress, payload_of(task)
+            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
                          seen=seen, items=items, payload=payload)  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:

@@ -82,12 +82,13 @@ class Step:
         items = self.account.take(task)
         condemned = self.blame.condemned(self.planned.index, task)
         if condemned:
-            self.account.fail(task, CondemnedError(condemned), ATTEMPTS_BEFORE_QUARANTINE)
+            error = CondemnedError(condemned)
+            self.account.fail(task, error, ATTEMPTS_BEFORE_QUARANTINE, self._progress(task))
             return
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:  # noqa: BLE001 - the border to a stage's code
-            self.account.fail(task, error, self._retries_for(error) + 1)
+            self.account.fail(task, error, self._retries_for(error) + 1, self._progress(task))
             return
         yield from self._settle(task, items, result)
 
@@ -166,7 +167,9 @@ class Step:
     # What became of a task
 
     def _settle(self, task: AnyTask, items: int, result: Any) -> Iterator[AnyTask]:
-        if isinstance(result, Task):
+        if self._progress(task)[1]:
+            yield from self._stream(task, items, iter(()))
+        elif isinstance(result, Task):
             yield from self._emit([task], items, [result])
         elif result is None or isinstance(result, list):
             yield from self._emit([task], items, result or [])
@@ -209,7 +212,8 @@ class Step:
     def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
         """Pass on a generator's outputs one at a time, as they are made."""
         accounted = self.account.accounted()
-        given, seen = self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
+        before, seen = self._progress(task)
+        given = before
         results = self._again(task, seen) if seen else results
         passed_on = 0
         attempt = 1
@@ -221,7 +225,7 @@ class Step:
                 check_item(item, self.planned.name)
             except Exception as error:  # noqa: BLE001 - the border to a stage's code
                 if attempt > self._retries_for(error):
-                    self.account.fail(task, error, attempt, given, seen)
+                    self.account.fail(task, error, attempt, (given, seen), given - before)
                     return
                 self._wait(attempt)
                 attempt += 1
@@ -233,7 +237,7 @@ class Step:
                 self.account.note(item, [task])
                 continue
             output = copy(item)
-            share = next_share(task.lineage, given)
+            share = next_share(task.lineage, given - before)
             given += 1
             if self.account.adopt(
                 output, child_id(task.task_id, given - 1), share, task, self._elapsed
@@ -243,12 +247,16 @@ class Step:
                 yield output
             del output  # or it would stay while the next one is being made
         if given:
-            self.report.spend(rest_share(task.lineage, given))
-            self.account.close(1, passed_on)
+            self.report.spend(rest_share(task.lineage, given - before))
+            self.account.close(1, passed_on + before)
         else:
             # A reader that finds nothing in a file has dropped nothing.
             missing = items - (self.account.accounted() - accounted)
             self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
+
+    def _progress(self, task: AnyTask) -> tuple[int, int]:
+        """What of a generator had gone on in an earlier run, and how many things it had given."""
+        return self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
 
     def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
         """A second go at a generator that failed, from behind what it had already given."""
@@ -256,7 +264,7 @@ class Step:
         def rest() -> Iterator[Any]:
             items = iter(self._call(task))
             for _ in range(seen):
-                next(items)
+                next(items, None)
             yield from items
 
         return rest()
