@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
-from curator_core.errors import StageError
+from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
+from curator_core.lineage import source_of
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
@@ -82,12 +83,19 @@ class Call:
         yield from flow
         if drops is not None:
             sources = tuple({key: None for task in self._tasks for key in task.lineage})
-            call_id = f"{self._tasks[0].task_id}.{self._worker.stages[0].index}"
+            call_id = _call_id(self._tasks[0], self._worker.stages[0])
             try:
                 kept = drops.finish(call_id)
-            except OSError as error:
+            except (OSError, OutputError) as error:
                 raise StageError(f"dropped records cannot be kept: {reason_of(error)}") from error
             self.report.staged += [(file, sources) for file in kept]
+
+
+def _call_id(task: AnyTask, first: PlannedStage) -> str:
+    """What a retry drops must not replace what was dropped in the call that failed."""
+    _, _, retried = source_of(task.lineage).partition("-")
+    again = f".retry{retried.rpartition('-')[2]}" if retried else ""
+    return f"{task.task_id}.{first.index}{again}"
 
 
 def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
