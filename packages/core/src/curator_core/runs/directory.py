@@ -113,6 +113,22 @@ def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
     )
 
 
+def check_same_stages(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
+    """Mended stages may do their work in another way, but the results go where they went before."""
+    before, after = facts.get("plan", []), plan.describe()
+    writers = {planned.name for planned in plan.stages if planned.stage.writes}
+    if [_shape(stage, writers) for stage in before] != [_shape(stage, writers) for stage in after]:
+        changes = "\n".join(f"  {line}" for line in differences(before, after))
+        raise ResumeError(
+            f"the pipeline {plan.name!r} is not the one of the run in {run_dir}:\n{changes}\n"
+            "A retry may change what stages do, not which stages there are or where they write"
+        )
+
+
+def _shape(stage: dict[str, Any], writers: set[str]) -> Any:
+    return stage if stage["name"] in writers else stage["name"]
+
+
 def differences(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
     """What changed from one plan to the next, a line each."""
     names = [stage["name"] for stage in before]

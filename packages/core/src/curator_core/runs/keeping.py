@@ -6,7 +6,13 @@ from typing import Any, Protocol
 
 from curator_core.plans import Plan
 from curator_core.results import QuarantineRecord, RunResult
-from curator_core.runs.directory import RunDirectory, check_same_plan, describe_run, run_token
+from curator_core.runs.directory import (
+    RunDirectory,
+    check_same_plan,
+    check_same_stages,
+    describe_run,
+    run_token,
+)
 from curator_core.runs.events import EventFile, Events
 from curator_core.runs.journal import Journal, open_journal
 from curator_core.runs.ledger import Group
@@ -21,7 +27,7 @@ from curator_core.runs.memory import (
     retract_entry,
     retry_id,
 )
-from curator_core.runs.outputs import Output, Publisher, claim
+from curator_core.runs.outputs import Output, Publisher, claim, outputs_of
 from curator_core.runs.quarantine import Quarantine
 from curator_core.tasks import Origin, StagedFile
 
@@ -84,14 +90,16 @@ class DirectoryKeeper:
     """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
 
     def __init__(
-        self, plan: Plan, run_dir: str, outputs: list[Output], *, resume: bool, executor: str
+        self, plan: Plan, run_dir: str, *, executor: str, resume: bool = True, mended: bool = False
     ) -> None:
+        """`mended`: what the stages do may have changed since, but not which stages there are."""
         self.run_dir: str | None = run_dir
         self.token = run_token(run_dir)
         self._plan = plan
         self._closed = False
-        self._outputs = outputs
-        self._options = _options_for(run_dir, outputs)
+        self._mended = mended
+        self._outputs = outputs_of(plan)
+        self._options = _options_for(run_dir, self._outputs)
         self.memory = Memory()
         self._directory = RunDirectory(run_dir, self._options)
         self._directory.create()
@@ -124,6 +132,9 @@ class DirectoryKeeper:
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
         """What an earlier run said of itself, if this one is to go on with it."""
         facts = self._directory.facts()
+        if self._mended:
+            check_same_stages(facts or {}, self._plan, self.run_dir or "")
+            return facts or {}
         if facts is None or not resume:
             return None
         starts_over = any(output.mode == "overwrite" for output in self._outputs)
@@ -241,8 +252,11 @@ class DirectoryKeeper:
 
 
 def _options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
-    """The storage options of the output that the run directory lies in."""
-    for output in outputs:
-        if run_dir.startswith(output.folder):
-            return output.storage_options
-    return {}
+    """The storage options of the output that the run directory lies in, or lies nearest to."""
+    inside = [output for output in outputs if run_dir.startswith(output.folder)]
+    beside = [output for output in outputs if _protocol(output.folder) == _protocol(run_dir)]
+    return next((output.storage_options for output in (*inside, *beside)), {})
+
+
+def _protocol(path: str) -> str:
+    return path.partition("://")[0] if "://" in path else ""

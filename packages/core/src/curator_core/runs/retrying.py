@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 from curator_core.errors import ResumeError
 from curator_core.executors import Executor
 from curator_core.plans import Plan, PlannedStage
 from curator_core.results import QuarantineRecord, RunResult
-from curator_core.runs.directory import RunDirectory
+from curator_core.runs.directory import RunDirectory, differences
 from curator_core.runs.keeping import DirectoryKeeper
 from curator_core.runs.listing import Quarantined, Source
 from curator_core.runs.memory import retry_id
-from curator_core.runs.outputs import outputs_of
 from curator_core.runs.streams import RunStream
 
 
 def retry(plan: Plan, run_dir: str, executor: Executor) -> RunResult:
     """Run the quarantined tasks again. What succeeds is published; what fails stays set aside."""
-    if RunDirectory(run_dir).facts() is None:
+    facts = RunDirectory(run_dir).facts()
+    if facts is None:
         raise ResumeError(f"{run_dir} is not the directory of a run; give one with a run.json")
-    name = type(executor).__name__
-    keeper = DirectoryKeeper(plan, run_dir, outputs_of(plan), resume=True, executor=name)
-    result = RunResult(run_dir=run_dir)
+    keeper = DirectoryKeeper(plan, run_dir, executor=type(executor).__name__, mended=True)
+    result = RunResult(run_dir=run_dir, notes=_changes(facts, plan))
     try:
         records = keeper.quarantined()
         for first, group in _by_stage(plan, _replayable(records)):
@@ -33,6 +33,13 @@ def retry(plan: Plan, run_dir: str, executor: Executor) -> RunResult:
     finally:
         keeper.close()
     return result
+
+
+def _changes(facts: dict[str, Any], plan: Plan) -> list[str]:
+    if facts.get("fingerprint") == plan.fingerprint:
+        return []
+    changes = "; ".join(differences(facts["plan"], plan.describe()))
+    return [f"only what is retried was made by the pipeline as it is now ({changes})"]
 
 
 def _by_stage(

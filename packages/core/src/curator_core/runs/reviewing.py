@@ -4,7 +4,7 @@ Output is taken back where it was made of an earlier state of an input, or of on
 What was published together with it is made again, so that nothing is there twice or missing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from curator_core.results import RunResult
 from curator_core.runs.keeping import Keeper
@@ -23,7 +23,7 @@ class Review:
         self._listed: set[str] = set()
         self._bound: dict[str, Source] = {}
 
-    def left_to_do(self) -> Iterator[Source]:
+    def left_to_do(self) -> Generator[Source, None, None]:
         for source in self._listing:
             if source.replaces is not None:
                 yield source

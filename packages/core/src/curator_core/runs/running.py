@@ -2,13 +2,14 @@
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import replace
 
 from curator_core.blame import Blame
 from curator_core.errors import (
-    BudgetError,
     CuratorError,
     EmptyRunError,
     RunInterrupted,
@@ -22,6 +23,7 @@ from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport
 from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
 from curator_core.runs.events import Events
+from curator_core.runs.failures import Failures
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
@@ -30,6 +32,10 @@ from curator_core.runs.stopping import Stopping
 from curator_core.runs.totals import add_to, take_from
 
 LOG = logging.getLogger("curator_core")
+
+LOOK_AHEAD_S = 0.02
+MOST_AHEAD = 20_000
+"""Sources that are listed and wait in memory: enough to tell how long a run will take."""
 
 
 class Run:
@@ -58,9 +64,12 @@ class Run:
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
         self._tainted: set[str] = set()
-        self._seen: dict[int, StageCounts] = {}
+        self._failures = Failures(plan, keeper.run_dir)
         self.watchers: list[Callable[[Run], None]] = []
         self._review = Review(listing, keeper, self.result)
+        self._left = self._review.left_to_do()
+        self._ahead: deque[Source] = deque()
+        self._looked_through = False
         self._is_drawn_up = False
         for commit in keeper.memory.all():
             add_to(self.totals, commit.counts)
@@ -73,6 +82,11 @@ class Run:
     @property
     def open_sources(self) -> int:
         return len(self._ledger)
+
+    @property
+    def sources_left(self) -> int | None:
+        """How many sources are still to be taken; None until all are listed."""
+        return len(self._ahead) if self._looked_through else None
 
     def start(self, executor: str, why: str) -> None:
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
@@ -89,14 +103,15 @@ class Run:
 
     def sources(self) -> Iterator[AnyTask]:
         """The sources that are still to be done, each as its task; stops early when asked to."""
-        for source in self._review.left_to_do():
-            if self.stopping.is_asked:
-                return
-            self._sources[source.source_id] = source
-            self._blames[source.source_id] = source.blame()
-            self._ledger.open(source.source_id)
-            yield self._task_for(source.source_id)
-        self.listed_all = True
+        with closing(self._left):
+            while (source := self._next_source()) is not None:
+                if self.stopping.is_asked:
+                    return
+                self._sources[source.source_id] = source
+                self._blames[source.source_id] = source.blame()
+                self._ledger.open(source.source_id)
+                yield self._task_for(source.source_id)
+            self.listed_all = True
 
     def blame(self, task: AnyTask) -> Blame:
         """What is known of the tasks of a source, to be told to whoever works on it."""
@@ -126,7 +141,7 @@ class Run:
             return []
         self._ledger.group_of(current[:1]).add_counts(report.counts)
         self._note_failures(report, current)
-        self._check_budget(report)
+        self._failures.add(report)
         for lineage in (report.spent, report.lost):
             self._ledger.credit(lineage)
         touched = {id(g): g for g in (self._ledger.group_of([key]) for key in current)}
@@ -184,8 +199,31 @@ class Run:
     def tick(self) -> None:
         """To be called now and then, at least every few seconds, so that waiting is noticed."""
         self._keeper.refresh()
+        self._look_ahead()
         for listener in self.watchers:
             listener(self)
+
+    def _next_source(self) -> Source | None:
+        if self._ahead:
+            return self._ahead.popleft()
+        source = next(self._left, None)
+        self._looked_through = source is None
+        return source
+
+    def _look_ahead(self) -> None:
+        """List a little further than is needed now, so that it is known how much there is.
+
+        Only names of files are held that way: a source that carries its own data stays where it is.
+        """
+        until = time.monotonic() + LOOK_AHEAD_S
+        while not self._looked_through and len(self._ahead) < MOST_AHEAD:
+            source = next(self._left, None)
+            self._looked_through = source is None
+            if source is None:
+                return
+            self._ahead.append(source)
+            if not source.origins or time.monotonic() > until:
+                return
 
     def finish(self) -> None:
         """Draw the balance once all is done; raises where the result is not to be trusted."""
@@ -299,36 +337,6 @@ class Run:
                 f"the output of {sources} sources was taken back, because their inputs have "
                 "changed or are gone"
             )
-
-    def _check_budget(self, report: CallReport) -> None:
-        budget = self.plan.budget
-        for index, more in report.counts.items():
-            seen = self._seen.setdefault(index, StageCounts())
-            seen.add(more)
-            if not more.failures:
-                continue
-            records = seen.items_out + seen.items_rejected
-            if (
-                budget.is_exceeded(seen.tasks_failed, seen.tasks_in)
-                or budget.is_exceeded(seen.items_rejected, records)
-                or self._count_is_exceeded()
-            ):
-                self._over_budget(index, seen)
-
-    def _count_is_exceeded(self) -> bool:
-        limit = self.plan.budget.max_failures
-        failures = sum(counts.failures for counts in self._seen.values())
-        return isinstance(limit, int) and failures > limit
-
-    def _over_budget(self, index: int, seen: StageCounts) -> None:
-        where = f" See {self.result.run_dir}/quarantine." if self.result.run_dir else ""
-        raise BudgetError(
-            f"too many failures: stage {self.plan.stages[index].name!r} failed on "
-            f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
-            f"records, more than max_failures={self.plan.budget.max_failures} allows.{where} "
-            "Mend the cause or raise max_failures, then run the same command: what is finished "
-            "is kept"
-        )
 
     def _say_interrupted(self) -> None:
         self._close("interrupted")

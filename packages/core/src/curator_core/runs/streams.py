@@ -114,9 +114,8 @@ class OpenedStream(RunStream):
 
 
 def _keeper(plan: Plan, executor: Executor, run_dir: str | None, *, resume: bool) -> Keeper:
-    outputs = outputs_of(plan)
-    place = run_dir or default_run_dir(plan, outputs)
+    place = run_dir or default_run_dir(plan, outputs_of(plan))
     if place is None:
         return NothingKept()
     name = type(executor).__name__
-    return DirectoryKeeper(plan, place, outputs, resume=resume, executor=name)
+    return DirectoryKeeper(plan, place, executor=name, resume=resume)

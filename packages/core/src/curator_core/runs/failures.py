@@ -1,0 +1,48 @@
+"""Failures of a run, held against what it may bear."""
+
+from curator_core.errors import BudgetError
+from curator_core.plans import Plan
+from curator_core.reports import CallReport
+from curator_core.results import StageCounts
+from curator_core.runs.totals import Totals
+
+
+class Failures:
+    """Counts what failed in this attempt, and ends the run when that is too much."""
+
+    def __init__(self, plan: Plan, run_dir: str | None) -> None:
+        self._plan = plan
+        self._run_dir = run_dir
+        self._seen: Totals = {}
+
+    def add(self, report: CallReport) -> None:
+        budget = self._plan.budget
+        for index, more in report.counts.items():
+            seen = self._seen.setdefault(index, StageCounts())
+            seen.add(more)
+            if not more.failures:
+                continue
+            records = seen.items_out + seen.items_rejected
+            if (
+                budget.is_exceeded(seen.tasks_failed, seen.tasks_in)
+                or budget.is_exceeded(seen.items_rejected, records)
+                or self._is_count_exceeded()
+            ):
+                self._give_up(index, seen, report)
+
+    def _is_count_exceeded(self) -> bool:
+        limit = self._plan.budget.max_failures
+        failures = sum(counts.failures for counts in self._seen.values())
+        return isinstance(limit, int) and failures > limit
+
+    def _give_up(self, index: int, seen: StageCounts, report: CallReport) -> None:
+        reasons = [r.reason for r in report.quarantined if r.stage_index == index]
+        last = f" (the last one: {reasons[-1]})" if reasons else ""
+        where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
+        raise BudgetError(
+            f"too many failures: stage {self._plan.stages[index].name!r} failed on "
+            f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
+            f"records, more than max_failures={self._plan.budget.max_failures} allows{last}.{where} "
+            "Mend the cause or raise max_failures, then run the same command: what is finished "
+            "is kept"
+        )
