@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from curator_core import JsonlReader, Pipeline
 from curator_core.errors import InputError, PipelineError
 from curator_core.files import FileGroup
 from curator_core.partitioning import FilePartitioning, parsed_size
@@ -172,7 +173,7 @@ def test_no_path_at_all():
 def test_a_path_that_matches_nothing_is_told_before_and_while_running(tmp_path: Path):
     stage = FilePartitioning(str(tmp_path / "none"))
     said = f"no files match {tmp_path}/none (nearest existing folder: {tmp_path}, which holds no"
-    [problem] = stage.check()
+    [problem] = stage.check_sources()
     assert problem.startswith(said)
     with pytest.raises(InputError) as caught:
         list(stage.process(Empty()))
@@ -203,3 +204,15 @@ def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
 def test_a_place_that_nobody_knows():
     [problem] = FilePartitioning("nowhere://bucket/a").check()
     assert problem == "cannot open nowhere://bucket/a: Protocol not known: nowhere"
+
+
+def test_where_emptiness_is_allowed_the_other_paths_are_read_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.jsonl").write_text('{"text": "one"}\n')
+    paths = [str(tmp_path / "empty"), str(tmp_path / "full")]
+    stages = [JsonlReader(paths)]
+    with pytest.raises(PipelineError, match="no files match .*empty"):
+        Pipeline(stages=stages).run("local")
+    [batch] = Pipeline(stages=stages, allow_empty=True).run("local")
+    assert batch.num_items == 1
+    assert not Pipeline(stages=[JsonlReader(paths[:1])], allow_empty=True).run("local")

@@ -21,6 +21,8 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     ]
     for planned in stages:
         problems += [_at(planned, problem) for problem in planned.stage.check()]
+        if not (has_tasks or plan.allow_empty):
+            problems += [_at(planned, problem) for problem in planned.stage.check_sources()]
     if not problems and not has_tasks:
         problems += [*_missing_columns(stages), *_outputs_that_are_inputs(plan)]
     return problems

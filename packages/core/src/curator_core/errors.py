@@ -25,6 +25,10 @@ class InputError(CuratorError):
     """Input data cannot be found or read."""
 
 
+class NothingFoundError(InputError):
+    """A path matches no file. Right where a pipeline may be empty, a mistake elsewhere."""
+
+
 class OutputError(CuratorError):
     """Output cannot be written, or the place already holds something else."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from curator_core.errors import InputError
+from curator_core.errors import InputError, NothingFoundError
 from curator_core.files import FilePart
 from curator_core.filesystems import (
     StorageOptions,
@@ -57,9 +57,10 @@ class _Entry:
 def find_files(
     paths: Iterable[str], wanted: Wanted, storage_options: StorageOptions | None = None
 ) -> Iterator[FilePart]:
-    """Every file once, as it is found; a path that stands for no file is an error."""
+    """Every file once, as it is found; at the end, paths that stand for no file are an error."""
     given = sorted(set(paths))
     seen: set[str] = set()
+    missing: list[str] = []
     for path in given:
         found = 0
         for part in _found(path, wanted, storage_options):
@@ -70,7 +71,9 @@ def find_files(
                 seen.add(part.path)
             yield part
         if not found:
-            raise InputError(nothing_found(path, wanted, storage_options))
+            missing.append(nothing_found(path, wanted, storage_options))
+    if missing:
+        raise NothingFoundError("\n".join(missing))
 
 
 def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> str:

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias, get_args
 
 from curator_core.compression import compression_of
-from curator_core.errors import CuratorError, PipelineError
+from curator_core.errors import CuratorError, NothingFoundError, PipelineError
 from curator_core.failing import reason_of
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, local_path, open_input
@@ -56,6 +56,12 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         for path in self.paths:
             yield from self._wrong_path(path)
 
+    def check_sources(self) -> Iterator[str]:
+        if any(self._wrong_options()):
+            return
+        found = map(self._first_of, self.paths)
+        yield from (str(first) for first in found if isinstance(first, NothingFoundError))
+
     def process(self, task: Empty) -> Iterator[FileGroup]:
         wrong = list(self._wrong_options())
         if wrong:
@@ -99,15 +105,21 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
             yield str(error)
 
     def _wrong_path(self, path: str) -> Iterator[str]:
-        try:
-            first = next(find_files([path], self.wanted, self.storage_options))
-        except CuratorError as error:
-            yield str(error)
-        except Exception as error:  # noqa: BLE001 - every object store has errors of its own
-            yield f"cannot list {path}: {reason_of(error)}"
-        else:
+        first = self._first_of(path)
+        if isinstance(first, FilePart):
             if not is_readable(first.path):
                 yield f"cannot read {first.path}: permission denied; allow reading it"
+        elif isinstance(first, CuratorError):
+            if not isinstance(first, NothingFoundError):
+                yield str(first)
+        else:
+            yield f"cannot list {path}: {reason_of(first)}"
+
+    def _first_of(self, path: str) -> FilePart | Exception:
+        try:
+            return next(find_files([path], self.wanted, self.storage_options))
+        except Exception as error:  # noqa: BLE001 - every object store has errors of its own
+            return error
 
     def _partitions(self, files: Iterator[FilePart]) -> Iterator[list[FilePart]]:
         if self.files_per_partition is not None:

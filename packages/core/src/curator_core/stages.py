@@ -55,6 +55,11 @@ def _refuse_misplaced(cls: type) -> None:
         )
 
 
+def _says_what_it_takes(origin: Any) -> bool:
+    """Whether a base's two type arguments are what a stage takes and gives."""
+    return isinstance(origin, type) and origin.__module__ == __name__
+
+
 class ProcessingStage(Generic[In, Out]):
     """One step of a pipeline. Its two type arguments say what it takes and what it gives.
 
@@ -80,7 +85,7 @@ class ProcessingStage(Generic[In, Out]):
         super().__init_subclass__(**options)
         _refuse_misplaced(cls)
         for base in getattr(cls, "__orig_bases__", ()):
-            if get_origin(base) is ProcessingStage:
+            if _says_what_it_takes(get_origin(base)):
                 taken, given = (task_type(argument) for argument in get_args(base))
                 cls.takes, cls.gives = taken, given
         if "name" not in vars(cls) or not isinstance(vars(cls)["name"], str):
@@ -104,6 +109,10 @@ class ProcessingStage(Generic[In, Out]):
 
     def check(self) -> Iterable[str]:
         """What is wrong with it as it is configured, found before anything runs."""
+        return ()
+
+    def check_sources(self) -> Iterable[str]:
+        """What it will not find. Asked only where a pipeline must not be empty."""
         return ()
 
     def would_read(self, folder: str) -> bool:

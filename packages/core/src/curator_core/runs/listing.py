@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from curator_core.blame import Blame
-from curator_core.errors import PipelineError
+from curator_core.errors import NothingFoundError, PipelineError, StageError
 from curator_core.lineage import fingerprint, whole
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
@@ -89,6 +89,7 @@ class FirstStage:
         self._lister = replace(lister, policy=replace(lister.policy, on_error="fail"))
         self._worker = StageWorker(plan, WorkerInfo("driver", run_token=run_token), [self._lister])
         self._counts = StageCounts()
+        self._may_find_nothing = plan.allow_empty
 
     def __iter__(self) -> Iterator[Source]:
         return _identified(self._listed())
@@ -105,6 +106,11 @@ class FirstStage:
             self._worker.setup_on_node()
             self._worker.setup()
             yield from call.outputs()
+        except StageError as error:
+            if not (self._may_find_nothing and isinstance(error.__cause__, NothingFoundError)):
+                raise
+            found = self._counts.tasks_out > 0
+            self._counts.tasks_passed, self._counts.tasks_dropped = int(found), int(not found)
         finally:
             self._worker.teardown()
 
