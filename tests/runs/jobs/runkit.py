@@ -153,12 +153,12 @@ def write_input(folder: Path, name: str, text: str) -> None:
 
 def published(out: Path) -> dict[str, bytes]:
     """What a reader of the folder sees."""
-    return {
-        str(path.relative_to(out)): path.read_bytes()
-        for path in sorted(out.rglob("*"))
-        if path.is_file() and ".curator" not in path.parts
-    }
+    return {path.name: path.read_bytes() for path in _files(out) if path.name[0] != "."}
 
 
 def hidden_leftovers(out: Path) -> list[str]:
-    return [name for name in published(out) if Path(name).name.startswith(".")]
+    return [path.name for path in _files(out) if path.name[0] == "."]
+
+
+def _files(out: Path) -> list[Path]:
+    return [p for p in sorted(out.rglob("*")) if p.is_file() and ".curator" not in p.parts]
