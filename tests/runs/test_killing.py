@@ -146,7 +146,7 @@ def test_a_zombie_publishes_nothing(tmp_path: Path) -> None:
 
 
 def interrupt(folder: Path, times: int, work_s: float) -> None:
-    write_records(folder, 60, 5)
+    write_records(folder, 8 * times, 5)
     wanted = undisturbed(folder)
     moments = random.Random(times)
     for turn in range(times):
