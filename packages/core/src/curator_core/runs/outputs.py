@@ -1,6 +1,7 @@
 """The folders that a run writes to: are they free, what is in them, what has to go."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +17,12 @@ from curator_core.filesystems import (
     parent_of,
 )
 from curator_core.plans import Plan
-from curator_core.runs.lines import to_page
+from curator_core.runs.lines import from_line, to_page
 from curator_core.staging import explained, find_staged, publish
 from curator_core.tasks import StagedFile
 
 MANIFEST = "_manifest.json"
-_OURS = ("part-", "dropped-")
+_OURS = re.compile(r"(part|dropped)-[0-9a-f]{32}\b.*")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def _refuse_foreign(output: Output) -> None:
     visible = _visible(output)
     if not visible or output.mode == "append":
         return
-    foreign = [name for name in visible if not _is_ours(name)]
+    ours = _listed(output) if MANIFEST in visible else set()
+    foreign = [name for name in visible if name not in ours and not _OURS.fullmatch(name)]
     if output.mode == "overwrite" and not foreign:
         return
     shown = (foreign or visible)[:3]
@@ -84,8 +86,14 @@ def _refuse_foreign(output: Output) -> None:
     )
 
 
-def _is_ours(name: str) -> bool:
-    return name == MANIFEST or name.startswith(_OURS)
+def _listed(output: Output) -> set[str]:
+    """The files that an earlier run said were its own."""
+    fs, path = open_filesystem(output.folder, output.storage_options)
+    try:
+        facts = from_line(fs.cat_file(join(path, MANIFEST)))
+        return {MANIFEST, *(file["file"] for file in facts["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
 def _visible(output: Output) -> list[str]:

@@ -1,0 +1,117 @@
+"""One run at a time, and none that is dead."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from curator_core import ResumeError
+from curator_core.runs import locks
+from curator_core.runs.locks import take_lock
+from fsspec.implementations.memory import MemoryFileSystem
+
+HOLD = """
+import sys, time
+from curator_core.runs.locks import take_lock
+take_lock(sys.argv[1])
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def remote() -> Iterator[str]:
+    fs = MemoryFileSystem()
+    fs.makedirs("/lock-tests/run")
+    yield "memory://lock-tests/run"
+    fs.rm("/lock-tests", recursive=True)
+
+
+def owner(**facts: object) -> bytes:
+    known = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), "mark": "m"}
+    return json.dumps({**known, "renewed": time.time(), **facts}).encode()
+
+
+class TestFiles:
+    def test_a_second_one_is_refused_with_who_holds_it(self, tmp_path: Path) -> None:
+        lock = take_lock(str(tmp_path))
+        with pytest.raises(ResumeError) as caught:
+            take_lock(str(tmp_path))
+        said = str(caught.value)
+        assert said.startswith(f"run directory {tmp_path} is in use by process {os.getpid()} on ")
+        assert said.endswith("wait for that run to end, or give this one another run_dir")
+        lock.release()
+        take_lock(str(tmp_path)).release()
+
+    def test_a_killed_holder_holds_nothing(self, tmp_path: Path) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        ) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            with pytest.raises(ResumeError, match=f"in use by process {holder.pid} on "):
+                take_lock(str(tmp_path))
+            holder.kill()
+        take_lock(str(tmp_path)).release()
+
+    def test_somebody_who_only_looks_is_waited_for(self, tmp_path: Path) -> None:
+        looking = take_lock(str(tmp_path))
+        threading.Timer(0.05, looking.release).start()
+        take_lock(str(tmp_path)).release()
+
+    def test_a_place_that_cannot_be_locked(self, tmp_path: Path) -> None:
+        (tmp_path / "lock").mkdir()
+        with pytest.raises(ResumeError) as caught:
+            take_lock(str(tmp_path))
+        assert str(caught.value) == (
+            f"cannot lock run directory {tmp_path}: Is a directory; "
+            "allow writing there, or choose another place with run_dir"
+        )
+
+
+class TestObjects:
+    def test_a_second_one_is_refused(self, remote: str) -> None:
+        lock = take_lock(remote)
+        with pytest.raises(ResumeError, match=f"is in use by process {os.getpid()} on "):
+            take_lock(remote)
+        lock.release()
+        take_lock(remote).release()
+        assert not MemoryFileSystem().exists("/lock-tests/run/lock")
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            owner(host="elsewhere", renewed=time.time() - locks.STALE_AFTER_S - 1),
+            owner(pid=2**22 + 1),
+            b"garbage",
+            b"[]",
+            b"",
+        ],
+    )
+    def test_a_lock_that_nobody_renews_counts_for_nothing(
+        self, content: bytes, remote: str
+    ) -> None:
+        MemoryFileSystem().pipe_file("/lock-tests/run/lock", content)
+        take_lock(remote).release()
+
+    def test_another_machine_cannot_be_asked_whether_it_lives(self, remote: str) -> None:
+        MemoryFileSystem().pipe_file("/lock-tests/run/lock", owner(host="elsewhere", pid=2**22 + 1))
+        with pytest.raises(ResumeError, match="in use by process 4194305 on elsewhere"):
+            take_lock(remote)
+
+    def test_whoever_loses_it_stops(self, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Two that began at the same moment: one of them finds the other's name in it."""
+        monkeypatch.setattr(locks, "HEARTBEAT_S", 0.0)
+        lock = take_lock(remote)
+        lock.refresh()
+        MemoryFileSystem().pipe_file("/lock-tests/run/lock", owner(pid=1, mark="another"))
+        with pytest.raises(ResumeError, match="is in use by process 1 on "):
+            lock.refresh()
+        lock.release()
+        assert MemoryFileSystem().exists("/lock-tests/run/lock")
