@@ -70,12 +70,13 @@ class Meter:
         self._remember(_sample(run, counts, now))
         result = run.result
         done = result.sources_done + result.sources_skipped
+        left = run.sources_left
         return Progress(
             name=run.plan.name,
             seconds=now - self._started,
             done=done,
             open=run.open_sources,
-            total=done + run.open_sources if run.listed_all else None,
+            total=None if left is None else done + run.open_sources + left,
             rate=self._rate(lambda sample: sample.finished),
             is_stopping=run.stopping.is_asked,
             restarts=sum(result.worker_restarts.values()),
