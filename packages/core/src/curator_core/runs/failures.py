@@ -38,11 +38,12 @@ class Failures:
     def _give_up(self, index: int, seen: StageCounts, report: CallReport) -> None:
         reasons = [r.reason for r in report.quarantined if r.stage_index == index]
         last = f" (the last one: {reasons[-1]})" if reasons else ""
+        limit = self._plan.budget.max_failures
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
         raise BudgetError(
             f"too many failures: stage {self._plan.stages[index].name!r} failed on "
             f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
-            f"records, more than max_failures={self._plan.budget.max_failures} allows{last}.{where} "
+            f"records, more than max_failures={limit} allows{last}.{where} "
             "Mend the cause or raise max_failures, then run the same command: what is finished "
             "is kept"
         )

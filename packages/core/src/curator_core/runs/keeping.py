@@ -185,6 +185,8 @@ class DirectoryKeeper:
 
     def retract(self, commit: Commit) -> list[Commit]:
         """Take back what some sources gave, and what retries gave of what had failed in them."""
+        if not self.memory.stands(commit):  # taken back together with another one
+            return []
         taken_back = [*self.memory.derived_from(commit), commit]
         for one in taken_back:
             self._journal.append(retract_entry(one))

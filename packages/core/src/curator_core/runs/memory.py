@@ -74,6 +74,9 @@ class Memory:
         for commit in [self.commits[source] for source in sources if source in self.commits]:
             self.forget(commit)
 
+    def stands(self, commit: Commit) -> bool:
+        return self.commits.get(commit.sources[0]) is commit
+
     def confirm(self, source: str) -> None:
         """The files of this source's commit were published."""
         if source in self.commits:

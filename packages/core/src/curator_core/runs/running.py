@@ -334,8 +334,8 @@ class Run:
         if taken_back:
             sources = sum(len(commit.sources) for commit in taken_back)
             self.result.notes.append(
-                f"the output of {sources} sources was taken back, because their inputs have "
-                "changed or are gone"
+                f"took back what {sources} source{'s' * (sources != 1)} had given: "
+                "inputs have changed or are gone"
             )
 
     def _say_interrupted(self) -> None:
