@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from curator_core.errors import InputError
+from curator_core.errors import InputError, NothingFoundError
 from curator_core.filesystems import open_filesystem, open_input
 from curator_core.finding import Wanted, find_files
 
@@ -133,7 +133,8 @@ def test_a_folder_without_the_right_files(tmp_path: Path):
         found(tmp_path, wanted=JSONL, below=tmp_path)
     assert str(caught.value) == (
         f"no files match {tmp_path} (nearest existing folder: {tmp_path}, which holds "
-        "1 .csv file); files count that end in .jsonl .jsonl.gz: set file_extensions?"
+        "1 .csv file); only names that end in .jsonl (or these with .gz) count: set "
+        "file_extensions?"
     )
 
 
@@ -179,3 +180,17 @@ def test_an_object_store_is_listed_the_same_way():
     assert [part.path for part in matching] == [part.path for part in parts]
     with pytest.raises(InputError, match=r"no files match memory://finding/x \(nearest existing"):
         list(find_files(["memory://finding/x"], JSONL))
+
+
+def test_a_folder_that_is_misspelt(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.jsonl").touch()
+    with pytest.raises(NothingFoundError, match=rf"did you mean {tmp_path}/pages\?\)$"):
+        list(find_files([f"{tmp_path}/pagse/*.jsonl"], Wanted()))
+
+
+def test_what_include_and_exclude_leave_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").touch()
+    with pytest.raises(NothingFoundError) as caught:
+        list(find_files([str(tmp_path)], Wanted((".jsonl",), (), ("*",))))
+    assert str(caught.value).endswith("end in .jsonl count; look at include and exclude")

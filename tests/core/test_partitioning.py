@@ -183,8 +183,9 @@ def test_a_path_that_matches_nothing_is_told_before_and_while_running(tmp_path: 
 def test_reading_from_the_folder_that_is_written_to(tmp_path: Path):
     fill(tmp_path, {"a": 1})
     stage = FilePartitioning(str(tmp_path))
-    assert stage.would_read(f"{tmp_path}/")
-    assert not stage.would_read(str(tmp_path / "out"))
+    assert stage.would_read(f"{tmp_path}/part-0.jsonl")
+    assert stage.would_read(f"{tmp_path}/out/part-0.jsonl")
+    assert not stage.would_read(f"{tmp_path}-out/part-0.jsonl")
 
 
 def test_credentials_are_shown_nowhere(tmp_path: Path):

@@ -2,6 +2,8 @@ from importlib import import_module
 
 import curator_text
 import pytest
+from curator_core.plugins import plugins
+from curator_core.recipes.describing import stage_help
 from curator_core.stages import ProcessingStage, snake_case
 from curator_text.plugin import curator_stages
 
@@ -18,3 +20,10 @@ def test_every_stage_of_the_front_door_has_a_name() -> None:
     registered = {place.rpartition(":")[2] for place in curator_stages().values()}
     exported = set(curator_text.__all__) - {"TextFilter", "TextModifier"}
     assert exported == registered
+
+
+@pytest.mark.parametrize("name", [name for name in plugins().stages if name.startswith("text.")])
+def test_every_option_is_explained(name: str) -> None:
+    found = stage_help(name)
+    assert found.doc
+    assert [option.name for option in found.options if not option.doc] == []

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from curator_core.filesystems import join
 from curator_core.plans import Plan, PlannedStage
 from curator_core.runs.outputs import outputs_of
 from curator_core.suggestions import hint, nearest
@@ -92,8 +93,9 @@ def _missing_columns(stages: Sequence[PlannedStage]) -> Iterator[str]:
 
 def _outputs_that_are_inputs(plan: Plan) -> Iterator[str]:
     reader = plan.stages[0]
+    endings = {planned.name: getattr(planned.stage, "ending", "") for planned in plan.stages}
     for output in outputs_of(plan):
-        if reader.stage.would_read(output.folder):
+        if reader.stage.would_read(join(output.folder, f"part-0{endings[output.stage]}")):
             yield (
                 f"stage {output.stage!r} writes to {output.folder}, which {reader.name!r} reads: "
                 "a second run would read its own results; write to another folder"

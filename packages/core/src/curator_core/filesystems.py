@@ -18,6 +18,13 @@ def is_url(path: str) -> bool:
     return "://" in path or "::" in path
 
 
+def as_text(path: str | list[str] | os.PathLike[str]) -> str | list[str]:
+    """Paths as text: those of pathlib are welcome wherever a path is."""
+    if isinstance(path, list | tuple):
+        return [str(one) for one in path]
+    return path if isinstance(path, str) else os.fspath(path)
+
+
 def local_path(path: str) -> str | None:
     """The plain absolute path of a local file, or None where `path` lives elsewhere."""
     for prefix in _LOCAL_PREFIXES:

@@ -3,9 +3,8 @@
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import InputError, NothingFoundError
@@ -15,35 +14,18 @@ from curator_core.filesystems import (
     base_name,
     full_path,
     is_local,
+    join,
     local_path,
     nearest_folder,
     open_filesystem,
 )
+from curator_core.matching import HIDDEN, Wanted, is_hidden, without_magic
+from curator_core.suggestions import nearest
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-_HIDDEN = (".", "_")
 _COUNTED = 10_000
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which of the files in a folder are meant. Patterns see a file's name and its path inside."""
-
-    extensions: tuple[str, ...] = ()
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-    def accepts(self, relative: str, *, any_ending: bool = False) -> bool:
-        if not any_ending and self.extensions and not self._has_ending(relative):
-            return False
-        if self.include and not _matches(relative, self.include):
-            return False
-        return not _matches(relative, self.exclude)
-
-    def _has_ending(self, path: str) -> bool:
-        return path.lower().endswith(self.extensions)
 
 
 @dataclass(frozen=True)
@@ -79,14 +61,35 @@ def find_files(
 def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> str:
     """No files match, where the nearest folder is, and what that one holds instead."""
     fs, inner = open_filesystem(path, storage_options)
-    folder = nearest_folder(fs, _without_magic(inner) if _is_pattern(fs, inner) else inner)
+    folder = nearest_folder(fs, without_magic(inner) if _is_pattern(fs, inner) else inner)
     told = (
         f"no files match {path} (nearest existing folder: {folder}, "
-        f"which holds {_holdings(folder, storage_options)})"
+        f"which holds {_holdings(folder, storage_options)}){_near(fs, folder, inner)}"
     )
     if fs.isdir(inner) and wanted.extensions:
-        told += f"; files count that end in {' '.join(wanted.extensions)}: set file_extensions?"
+        told += f"; only names that end in {_endings(wanted.extensions)} count"
+        told += ": set file_extensions?" if not (wanted.include or wanted.exclude) else ""
+    if fs.isdir(inner) and (wanted.include or wanted.exclude):
+        told += "; look at include and exclude"
     return told
+
+
+def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
+    """The name in a folder that may have been meant by the next part of a path."""
+    here = (local_path(folder) or folder).rstrip("/")
+    wanted = path.removeprefix(f"{here}/").split("/")[0]
+    if not is_local(fs) or glob.has_magic(wanted):
+        return ""
+    close = nearest(wanted, (base_name(entry.path) for entry in _entries(fs, here or "/")))
+    return f" (did you mean {join(here, close)}?)" if close and close != wanted else ""
+
+
+def _endings(extensions: Sequence[str]) -> str:
+    """`.jsonl .json (or these with .gz .zst)`: seventeen endings are no help to anybody."""
+    single = [ending for ending in extensions if ending.count(".") == 1]
+    double = dict.fromkeys(f".{e.rpartition('.')[2]}" for e in extensions if e not in single)
+    more = f" (or these with {' '.join(double)})" if double and single else ""
+    return " ".join(single or extensions) + more
 
 
 def _holdings(folder: str, storage_options: StorageOptions | None) -> str:
@@ -120,10 +123,10 @@ def _found(path: str, wanted: Wanted, storage_options: StorageOptions | None) ->
 
 def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterator[FilePart]:
     """A pattern that says how names end is taken at its word; folders stand for what they hold."""
-    root = _without_magic(pattern)
+    root = without_magic(pattern)
     any_ending = "." in base_name(pattern)
     matches = glob.iglob(pattern, recursive=True) if is_local(fs) else fs.glob(pattern)
-    shown = [path for path in matches if not _is_hidden(path[len(root) :], pattern)]
+    shown = [path for path in matches if not is_hidden(path[len(root) :], pattern)]
     for path in sorted(set(shown)):
         entry = _entry_of(fs, path)
         if entry is None:
@@ -149,7 +152,7 @@ def _below(fs: "AbstractFileSystem", folder: str, above: frozenset[str]) -> Iter
     if real in above:  # a link to a folder that holds it
         return
     for entry in _entries(fs, folder):
-        if base_name(entry.path).startswith(_HIDDEN):
+        if base_name(entry.path).startswith(HIDDEN):
             continue
         if entry.is_folder:
             yield from _below(fs, entry.path, above | {real})
@@ -212,24 +215,6 @@ def _part(fs: "AbstractFileSystem", entry: _Entry) -> FilePart:
 def _is_pattern(fs: "AbstractFileSystem", path: str) -> bool:
     """Brackets and stars may also be part of a name."""
     return glob.has_magic(path) and not fs.exists(path)
-
-
-def _without_magic(pattern: str) -> str:
-    """The folder above the first part of a pattern that has stars or brackets in it."""
-    parts = pattern.split("/")
-    plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
-    return "/".join(parts[:plain]) or "/"
-
-
-def _is_hidden(relative: str, pattern: str) -> bool:
-    asked_for = {part[0] for part in pattern.split("/") if part.startswith(_HIDDEN)}
-    parts = (part for part in relative.split("/") if part)
-    return any(part[0] in _HIDDEN and part[0] not in asked_for for part in parts)
-
-
-def _matches(relative: str, patterns: Iterable[str]) -> bool:
-    name = base_name(relative)
-    return any(fnmatchcase(relative, p) or fnmatchcase(name, p) for p in patterns)
 
 
 def is_readable(path: str) -> bool:

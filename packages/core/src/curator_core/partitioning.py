@@ -11,8 +11,9 @@ from curator_core.compression import compression_of
 from curator_core.errors import CuratorError, NothingFoundError, PipelineError
 from curator_core.failing import reason_of
 from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import StorageOptions, local_path, open_input
-from curator_core.finding import Wanted, find_files, is_readable
+from curator_core.filesystems import StorageOptions, as_text, local_path, open_input
+from curator_core.finding import find_files, is_readable
+from curator_core.matching import Wanted, would_find
 from curator_core.stages import ProcessingStage
 from curator_core.tasks import Empty
 
@@ -39,14 +40,34 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
     """
 
     file_paths: str | list[str]
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+
     files_per_partition: int | None = None
+    """So many files make one task."""
+
     blocksize: int | str | None = None
+    """About so many bytes make one task (256MB): small files together, large ones divided."""
+
     limit: int | None = None
+    """No more than so many tasks, to try something out."""
+
     file_extensions: str | list[str] | None = None
+    """Which endings count in a folder."""
+
     include: str | list[str] | None = None
+    """Only files whose name, or path in the folder, matches one of these patterns."""
+
     exclude: str | list[str] | None = None
+    """No files whose name, or path in the folder, matches one of these patterns."""
+
     split: Split = "whole"
+    """How a large file may be divided: not at all, at any line, or between row groups."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def __post_init__(self) -> None:
+        self.file_paths = as_text(self.file_paths)
 
     def check(self) -> Iterator[str]:
         wrong = list(self._wrong_options())
@@ -73,10 +94,9 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         """The files, none of them divided."""
         return find_files(self.paths, self.wanted, self.storage_options)
 
-    def would_read(self, folder: str) -> bool:
-        """Whether files put into `folder` would be found: an output must not become an input."""
-        target = (local_path(folder) or folder).rstrip("/")
-        return any((local_path(path) or path).rstrip("/") == target for path in self.paths)
+    def would_read(self, path: str) -> bool:
+        target = local_path(path) or path
+        return any(would_find(target, local_path(p) or p, self.wanted) for p in self.paths)
 
     @property
     def paths(self) -> list[str]:

@@ -115,8 +115,8 @@ class ProcessingStage(Generic[In, Out]):
         """What it will not find. Asked only where a pipeline must not be empty."""
         return ()
 
-    def would_read(self, folder: str) -> bool:
-        """Whether files put into `folder` would become its sources."""
+    def would_read(self, path: str) -> bool:
+        """Whether a file at `path`, once it is there, would be one of its sources."""
         return False
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:

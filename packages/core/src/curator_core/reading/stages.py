@@ -10,7 +10,7 @@ import pyarrow as pa
 from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
 from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import StorageOptions, base_name
+from curator_core.filesystems import StorageOptions, as_text, base_name
 from curator_core.outcomes import Rejected
 from curator_core.partitioning import FilePartitioning, Split
 from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
@@ -178,20 +178,46 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
     """Lists files and reads them. `fields` keeps only some columns; `text_field` is always text."""
 
     file_paths: str | list[str]
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+
     fields: list[str] | None = None
+    """The only columns to keep, in this order; all of them unless given."""
+
     files_per_partition: int | None = None
+    """So many files make one task."""
+
     blocksize: int | str | None = None
+    """About so many bytes make one task (256MB): small files together, large ones divided."""
+
     text_field: str | None = "text"
+    """The column that is always text, whatever its values look like; null for none."""
+
     add_id: bool | str | None = None
+    """Adds an id for each record: true for a column `id`, or the name of the column."""
+
     limit: int | None = None
+    """No more than so many tasks, to try something out."""
+
     file_extensions: str | list[str] | None = None
+    """Which endings count in a folder, unless the usual ones of the format."""
+
     include: str | list[str] | None = None
+    """Only files whose name, or path in the folder, matches one of these patterns."""
+
     exclude: str | list[str] | None = None
+    """No files whose name, or path in the folder, matches one of these patterns."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     endings: ClassVar[tuple[str, ...]] = ()
     split: ClassVar[Split] = "whole"
+    """How a large file may be divided: not at all, at any line, or between row groups."""
+
     reading: ClassVar[type[ReadingStage[Any]]]
+
+    def __post_init__(self) -> None:
+        self.file_paths = as_text(self.file_paths)
 
     def decompose(self) -> Sequence[AnyStage]:
         listing = FilePartitioning(

@@ -16,6 +16,7 @@ class ParquetWriter(FileWriter):
     compressions: ClassVar[tuple[str, ...]] = ("zstd", "snappy", "gzip", "lz4", "brotli")
 
     compression: str | None = "zstd"
+    """How to compress: zstd, snappy, gzip, lz4 or brotli; null for not at all."""
 
     @property
     def ending(self) -> str:

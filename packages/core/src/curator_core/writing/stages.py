@@ -42,13 +42,26 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
     compressions: ClassVar[tuple[str, ...]] = ()
 
     path: str
+    """The folder to write to."""
+
     mode: Mode = "error"
+    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+
     compression: str | None = None
+    """How to compress: gz, zst, bz2 or xz; not at all unless given."""
+
     fields: list[str] | None = None
+    """The only columns to write, in this order; all of them unless given."""
+
     dropped_path: str | None = None
+    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     def __post_init__(self) -> None:
+        self.path = os.fspath(self.path)
+        self.dropped_path = None if self.dropped_path is None else os.fspath(self.dropped_path)
         self._worker = WorkerInfo()
 
     @property
