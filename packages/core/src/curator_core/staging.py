@@ -35,6 +35,8 @@ _LONGEST_NAME = 255
 _WAYS_OUT = {
     errno.ENOSPC: "the disk is full; free some space, then run the same command again",
     errno.EDQUOT: "the disk quota is used up; free some space, then run the same command again",
+    errno.EFBIG: "the file would be larger than is allowed there; raise the limit (ulimit -f) or "
+    "choose another folder, then run the same command again",
     errno.EACCES: "permission denied; allow writing there or choose another folder, "
     "then run the same command again",
     errno.EPERM: "permission denied; allow writing there or choose another folder, "

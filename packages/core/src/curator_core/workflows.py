@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from curator_core.errors import PipelineError
 from curator_core.executors import Executor
 from curator_core.filesystems import join
 from curator_core.pipelines import Pipeline
@@ -62,6 +63,7 @@ class Workflow(ABC):
         result = WorkflowResult()
         try:
             for pipeline in self.pipelines(result):
+                self._refuse_repeated(pipeline.name, result)
                 run_dir = join(home, pipeline.name)
                 done = pipeline.run(executor, run_dir=run_dir, resume=resume)
                 result.runs[pipeline.name] = done
@@ -69,3 +71,10 @@ class Workflow(ABC):
         finally:
             lock.release()
         return result
+
+    def _refuse_repeated(self, name: str, result: WorkflowResult) -> None:
+        if name in result.runs:
+            raise PipelineError(
+                f"workflow {self.name!r} has two pipelines named {name!r}, whose runs would be "
+                "kept in one place; give each a name of its own"
+            )

@@ -1,0 +1,445 @@
+"""Bad input gets one clear sentence that names what, which one and the way out; nothing is lost."""
+
+import gzip
+import json
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from curator_core import (
+    CuratorError,
+    DocumentBatch,
+    LocalExecutor,
+    OutputError,
+    Pipeline,
+    PipelineError,
+    PluginError,
+    ProcessingStage,
+    ResourceError,
+    Resources,
+    ResumeError,
+    RunResult,
+    StageError,
+    Task,
+)
+from curator_core.reading import JsonlReader, ParquetReader
+from curator_core.stages import AnyStage
+from curator_core.writing import JsonlWriter
+from jobkit import JOB, record_ids, write_records
+from runkit import hidden_leftovers, published
+
+HERE = LocalExecutor(workers=0)
+JOBS = JOB.parent
+
+
+def pipeline(folder: Path, *between: AnyStage, reader: AnyStage | None = None) -> Pipeline:
+    first = reader or JsonlReader(str(folder / "in"))
+    stages = [first, *between, JsonlWriter(str(folder / "out"))]
+    return Pipeline("job", stages=stages, max_failures=None)
+
+
+def refused(run: Callable[[], object], kind: type[CuratorError], code: int = 2) -> str:
+    """The one sentence that is said."""
+    with pytest.raises(kind) as caught:
+        run()
+    assert caught.value.exit_code == code
+    said = str(caught.value)
+    assert "Traceback" not in said
+    return said
+
+
+class Lower(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Reads a column."""
+
+    def __init__(self, text_field: str = "text") -> None:
+        self.text_field = text_field
+
+    def inputs(self) -> list[str]:
+        return [self.text_field]
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task
+
+
+class Pictures(ProcessingStage[Task[bytes], Task[bytes]]):
+    """Takes what no reader of documents gives."""
+
+
+class Picture(Task[bytes]):
+    pass
+
+
+class SeesPictures(ProcessingStage[Picture, Picture]):
+    pass
+
+
+class TestPaths:
+    def test_a_path_that_matches_nothing(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        for name in ("notes.csv", "more.csv"):
+            (tmp_path / "in" / name).write_text("")
+        reader = JsonlReader(str(tmp_path / "in/*.jsonl.gz"))
+        said = refused(lambda: pipeline(tmp_path, reader=reader).run(HERE), PipelineError)
+        assert said == (
+            f"stage 1 'jsonl_reader_files': no files match {tmp_path}/in/*.jsonl.gz "
+            f"(nearest existing folder: {tmp_path}/in, which holds 2 .csv and 1 .jsonl files)"
+        )
+        assert not (tmp_path / "out").exists()
+
+    def test_a_file_that_goes_away_meanwhile(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 3, 2)
+        stream = pipeline(tmp_path).stream(HERE)
+        next(stream)
+        (tmp_path / "in/00002.jsonl").unlink()
+        list(stream)
+        [record] = stream.result.quarantined
+        assert record.reason == (
+            f"cannot read {tmp_path}/in/00002.jsonl: it is not there (any more)"
+        )
+        assert record.source == f"{tmp_path}/in/00002.jsonl"
+        assert record_ids(tmp_path / "out") == [0, 1, 2, 3]
+
+
+def run_without_rights(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(JOBS / "without_rights.py"), str(JOB), str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class TestPermissions:
+    def test_the_first_file_may_not_be_read(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 3, 2)
+        (tmp_path / "in/00000.jsonl").chmod(0)
+        done = run_without_rights(tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"stage 1 'jsonl_reader_files': cannot read {tmp_path}/in/00000.jsonl: "
+            "permission denied; allow reading it\n"
+        )
+
+    def test_a_later_file_may_not_be_read(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 3, 2)
+        (tmp_path / "in/00001.jsonl").chmod(0)
+        done = run_without_rights(tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["reasons"] == [
+            f"cannot read {tmp_path}/in/00001.jsonl: permission denied; allow reading it"
+        ]
+        assert record_ids(tmp_path / "out") == [0, 1, 4, 5]
+
+    def test_a_folder_that_may_not_be_listed(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 2)
+        (tmp_path / "in").chmod(0)
+        done = run_without_rights(tmp_path)
+        (tmp_path / "in").chmod(0o755)
+        assert done.returncode == 2
+        assert (
+            f"cannot list folder {tmp_path}/in: permission denied; allow reading it" in done.stderr
+        )
+        assert "Traceback" not in done.stderr
+
+    def test_a_folder_that_may_not_be_written_to(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 2)
+        (tmp_path / "out").mkdir(mode=0o555)
+        done = run_without_rights(tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"stage 5 'jsonl_writer': cannot write to {tmp_path}/out: permission denied in "
+            f"{tmp_path}/out; allow writing there or choose another folder\n"
+        )
+
+    def test_a_run_directory_that_cannot_be_made(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 2)
+        (tmp_path / "file").write_text("")
+        place = str(tmp_path / "file/run")
+        said = refused(lambda: pipeline(tmp_path).run(HERE, run_dir=place), ResumeError)
+        assert said == (
+            f"cannot make the run directory {place}: Not a directory; "
+            "allow writing there, or choose another place with run_dir"
+        )
+
+
+def damaged_gzip(path: Path, lines: list[bytes]) -> None:
+    whole = gzip.compress(b"".join(lines))
+    path.write_bytes(whole[:-20])
+
+
+def damaged_zstd(path: Path, lines: list[bytes]) -> None:
+    codec = pa.Codec("zstd")
+    halves = [codec.compress(part, asbytes=True) for part in (lines[0], b"".join(lines[1:]))]
+    path.write_bytes(halves[0] + halves[1][:-3])
+
+
+def bad_line(path: Path, lines: list[bytes]) -> None:
+    path.write_bytes(lines[0] + b'{"id": 2, "te\n' + lines[1] + lines[2][:-4])
+
+
+class TestDamage:
+    """Good records before the damage are kept; the quarantine names file, place and reason."""
+
+    def damaged(self, folder: Path, name: str, damage: Callable[[Path, list[bytes]], None]) -> Path:
+        write_records(folder, 1, 2)
+        lines = [
+            json.dumps({"id": n, "text": f"{n}" * 3000}).encode() + b"\n" for n in (10, 11, 12)
+        ]
+        path = folder / "in" / name
+        damage(path, lines)
+        return path
+
+    @pytest.mark.parametrize(
+        ("name", "damage", "where", "reason", "kept"),
+        [
+            ("x.jsonl.gz", damaged_gzip, " byte ", "the compressed stream ends too early", 2),
+            ("x.jsonl.zst", damaged_zstd, " byte ", "the compressed stream ends too early", 1),
+            ("x.jsonl", bad_line, ":line 2", "not JSON: ", 2),
+            ("y.jsonl", bad_line, ":line 4", "not JSON: ", 2),
+        ],
+    )
+    def test_lines(
+        self,
+        name: str,
+        damage: Callable[[Path, list[bytes]], None],
+        where: str,
+        reason: str,
+        kept: int,
+        tmp_path: Path,
+    ) -> None:
+        path = self.damaged(tmp_path, name, damage)
+        result = pipeline(tmp_path).run(HERE)
+        [record] = [r for r in result.quarantined if r.where.startswith(f"{path}{where}")]
+        assert record.source == str(path)
+        assert record.reason.startswith(reason)
+        assert record_ids(tmp_path / "out") == [0, 1, 10, 11][: 2 + kept]
+        folder = tmp_path / "out/.curator/job/quarantine"
+        lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+        [on_disk] = [said for said in map(json.loads, lines) if said["where"] == record.where]
+        assert (on_disk["reason"], on_disk["stage"]) == (record.reason, "jsonl_reader")
+
+    def test_nothing_at_all_can_be_read(self, tmp_path: Path) -> None:
+        path = self.damaged(tmp_path, "x.jsonl.gz", lambda path, _: path.write_bytes(b"no gzip"))
+        [record] = pipeline(tmp_path).run(HERE).quarantined
+        assert record.reason.startswith(f"cannot read {path}: ")
+        assert record_ids(tmp_path / "out") == [0, 1]
+
+    def parquet(self, folder: Path) -> tuple[Path, RunResult]:
+        (folder / "in").mkdir(exist_ok=True)
+        good, bad = folder / "in/a.parquet", folder / "in/b.parquet"
+        table = pa.table({"id": range(1000), "text": [f"text {n}" * 20 for n in range(1000)]})
+        for path in (good, bad):
+            pq.write_table(table, path, row_group_size=250, compression="none")
+        content = bytearray(bad.read_bytes())
+        middle = len(content) // 2
+        content[middle - 20_000 : middle] = bytes(20_000)
+        bad.write_bytes(content)
+        return bad, pipeline(folder, reader=ParquetReader(str(folder / "in"))).run(HERE)
+
+    def test_a_row_group(self, tmp_path: Path) -> None:
+        bad, result = self.parquet(tmp_path)
+        assert result.quarantined
+        assert all(r.where.startswith(f"{bad} row group ") for r in result.quarantined)
+        assert all(r.reason.startswith("damaged Parquet: ") for r in result.quarantined)
+        lost = sum(record.items for record in result.quarantined)
+        assert len(record_ids(tmp_path / "out")) == 2000 - lost
+        assert 0 < lost <= 500
+
+    def test_a_parquet_file_that_was_cut_off(self, tmp_path: Path) -> None:
+        bad, _ = self.parquet(tmp_path)
+        shutil.rmtree(tmp_path / "out")
+        bad.write_bytes(bad.read_bytes()[:5000])
+        reader = ParquetReader(str(tmp_path / "in"))
+        [record] = pipeline(tmp_path, reader=reader).run(HERE).quarantined
+        assert record.reason.startswith(f"cannot read {bad}: damaged Parquet: ")
+        assert len(record_ids(tmp_path / "out")) == 1000
+
+
+class TestPlans:
+    """What can be known before anything runs."""
+
+    def test_a_column_that_nobody_gives(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        said = refused(lambda: pipeline(tmp_path, Lower("txt")).run(HERE), PipelineError)
+        assert said == (
+            "stage 3 'lower': it reads column 'txt', which nothing before it gives "
+            "(did you mean text?); set text_field: text?"
+        )
+
+    def test_a_column_that_some_files_lack(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 2)
+        (tmp_path / "in/x.jsonl").write_text('{"txet": "a", "id": 7}\n')
+        [record] = pipeline(tmp_path, Lower()).run(HERE).quarantined
+        assert "no column 'text' (did you mean txet?)" in record.reason
+        assert record.source == f"{tmp_path}/in/x.jsonl"
+
+    def test_stages_in_an_order_that_cannot_fit(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        said = refused(lambda: pipeline(tmp_path, SeesPictures()).run(HERE), PipelineError)
+        first, _ = said.splitlines()
+        assert first == (
+            "stage 3 'sees_pictures': it takes Picture, but 'jsonl_reader' before it gives "
+            "DocumentBatch; put a stage between them that makes one of the other"
+        )
+
+    def test_a_stage_that_came_too_early(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        line = pipeline(tmp_path)
+        line.stages = [Lower(), *line.stages]
+        said = refused(lambda: line.run(HERE), PipelineError)
+        assert "it takes Empty, but 'lower' before it gives DocumentBatch" in said
+
+    def test_nothing_to_begin_with(self, tmp_path: Path) -> None:
+        line = Pipeline("job", stages=[Lower()])
+        said = refused(lambda: line.run(HERE), PipelineError)
+        assert said == (
+            "stage 'lower' takes DocumentBatch, but nothing comes before it; "
+            "begin with a reader, or give run(tasks=[...])"
+        )
+
+    def test_every_problem_at_once(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        crowded = [Lower().with_(batch_size=0), Lower().with_(num_workers=0)]
+        said = refused(lambda: pipeline(tmp_path, *crowded).run(HERE), PipelineError)
+        assert said.splitlines() == [
+            "stage 4 'lower': its name is that of stage 3; give it another with "
+            ".with_(name='lower_2')",
+            "stage 3 'lower': batch_size is 0, but must be 1 or more",
+            "stage 4 'lower': num_workers is 0, but must be 1 or more",
+        ]
+
+    def test_no_stages(self) -> None:
+        said = refused(lambda: Pipeline("job").run(HERE), PipelineError)
+        assert said == "pipeline 'job' has no stages; add one with add_stage()"
+
+    def test_a_policy_that_is_none(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        odd = pipeline(tmp_path)
+        odd.on_error = "ignore"  # type: ignore[assignment]
+        said = refused(lambda: odd.run(HERE), PipelineError)
+        assert said == "on_error is 'ignore', but must be one of fail, quarantine, skip"
+
+
+class TestNames:
+    def test_an_executor(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write_records(tmp_path, 1, 1)
+        said = refused(lambda: pipeline(tmp_path).run("locl"), PluginError)
+        assert said == "no executor named 'locl' (did you mean core.local?)"
+        monkeypatch.setenv("CURATOR_EXECUTOR", "core.lokal")
+        said = refused(lambda: pipeline(tmp_path).run(), PluginError)
+        assert said == "no executor named 'core.lokal' (did you mean core.local?)"
+
+    def test_a_stage_in_a_recipe(self) -> None:
+        recipe = "name: job\ninput:\n  stage: core.jsonl_raeder\n  file_paths: x\n"
+        said = refused(lambda: Pipeline.from_yaml(recipe), PipelineError)
+        assert "no stage named 'core.jsonl_raeder' (did you mean core.jsonl_reader?)" in said
+
+    def test_a_setting(self) -> None:
+        with pytest.raises(TypeError, match=r"with_\(\) cannot change batchsize of stage 'lower'"):
+            Lower().with_(batchsize=3)
+
+
+class TestResources:
+    @pytest.mark.parametrize("resources", [Resources(gpus=1), Resources(gpu_memory_gb=8)])
+    def test_a_gpu_where_there_is_none(
+        self, resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        write_records(tmp_path, 1, 1)
+        line = pipeline(tmp_path, Lower().with_(resources=resources))
+        said = refused(lambda: line.run(HERE), ResourceError, code=5)
+        asked = "1 GPU" if resources.gpus else "8 GB of a GPU"
+        assert said == (
+            f"stage 3 'lower' asks for {asked}, but this machine has none; run it where there "
+            "is one, or set its resources without a GPU if it can do without"
+        )
+        assert not (tmp_path / "out").exists()
+
+
+class TestOutputs:
+    def test_a_folder_that_holds_other_data(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/thesis.tex").write_text("all my work")
+        said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError)
+        assert said == (
+            f"stage 'jsonl_writer': output folder {tmp_path}/out already holds other data "
+            "(thesis.tex); choose an empty folder, mode='append' to add to it, or "
+            "mode='overwrite' to replace it"
+        )
+        assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["thesis.tex"]
+
+    def test_a_file_where_the_folder_should_be(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        (tmp_path / "out").write_text("")
+        said = refused(lambda: pipeline(tmp_path).run(HERE), PipelineError)
+        assert said == (
+            f"stage 3 'jsonl_writer': cannot write to {tmp_path}/out: it is a file, "
+            "not a folder; choose another folder"
+        )
+
+    def test_two_runs_in_one_run_directory(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 3, 1)
+        with pipeline(tmp_path).stream(HERE) as stream:
+            next(stream)
+            said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+            list(stream)
+        assert said.startswith(f"run directory {tmp_path}/out/.curator/job is in use by process ")
+        assert said.endswith("wait for that run to end, or give this one another run_dir")
+        assert record_ids(tmp_path / "out") == [0, 1, 2]
+
+    def test_a_run_json_that_is_damaged(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 1)
+        pipeline(tmp_path).run(HERE)
+        (tmp_path / "out/.curator/job/run.json").write_text('{"fing')
+        said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+        assert said.startswith(f"{tmp_path}/out/.curator/job/run.json is damaged (")
+        assert said.endswith(f"delete {tmp_path}/out/.curator/job to begin anew")
+
+    def test_files_that_may_not_grow(self, tmp_path: Path) -> None:
+        """The limit of a process on the size of its files stands for all that cannot be written."""
+        write_records(tmp_path, 3, 2000)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+        try:
+            said = refused(lambda: pipeline(tmp_path).run(HERE), StageError, code=1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert said.startswith(f"stage 'jsonl_writer' failed: cannot write {tmp_path}/out/part-")
+        assert said.endswith(f"(source: {tmp_path}/in/00000.jsonl)")
+        assert [name for name in published(tmp_path / "out") if name != "_manifest.json"] == []
+        assert hidden_leftovers(tmp_path / "out") == []
+        pipeline(tmp_path).run(HERE)
+        assert record_ids(tmp_path / "out") == list(range(6000))
+
+
+def may_mount() -> bool:
+    try:
+        return (
+            subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
+            == 0
+        )
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not may_mount(), reason="making a small disk takes the right to mount one")
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    write_records(tmp_path, 20, 1000)
+    script = [sys.executable, str(JOBS / "full_disk.py"), str(tmp_path)]
+    done = subprocess.run(["unshare", "-m", *script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second, last = json.loads(done.stdout)
+    for tried in (first, second):
+        assert tried["code"] == 1, tried["said"]
+        [said] = [line for line in tried["said"].splitlines() if "disk" in line]
+        assert "stage 'jsonl_writer' failed: cannot write " in said
+        assert "the disk is full; free some space, then run the same command again" in said
+        assert "Traceback" not in tried["said"]
+        assert all(text.count("\n") == 1000 for text in tried["parts"].values())
+        assert tried["hidden"] == []
+    assert last["code"] == 0, last["said"]
+    lines = [line for text in last["parts"].values() for line in text.splitlines()]
+    assert sorted(json.loads(line)["id"] for line in lines) == list(range(20_000))

@@ -1,0 +1,138 @@
+"""Pipelines one after another: killed between any two of them, run twice, run at once."""
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from curator_core import (
+    LocalExecutor,
+    Pipeline,
+    PipelineError,
+    ResumeError,
+    RunInterrupted,
+    StageError,
+    Workflow,
+    WorkflowResult,
+)
+from runkit import Judge, ListFiles, ReadWords, WriteWords, published, write_input, write_inputs
+
+HERE = LocalExecutor(workers=0)
+
+
+@dataclass
+class TwoSteps(Workflow):
+    """in/ -> middle/ -> out/; each step is told of in `steps`."""
+
+    folder: Path
+    steps: list[str] = field(default_factory=list)
+    names: tuple[str, str] = ("first", "second")
+    stop_before: str = ""
+
+    name = "two_steps"
+
+    @property
+    def work_dir(self) -> str:
+        return str(self.folder / "work")
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        for name, source, target in zip(
+            self.names, ("in", "middle"), ("middle", "out"), strict=True
+        ):
+            if name == self.stop_before:
+                raise RunInterrupted("stopped between two pipelines")
+            self.steps.append(name)
+            yield self._step(name, source, target)
+            result.metadata[name] = result.runs[name].sources_done
+
+    def _step(self, name: str, source: str, target: str) -> Pipeline:
+        visible = Visible(str(self.folder / source))
+        judge = Judge(str(self.folder / "mended"))
+        stages = [visible, ReadWords(), judge, WriteWords(str(self.folder / target))]
+        return Pipeline(name, stages=stages, on_error="fail")
+
+
+class Visible(ListFiles):
+    """What another run published, and none of its own notes."""
+
+    def process(self, task: object) -> Iterator[object]:  # type: ignore[override]
+        for group in super().process(task):  # type: ignore[arg-type]
+            if os.path.basename(group.paths[0])[0] not in "._":
+                yield group
+
+
+def test_each_pipeline_builds_on_the_files_of_the_one_before(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    result = TwoSteps(tmp_path).run(HERE)
+    assert list(result.runs) == ["first", "second"]
+    assert result.metadata == {"first": 2, "second": 3}
+    assert not result.did_nothing
+    assert result.seconds > 0
+    assert len(list((tmp_path / "out").glob("part-*"))) == 3
+
+
+def test_a_finished_workflow_does_nothing(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    before = published(tmp_path / "out")
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+    assert published(tmp_path / "out") == before
+
+
+def test_a_workflow_killed_between_pipelines_goes_on_with_the_next(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="second").run(HERE)
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.metadata == {"first": 0, "second": 3}
+
+
+def test_a_workflow_that_failed_in_a_pipeline_goes_on_in_it(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a", "bad"])
+    with pytest.raises(StageError, match=r"cannot judge bad \(source: .*001.txt\)"):
+        TwoSteps(tmp_path).run(HERE)
+    (tmp_path / "mended").touch()
+    assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
+
+
+def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a", "b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    write_input(tmp_path, "001", "d e")
+    assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
+    assert len(list((tmp_path / "out").glob("part-*"))) == 4
+
+
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    inside, over = threading.Event(), threading.Event()
+
+    class Waiting(TwoSteps):
+        def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+            inside.set()
+            over.wait(20)
+            yield from super().pipelines(result)
+
+    first = threading.Thread(target=lambda: Waiting(tmp_path).run(HERE))
+    first.start()
+    assert inside.wait(20)
+    with pytest.raises(ResumeError) as caught:
+        TwoSteps(tmp_path).run(HERE)
+    over.set()
+    first.join()
+    assert str(caught.value).startswith(
+        f"run directory {tmp_path}/work/.curator/two_steps is in use by process {os.getpid()} on "
+    )
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_two_pipelines_of_one_name_are_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    with pytest.raises(PipelineError) as caught:
+        TwoSteps(tmp_path, names=("same", "same")).run(HERE)
+    assert str(caught.value) == (
+        "workflow 'two_steps' has two pipelines named 'same', whose runs would be kept in one "
+        "place; give each a name of its own"
+    )
