@@ -1,1 +1,1 @@
-"""What the executors on Ray will share: connecting, cluster facts, hygiene. Nothing yet."""
+"""What the executors on Ray share: connecting, facts about the cluster, workers, hygiene."""

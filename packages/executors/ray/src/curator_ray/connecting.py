@@ -1,0 +1,122 @@
+"""Connecting to Ray: to the caller's cluster, a given one, or one of our own."""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from curator_ray.errors import ClusterError
+from curator_ray.joining import join, leave
+from curator_ray.starting import PrivateCluster, Started
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How this process came to its cluster."""
+
+    kind: Literal["found", "joined", "private"]
+    address: str
+    folder: str | None = None
+    """Where a private cluster keeps its files; it is removed with the cluster."""
+
+    @property
+    def why(self) -> str:
+        """For the first line of a log."""
+        if self.kind == "found":
+            return "Ray was initialised already"
+        if self.kind == "joined":
+            return f"the cluster at {self.address}"
+        return "a private cluster on this machine; set RAY_ADDRESS to use another"
+
+
+class _Lease:
+    """The one connection that a process can have, and how many are using it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.users = 0
+        self.connection: Connection | None = None
+        self.started: Started | None = None
+
+    def open(
+        self, address: str | None, private: PrivateCluster, runtime_env: Mapping[str, Any] | None
+    ) -> Connection:
+        import ray
+
+        wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
+        if self.connection is not None and not ray.is_initialized():
+            self.end()  # somebody called ray.shutdown() behind our back
+        if self.connection is None and ray.is_initialized():
+            self.connection = Connection("found", _present_address())
+        elif self.connection is None and wanted == LOCAL:
+            self.started = Started(private, runtime_env)
+            self.connection = Connection("private", _present_address(), self.started.folder)
+        elif self.connection is None:
+            join(wanted, runtime_env)
+            self.connection = Connection("joined", wanted)
+        _refuse_another(address, self.connection)
+        return self.connection
+
+    def end(self) -> None:
+        connection, started = self.connection, self.started
+        self.connection = self.started = None
+        if started is not None:
+            started.end()
+        elif connection is not None and connection.kind == "joined":
+            leave()
+
+
+_LEASE = _Lease()
+
+
+@contextmanager
+def connected(
+    address: str | None = None,
+    private: PrivateCluster | None = None,
+    runtime_env: Mapping[str, Any] | None = None,
+) -> Iterator[Connection]:
+    """Be connected to a cluster for as long as it lasts.
+
+    A Ray that the caller initialised is used first, then `address`, then RAY_ADDRESS; else a
+    private cluster is started. Inside of another `connected` the same cluster is used, and the
+    outermost one ends what it began: put it around several runs to start Ray only once.
+    """
+    with _LEASE.lock:
+        try:
+            connection = _LEASE.open(address, private or PrivateCluster(), runtime_env)
+        except BaseException:
+            if not _LEASE.users:
+                _LEASE.end()
+            raise
+        _LEASE.users += 1
+    try:
+        yield connection
+    finally:
+        with _LEASE.lock:
+            _LEASE.users -= 1
+            if not _LEASE.users:
+                _LEASE.end()
+
+
+def _present_address() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
+def _refuse_another(address: str | None, connection: Connection) -> None:
+    """An address that was given on purpose must not be passed over in silence."""
+    if address in (None, "auto", connection.address):
+        return
+    if address == LOCAL and connection.kind == "private":
+        return
+    if connection.kind == "found" and address != LOCAL and "://" in str(address):
+        return  # through Ray's client: there is no telling whether it is the same
+    raise ClusterError(
+        f"this process is connected to {connection.address} already, and cannot use {address} too; "
+        "call ray.shutdown() first, or leave the address out to use the one that is connected"
+    )

@@ -1,0 +1,76 @@
+"""Joining a cluster that somebody else started: it is used, and never ended."""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from curator_core.failing import reason_of
+
+from curator_ray.errors import ClusterError
+from curator_ray.settings import environment, undisturbed
+
+_PATIENCE_S = 5.0
+
+
+def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
+    """Connect this process to the cluster at `address` (`host:port`, `ray://host:port`, `auto`)."""
+    import ray
+
+    if address != "auto":
+        _find(address)
+    quiet: dict[str, Any] = (
+        {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
+    )
+    try:
+        with environment({}), undisturbed():
+            ray.init(
+                address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
+            )
+    except Exception as error:
+        raise ClusterError(f"{_what_failed(address, error)}: {_told(error)}") from error
+
+
+def leave() -> None:
+    import ray
+
+    with undisturbed():
+        ray.shutdown()
+
+
+def _find(address: str) -> None:
+    """Ask whether anything answers there; Ray itself would keep on trying for a minute."""
+    host, separator, port = address.rpartition("://")[2].rpartition(":")
+    if not separator or not port.isdigit():
+        raise ClusterError(
+            f"{address!r} is no address of a Ray cluster; give host:port (often port 6379), "
+            "ray://host:port (often port 10001), auto, or local for a private one"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE_S).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(
+            f"no Ray cluster answers at {address} ({reason_of(error)}); check that it runs "
+            "(`ray status`) and the address (RAY_ADDRESS), or give local for a private one"
+        ) from error
+
+
+def _what_failed(address: str, error: Exception) -> str:
+    said = str(error)
+    if "ersion mismatch" in said:
+        return (
+            f"the cluster at {address} runs other versions of Python or Ray than this process, "
+            "and Ray needs the same on both sides; use an environment that fits"
+        )
+    if "ray[client]" in said or (isinstance(error, ImportError) and "grpc" in said):
+        return f"{address} needs Ray's client: pip install 'ray[client]'"
+    if type(error).__name__ == "AuthenticationError":
+        return (
+            f"the cluster at {address} wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
+            "or RAY_AUTH_TOKEN_PATH, before starting"
+        )
+    return f"the Ray cluster at {address} cannot be joined"
+
+
+def _told(error: Exception) -> str:
+    """All that Ray said, in one line: what matters is not always in the first."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:600]

@@ -1,0 +1,99 @@
+"""Starting a private cluster: for one process and its run, on this machine, closed to others."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+from curator_core.failing import reason_of
+
+from curator_ray.errors import ClusterError
+from curator_ray.guarding import ClusterGuard
+from curator_ray.settings import environment, loopback_only, undisturbed
+
+_TOKEN = token_hex(32)
+"""One for all clusters of this process: Ray keeps the first that it has read."""
+
+_LONGEST_FOLDER = 40
+"""Ray puts sockets below it, and the path of a socket may have 107 characters."""
+
+
+@dataclass(frozen=True)
+class PrivateCluster:
+    """What a private cluster is to look like; by default it is as large as this machine."""
+
+    cpus: int | None = None
+    gpus: int | None = None
+    object_store_gb: float | None = None
+    custom: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    dashboard: bool = False
+
+    def ray_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "num_cpus": self.cpus,
+            "num_gpus": self.gpus,
+            "resources": dict(self.custom) or None,
+            "labels": dict(self.labels) or None,
+            "include_dashboard": self.dashboard,
+            "dashboard_host": "127.0.0.1",
+        }
+        if self.object_store_gb is not None:
+            options["object_store_memory"] = int(self.object_store_gb * 1e9)
+        return options
+
+
+class Started:
+    """A running private cluster. The driver, this process, is connected to it."""
+
+    def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        self.folder = tempfile.mkdtemp(prefix="curator-ray-", dir=_short_folder())
+        self._guard = ClusterGuard(self.folder)
+        try:
+            self._start(wanted, runtime_env)
+        except BaseException as error:
+            self._guard.dismiss()
+            if isinstance(error, Exception):
+                raise ClusterError(
+                    f"no private Ray cluster could be started: {reason_of(error)}; "
+                    "if a cluster runs already, set RAY_ADDRESS to its address"
+                ) from error
+            raise
+
+    def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        import ray
+
+        # Ray asks for a token wherever it can; given one, it leaves no file in the home directory.
+        token = {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _TOKEN}
+        variables = {**token, **self._guard.environment, **_only_here()}
+        with environment(variables), loopback_only(), undisturbed():
+            ray.init(
+                address="local",
+                runtime_env=dict(runtime_env) if runtime_env else None,
+                log_to_driver=False,
+                configure_logging=False,
+                # Ray opens its folder to everybody; the one around it stays closed.
+                _temp_dir=os.path.join(self.folder, "ray"),
+                **wanted.ray_options(),
+            )
+
+    def end(self) -> None:
+        import ray
+
+        try:
+            with undisturbed():
+                ray.shutdown()
+        finally:
+            self._guard.dismiss()
+
+
+def _only_here() -> dict[str, str]:
+    """A worker of ours must not be led to another cluster by what was meant for its driver."""
+    return {"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {}
+
+
+def _short_folder() -> str:
+    folder = tempfile.gettempdir()
+    return folder if len(folder) <= _LONGEST_FOLDER or not os.path.isdir("/tmp") else "/tmp"

@@ -1,0 +1,99 @@
+"""One Ray cluster of several nodes for all tests of this folder, and drivers of their own."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytest.importorskip("ray")
+
+Script = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Any]:
+    """A head with 2 CPUs and 2 GPUs of 40 GB, and a node with 1 CPU and a custom resource."""
+    import ray
+    from curator_ray.facts import GPU_MEMORY_LABEL
+    from curator_ray.settings import undisturbed
+    from ray.cluster_utils import Cluster
+
+    with undisturbed():
+        cluster = Cluster(
+            initialize_head=True,
+            head_node_args={
+                "num_cpus": 2,
+                "num_gpus": 2,
+                "labels": {GPU_MEMORY_LABEL: "40"},
+                "include_dashboard": False,
+                "object_store_memory": 200_000_000,
+            },
+        )
+        cluster.add_node(num_cpus=1, resources={"disk": 2}, object_store_memory=200_000_000)
+        ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+    yield cluster
+    with undisturbed():
+        ray.shutdown()
+        cluster.shutdown()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """Start a driver in a process of its own; none of them outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(text: str, **environment: str) -> "subprocess.Popen[str]":
+        file = tmp_path / f"driver{len(started)}.py"
+        file.write_text(textwrap.dedent(text))
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", str(file)],
+            env={**inherited, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def processes_with(mark: str) -> list[psutil.Process]:
+    """All living processes whose environment holds `mark`."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if mark in process.environ().values() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture
+def marked() -> Callable[[str], list[psutil.Process]]:
+    return processes_with
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool], float], bool]:
+    def wait(condition: Callable[[], bool], patience_s: float) -> bool:
+        deadline = time.monotonic() + patience_s
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
+    return wait

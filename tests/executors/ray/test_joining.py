@@ -1,0 +1,108 @@
+"""Clusters of others: used as they are, and never ended."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from curator_ray.connecting import connected
+from curator_ray.errors import ClusterError
+from curator_ray.joining import join
+
+DRIVER = """
+import json, sys
+from curator_ray.connecting import connected
+from curator_ray.facts import look
+from curator_ray.versions import examine
+with connected() as connection:
+    facts = look()
+    examine(facts)
+    print(json.dumps([connection.kind, connection.address, facts.cpus]))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def plain_cluster(
+    marked: Callable[[str], list[psutil.Process]],
+    eventually: Callable[[Callable[[], bool], float], bool],
+) -> Iterator[str]:
+    """What `ray start --head` gives, in an environment that says nothing about Ray."""
+    port = free_port()
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+    ray = Path(sys.executable).with_name("ray")
+    started = subprocess.Popen(
+        [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
+         "--include-dashboard=false", "--disable-usage-stats"],
+        env={**inherited, "CURATOR_TEST": "plain"}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert started.stdout is not None
+    while "Ray runtime started" not in (line := started.stdout.readline()):
+        assert line, "ray start ended early"
+    yield f"127.0.0.1:{port}"
+    for process in marked("plain"):
+        process.kill()
+    started.communicate()
+    assert eventually(lambda: not marked("plain"), 10)
+
+
+class TestJoining:
+    def test_a_plain_cluster_is_used_and_lives_on(
+        self, plain_cluster: str, script: Any, marked: Callable[[str], list[psutil.Process]]
+    ) -> None:
+        for _ in range(2):
+            driver = script(DRIVER, RAY_ADDRESS=plain_cluster)
+            said, complaints = driver.communicate(timeout=40)
+            assert complaints == ""
+            assert json.loads(said) == ["joined", plain_cluster, 3.0]
+        assert any("gcs_server" in process.name() for process in marked("plain"))
+
+    def test_nobody_at_the_address(self) -> None:
+        address = f"127.0.0.1:{free_port()}"
+        with pytest.raises(ClusterError) as error:
+            join(address, None)
+        assert f"no Ray cluster answers at {address} (ConnectionRefusedError: " in str(error.value)
+        assert "check that it runs (`ray status`) and the address (RAY_ADDRESS)" in str(error.value)
+
+    @pytest.mark.parametrize("address", ["nonsense", "host:port", "ray://host"])
+    def test_what_is_no_address(self, address: str) -> None:
+        with pytest.raises(ClusterError, match="is no address of a Ray cluster; give host:port"):
+            join(address, None)
+
+    def test_something_else_answers_at_the_address(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = f"ray://127.0.0.1:{server.getsockname()[1]}"
+            with pytest.raises(ClusterError, match=r"needs Ray's client: pip install 'ray\[client"):
+                join(address, None)
+
+
+class TestWithARayOfTheCaller:
+    def test_it_is_found_and_left_as_it_is(self, cluster: Any) -> None:
+        import ray
+
+        with connected() as connection, connected(cluster.address) as again:
+            assert connection.kind == "found"
+            assert connection.why == "Ray was initialised already"
+            assert again is connection
+        assert ray.is_initialized()
+
+    def test_another_address_is_refused(self, cluster: Any) -> None:
+        with (
+            pytest.raises(
+                ClusterError, match=r"cannot use 10\.0\.0\.1:6379 too; call ray.shutdown"
+            ),
+            connected("10.0.0.1:6379"),
+        ):
+            pass
