@@ -107,7 +107,14 @@ def test_what_is_no_stream_at_all(kind: str):
     got, damage = read(b'{"text": "not compressed"}\n' * 10, kind)
     assert got == b""
     assert damage is not None
-    assert damage.reason.startswith("the compressed stream is damaged: ")
+    assert damage.reason == f"it is not compressed, though its name ends in .{kind}; rename it"
+
+
+def test_a_stream_of_another_kind():
+    got, damage = read(gzip.compress(text(1000)), "zst")
+    assert got == b""
+    assert damage is not None
+    assert damage.reason == "it is compressed as gz, though its name ends in .zst; rename it"
 
 
 def test_corruption_in_the_middle_keeps_what_came_before_to_the_last_block():

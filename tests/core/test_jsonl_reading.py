@@ -232,8 +232,8 @@ def test_bad_lines_are_told_with_file_and_line(tmp_path: Path):
     [batch], rejected = read(path)
     assert batch.to_pylist() == [{"a": 1}, {"a": 2}]
     assert [(one.where, one.payload) for one in rejected] == [
-        (f"{path}:line 3", b"nonsense"),
-        (f"{path}:line 5", b"[]"),
+        (f"{path} line 3", b"nonsense"),
+        (f"{path} line 5", b"[]"),
     ]
 
 
@@ -253,7 +253,7 @@ def test_a_truncated_file_gives_what_was_there(tmp_path: Path):
     assert got == records[: len(got)]
     assert len(got) > 3000
     torn, damage = rejected
-    assert torn.where == f"{path}:line {len(got) + 1}"
+    assert torn.where == f"{path} line {len(got) + 1}"
     assert damage.reason == "the compressed stream ends too early; what follows is lost"
     assert damage.where.startswith(f"{path} byte ")
 
@@ -381,3 +381,48 @@ def test_ranges_of_a_file_give_each_record_once(
         for record in batch.to_pylist()
     ]
     assert got == records
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'{"a":1}\n'), "it is gzip data; give the file a name that ends in .gz"),
+        ('{"a":1}\n'.encode("utf-16"), "it is UTF-16; convert it to UTF-8"),
+        (b"PAR1\x15\x04", "it is a Parquet file; read it with a Parquet reader"),
+        (
+            b'[\n {"a":1},\n {"a":2}\n]\n',
+            "it is one JSON list, not JSON Lines; make a line",
+        ),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_whole(tmp_path: Path, content: bytes, said: str):
+    path = write(tmp_path / "a.jsonl", content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"cannot read {path}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": NaN}', "not JSON: NaN is no JSON number; write null instead"),
+        (b'{"a": [1, -Infinity]}', "not JSON: -Infinity is no JSON number; write null instead"),
+        (b'{"a": "NaN", }', "not JSON: "),
+        (b'{"a": "tor', "not JSON: unexpected end of data"),
+        (b'{"a": "caf\xe9"}', "not UTF-8: byte 10 of the line is 0xe9"),
+    ],
+)
+def test_the_reason_says_what_is_wrong_with_a_line(tmp_path: Path, line: bytes, reason: str):
+    path = write(tmp_path / "a.jsonl", b'{"a":1}\n' + line + b"\n")
+    _, [rejected] = read(path)
+    assert rejected.reason.startswith(reason)
+    assert rejected.where == f"{path} line 2"
+
+
+def test_a_record_that_is_nested_too_deeply_costs_only_itself(tmp_path: Path):
+    deep = b'{"a":' * 500 + b"1" + b"}" * 500
+    path = write(tmp_path / "a.jsonl", b'{"b":{"c":1}}\n' + deep + b'\nnonsense\n{"b":2}\n')
+    [batch], rejected = read(path)
+    assert batch.data.column("b").to_pylist() == ['{"c":1}', "2"]
+    assert [one.where for one in rejected] == [f"{path} line 2", f"{path} line 3"]
+    assert rejected[0].reason == "nested too deeply: more than 250 levels"

@@ -212,7 +212,7 @@ def test_where_emptiness_is_allowed_the_other_paths_are_read_all_the_same(tmp_pa
     (tmp_path / "full" / "a.jsonl").write_text('{"text": "one"}\n')
     paths = [str(tmp_path / "empty"), str(tmp_path / "full")]
     stages = [JsonlReader(paths)]
-    with pytest.raises(PipelineError, match="no files match .*empty"):
+    with pytest.raises(PipelineError, match=r"no files match .*empty"):
         Pipeline(stages=stages).run("local")
     [batch] = Pipeline(stages=stages, allow_empty=True).run("local")
     assert batch.num_items == 1

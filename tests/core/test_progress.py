@@ -176,9 +176,16 @@ def test_a_run_in_python_says_nothing_to_nobody(capfd: pytest.CaptureFixture[str
 
 def test_heartbeats_reach_people_who_keep_no_log(capfd: pytest.CaptureFixture[str]) -> None:
     display = Heartbeat()
-    display.update(PROGRESS)
-    display.close(PROGRESS, with_line=True)
-    assert capfd.readouterr().err.splitlines() == [heartbeat(PROGRESS), closing(PROGRESS)]
+    display.update(WELL)
+    display.close(WELL, with_line=True)
+    assert capfd.readouterr().err.splitlines() == [heartbeat(WELL), closing(WELL)]
+
+
+def test_failures_are_told_even_where_nobody_keeps_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "curator_core")
+    for progress in (WELL, PROGRESS):
+        Heartbeat().close(progress, with_line=True)
+    assert caplog.messages == [closing(PROGRESS)]
 
 
 READING = StageCounts(tasks_in=30, items_in=30, items_out=9000, items_rejected=3)
@@ -196,6 +203,7 @@ PROGRESS = Progress(
         StageProgress("write", WRITING, rate=120.0, waiting=3),
     ],
 )
+WELL = Progress("well", 1.0, 1, 0, stages=[StageProgress("write", WRITING)])
 
 
 def test_a_heartbeat_says_it_all_in_a_line() -> None:

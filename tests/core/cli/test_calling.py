@@ -1,6 +1,8 @@
 """What every command has in common: help, errors, exit codes, JSON, pipes."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -165,3 +167,21 @@ def test_curate_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None
         main([])
     assert leaving.value.code == 0
     assert "Begin with:" in capsys.readouterr().out
+
+
+def test_a_terminal_that_knows_no_arrows(desk: Path) -> None:
+    recipe = (desk / "recipe.yaml").read_text().replace("Long words", "Long words → …")
+    (desk / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    ended = subprocess.run(
+        [*CURATE, "plan", "recipe.yaml"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.startswith(b"trial: Long words -> ... in capitals.")
+
+
+def test_a_stdout_that_was_never_open(desk: Path) -> None:
+    command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', 'recipe.yaml'])} >&-"]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")

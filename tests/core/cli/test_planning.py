@@ -1,5 +1,8 @@
 """`curate plan`, `stages`, `plugins` and `schema`."""
 
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,7 @@ import pytest
 from curator_core.plugins import plugins
 
 Curate = Callable[..., Any]
+CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")
 
 
 def test_a_plan_shows_stages_columns_and_executor_and_runs_nothing(
@@ -15,12 +19,11 @@ def test_a_plan_shows_stages_columns_and_executor_and_runs_nothing(
 ) -> None:
     said = curate("plan", "recipe.yaml")
     assert (said.code, said.err) == (0, "")
-    lines = said.out.splitlines()
+    lines = [line.rstrip() for line in said.out.splitlines()]
     assert lines[0] == "trial: Long words in capitals."
     [row] = [line.split() for line in lines if " long_enough " in line]
-    assert row == ["3", "long_enough", "DocumentBatch", "→", "DocumentBatch", "reads", "text", "1",
-                   "CPU"]  # fmt: skip
-    assert "executor  LocalExecutor (given)" in lines
+    assert row == ["3", "long_enough", "DocumentBatch", "reads", "text", "1", "CPU"]
+    assert "executor     LocalExecutor (given)" in lines
     assert lines[-1] == "The plan is sound."
     assert not (desk / "out").exists()
 
@@ -131,3 +134,50 @@ def test_a_broken_plugin_is_shown_with_its_cause(
 
 def test_the_schema_knows_the_stages(curate: Curate) -> None:
     assert "trial.upper" in curate("schema").json["$defs"]
+
+
+def test_a_plan_fits_eighty_columns(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = curate("plan", "recipe.yaml", "--set", "steps.loud.id=a_name_of_some_length_for_a_stage")
+    lines = said.out.splitlines()
+    [row] = [line for line in lines if "a_name_of_some" in line]
+    assert row.endswith("1 CPU")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_recipe_may_be_piped_in(desk: Path) -> None:
+    with (desk / "recipe.yaml").open() as recipe:
+        ended = subprocess.run([*CURATE, "plan", "-"], stdin=recipe, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "The plan is sound." in ended.stdout
+
+
+def test_a_mistake_in_what_is_piped_in_has_a_line(desk: Path) -> None:
+    ended = subprocess.run(
+        [*CURATE, "plan", "-"], input="name: x\nstep: []\n", capture_output=True, text=True
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[0] == (
+        "curate: <stdin>:2: there is no key 'step' (did you mean steps?)"
+    )
+
+
+def test_nothing_piped_in(desk: Path) -> None:
+    command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', '-'])} <&-"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "curate: recipe '-' cannot be read: nothing is piped in\n"
+
+
+def test_the_folder_of_a_recipe_instead_of_it(curate: Curate, desk: Path) -> None:
+    said = curate("plan", str(desk))
+    assert said.code == 2
+    assert said.err == (
+        f"curate: recipe '{desk}' cannot be read: Is a directory "
+        f"(did you mean {desk}/recipe.yaml?)\n"
+    )
+
+
+def test_a_setting_without_a_name(curate: Curate) -> None:
+    said = curate("plan", "recipe.yaml", "--set", "=1")
+    assert said.err == "curate: --set '=1': write it as steps.<id>.<option>=<value>\n"

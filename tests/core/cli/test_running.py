@@ -246,3 +246,20 @@ def test_a_report_that_cannot_be_written_spoils_no_run(
     said = curate("run", "recipe.yaml")
     assert said.code == 0
     assert "curate: the report could not be written: no" in said.err
+
+
+def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
+    curate: Curate, desk: Path
+) -> None:
+    for file in (desk / "raw").iterdir():
+        file.write_bytes(b'\xff\xfe{\x00"\x00')
+    told = (
+        "curate: trial gave nothing: 3 items failed in stage 'jsonl_reader': cannot read "
+        f"{desk}/raw/0.jsonl: it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8); mend "
+        "the cause and run again, or give --allow-empty where that is right\n"
+    )
+    said = curate("run", "recipe.yaml", "--quiet")
+    assert (said.code, said.out) == (4, "")
+    assert said.err == told
+    assert curate("run", "recipe.yaml", "--quiet").code == 4
+    assert curate("run", "recipe.yaml", "--allow-empty", "--quiet").code == 0

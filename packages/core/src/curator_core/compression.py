@@ -63,11 +63,26 @@ def decompressed(reopen: Callable[[], BinaryIO], kind: Compression) -> Iterator[
                 yield piece
             return
         except _UndecodableError as error:
-            reason = str(error)
+            reason = _unless_foreign(reopen, kind) or str(error)
     for piece in _saved(reopen, kind, feed.start, given):
         given += len(piece)
         yield piece
     raise DamagedStreamError(reason, given)
+
+
+_BEGINNINGS = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ"}
+
+
+def _unless_foreign(reopen: Callable[[], BinaryIO], kind: Compression) -> str | None:
+    """What to say of a file that only its name calls compressed."""
+    with reopen() as file:
+        start = file.read(8)
+    if start[:1] in (b"{", b"["):
+        return f"it is not compressed, though its name ends in .{kind}; rename it"
+    other = next((name for name, sign in _BEGINNINGS.items() if start.startswith(sign)), kind)
+    if other != kind:
+        return f"it is compressed as {other}, though its name ends in .{kind}; rename it"
+    return None
 
 
 def _saved(

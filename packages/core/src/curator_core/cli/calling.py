@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from curator_core.cli.screens import tell_error
+from curator_core.cli.screens import speak_plainly, tell_error
 from curator_core.errors import CuratorError, PipelineError, RunInterrupted
 
 UNEXPECTED = 1
@@ -17,6 +17,7 @@ INVALID = 2
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `curate` and leave with its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    speak_plainly(sys.stdout, sys.stderr)
     code = call(given or ["--help"])
     sys.exit(_flushed(code))
 
@@ -76,9 +77,10 @@ def _silenced() -> int:
 
 
 def _flushed(code: int) -> int:
-    """What is still in a buffer meets the same closed pipe."""
+    """What is still in a buffer meets the same closed pipe; a stream may be closed from birth."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         _silenced()
     return code

@@ -31,7 +31,7 @@ def speaks(function: Command) -> Command:
 def on_recipe(function: Command) -> Command:
     """A command on a recipe: settings change the recipe, and so does the choice of executor."""
 
-    @click.argument("recipe")
+    @click.argument("recipe", metavar="RECIPE")
     @click.option(
         "--set",
         "settings",

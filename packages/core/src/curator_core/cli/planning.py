@@ -79,21 +79,20 @@ def _show(screen: Screen, planned: "Plan", executor: str) -> None:
     from rich.text import Text
 
     from curator_core.reporting import plain_table
+    from curator_core.reporting.summaries import details
 
     title = f"{planned.name}: {planned.description}" if planned.description else planned.name
     screen.show(title, style="bold")
-    table = plain_table("", "stage", "takes → gives", "columns", "needs", numbers=("",))
-    for name in ("stage", "takes → gives", "columns"):
-        next(c for c in table.columns if c.header == name).overflow = "fold"
+    table = plain_table("", "stage", "gives", "columns", "needs", numbers=("",))
+    for column in table.columns[1:4]:
+        column.no_wrap, column.overflow = False, "fold"
     for stage, before, after in _walk(planned):
-        kinds = f"{stage.takes.__name__} → {stage.gives.__name__}"
-        columns = _columns(stage, before, after)
-        table.add_row(str(stage.index + 1), Text(stage.name), kinds, Text(columns), _needs(stage))
+        columns = Text(_columns(stage, before, after))
+        gives = stage.gives.__name__
+        table.add_row(str(stage.index + 1), Text(stage.name), gives, columns, _needs(stage))
     screen.show(table)
     screen.show("")
-    screen.show(f"executor  {executor}")
-    for said in planned.notes:
-        screen.show(f"note      {said}")
+    screen.show(details([("executor", executor), *(("note", said) for said in planned.notes)]))
     screen.show("The plan is sound.", style="green")
 
 

@@ -22,7 +22,11 @@ QUARANTINED = 3
 @click.command()
 @on_recipe
 @click.option("--run-dir", metavar="PATH", help="Keep the run here, not beside its output.")
-@click.option("--no-resume", is_flag=True, help="Forget an earlier run, and begin anew.")
+@click.option(
+    "--no-resume",
+    is_flag=True,
+    help="Forget an earlier run. Its output must be gone, or output.mode be overwrite.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
 @click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")
 @click.option("--max-failures", metavar="N", help="Failures that end the run: 10, or 0.01 of all.")
@@ -43,6 +47,8 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     pipeline.recipe = recipe_text(recipe)
     result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
     _close(screen, recipe.name, result, wishes)
+    if not pipeline.allow_empty:
+        _refuse_total_loss(recipe.name, result)
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,25 @@ def _write_page(result: "RunResult") -> None:
         write_report(result.run_dir)
     except Exception as error:  # noqa: BLE001 - also what a file system of any kind may raise
         note(f"the report could not be written: {error}")
+
+
+def _refuse_total_loss(name: str, result: "RunResult") -> None:
+    """Too few tasks for a share to mean much may all fail: whoever waits for output must know."""
+    from curator_core.errors import BudgetError
+    from curator_core.reporting.figures import counted, shortened
+    from curator_core.reporting.reasons import failures_of
+
+    counts = list(result.stages.values())
+    if not counts or counts[-1].tasks_out or any(c.items_dropped for c in counts):
+        return
+    failures = failures_of(result.quarantined)
+    if failures:
+        first, failed = failures[0], sum(failure.items for failure in failures)
+        raise BudgetError(
+            f"{name} gave nothing: {counted(failed, 'item')} failed in stage {first.stage!r}: "
+            f"{shortened(first.told, 300)}; mend the cause and run again, or give --allow-empty "
+            "where that is right"
+        )
 
 
 def _close(

@@ -1,5 +1,7 @@
 """Screens: what a command shows, as text for people or as JSON for programs."""
 
+import codecs
+import io
 import json
 import logging
 import sys
@@ -7,12 +9,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from curator_core.errors import PipelineError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_LOOK_ALIKES = {"→": "->", "…": "...", "·": "-"}
+
+
+def speak_plainly(*streams: TextIO | None) -> None:
+    """Show on a terminal that knows no arrows (LANG=C) what looks like them, instead of failing."""
+    codecs.register_error("curator", _look_alike)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="curator")
+
+
+def _look_alike(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_LOOK_ALIKES.get(sign, "?") for sign in text), error.end
 
 
 @dataclass

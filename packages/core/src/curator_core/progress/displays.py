@@ -46,7 +46,9 @@ class Heartbeat:
     def close(self, progress: Progress, *, with_line: bool) -> None:
         if not with_line:
             return
-        if self._has_told:
+        if failed_in(progress):  # a script that keeps no log hears of that, and of nothing else
+            LOG.warning(closing(progress))
+        elif self._has_told:
             _tell(closing(progress))
         else:
             LOG.info(closing(progress))
@@ -158,10 +160,15 @@ def _items(progress: Progress) -> str:
     if not counts:
         return "nothing yet"
     dropped = sum(c.items_dropped for c in counts)
-    failed = sum(c.items_failed + c.items_rejected for c in counts)
+    failed = failed_in(progress)
     read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and gives records
     told = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
     return f"{told}, {count(counts[-1].items_out)} given"
+
+
+def failed_in(progress: Progress) -> int:
+    """How many records failed, in all stages together."""
+    return sum(s.counts.items_failed + s.counts.items_rejected for s in progress.stages)
 
 
 def _tell(line: str) -> None:

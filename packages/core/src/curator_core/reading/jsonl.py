@@ -6,6 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, ClassVar
 
+import orjson
 import pyarrow as pa
 
 from curator_core.compression import (
@@ -21,7 +22,7 @@ from curator_core.outcomes import Rejected
 from curator_core.partitioning import Split
 from curator_core.reading.columns import Columns, columns_of, table_of
 from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.reading.records import BadLine, parse
+from curator_core.reading.records import BadLine, Parsed, foreign, parse, parse_shallow
 from curator_core.reading.stages import FileReader, Piece, ReadingStage
 
 _PLAIN = (".jsonl", ".json", ".ndjson")
@@ -39,19 +40,27 @@ class JsonlReading(ReadingStage[Columns]):
         given = False
         try:
             for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
-                parsed = parse(lines)
+                _refuse_foreign(part, lines)
+                parsed, columns = self._parsed(lines)
                 for bad in parsed.bad:
                     yield _rejected(part, bad, number)
                 number += parsed.lines
                 if parsed.records:
                     given = True
-                    columns = columns_of(parsed.records, self.fields, self.text_field)
                     yield Piece(columns, len(lines.data))
         except DamagedStreamError as damage:
             if not given:
                 raise InputError(f"cannot read {part.path}: {damage.reason}") from None
             where = f"{part.path} byte {damage.offset} (decompressed)"
             yield Rejected(f"{damage.reason}; what follows is lost", where)
+
+    def _parsed(self, lines: Lines) -> tuple[Parsed, Columns]:
+        parsed = parse(lines)
+        try:
+            return parsed, columns_of(parsed.records, self.fields, self.text_field)
+        except orjson.JSONEncodeError:  # nested deeper than can be written: its neighbours are fine
+            parsed = parse_shallow(lines)
+            return parsed, columns_of(parsed.records, self.fields, self.text_field)
 
     def table(self, pieces: Sequence[Columns]) -> pa.Table:
         return table_of(pieces)
@@ -86,7 +95,13 @@ def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
         yield from lines_of_range(file, part.start, part.end)
 
 
+def _refuse_foreign(part: FilePart, lines: Lines) -> None:
+    """A file of another kind is refused whole: its million lines would all say the same."""
+    reason = None if part.start or lines.offset else foreign(lines.data[:64])
+    if reason:
+        raise InputError(f"cannot read {part.path}: {reason}")
+
+
 def _rejected(part: FilePart, bad: BadLine, number: int) -> Rejected:
     place = f"byte {bad.offset}" if part.start else f"line {number + bad.number + 1}"
-    where = f"{part.path} {place}" if part.start else f"{part.path}:{place}"
-    return Rejected(bad.reason, where, payload=bad.text)
+    return Rejected(bad.reason, f"{part.path} {place}", payload=bad.text)

@@ -1,5 +1,6 @@
 """Records: lines of JSON parsed many at a time, and what is wrong with the lines that are not."""
 
+import re
 import secrets
 from typing import Any, NamedTuple, TypeAlias
 
@@ -56,6 +57,28 @@ def parse(lines: Lines) -> Parsed:
     return Parsed(_halved(_split(body, lines.offset), bad), bad, breaks + 1)
 
 
+def parse_shallow(lines: Lines) -> Parsed:
+    """The same, but one by one, without the records that could be read but not written again."""
+    bad = list(parse(lines).bad)
+    records = []
+    for line in _split(lines.data, lines.offset):
+        for record in _alone(line, []):
+            if _is_writable(record):
+                records.append(record)
+            else:
+                reason = "nested too deeply: more than 250 levels"
+                bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
+    return Parsed(records, sorted(bad), lines.data.count(b"\n") + 1)
+
+
+def _is_writable(record: Record) -> bool:
+    try:
+        orjson.dumps(record)
+    except orjson.JSONEncodeError:
+        return False
+    return True
+
+
 def _together(joined: bytes, count: int) -> list[Record] | None:
     """All records at once, or None where any line is not exactly one record."""
     try:
@@ -95,13 +118,41 @@ def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
     try:
         value = orjson.loads(line.text)
     except orjson.JSONDecodeError as error:
-        reason = _encoding_problem(line.text) or f"not JSON: {error}"
+        reason = _encoding_problem(line.text) or _syntax_problem(line.text, error)
     else:
         if isinstance(value, dict):  # too deep to be wrapped once more
             return [value]
         reason = f"not a JSON object, but {_article(value)}"
     bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
     return []
+
+
+_FOREIGN = {
+    b"\x1f\x8b": "it is gzip data; give the file a name that ends in .gz",
+    b"\x28\xb5\x2f\xfd": "it is zstd data; give the file a name that ends in .zst",
+    b"BZh": "it is bzip2 data; give the file a name that ends in .bz2",
+    b"\xfd7zXZ": "it is xz data; give the file a name that ends in .xz",
+    b"PAR1": "it is a Parquet file; read it with a Parquet reader",
+    b"\xff\xfe": "it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)",
+    b"\xfe\xff": "it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)",
+}
+
+
+def foreign(beginning: bytes) -> str | None:
+    """What a file is that begins like this, if it is a well-known mistake."""
+    if beginning.partition(b"\n")[0].strip() in (b"[", b"[{"):
+        return "it is one JSON list, not JSON Lines; make a line of each record (jq -c '.[]')"
+    return next((said for sign, said in _FOREIGN.items() if beginning.startswith(sign)), None)
+
+
+_NO_NUMBERS = re.compile(rb"[\s:,\[](NaN|-?Infinity)\b")
+
+
+def _syntax_problem(text: bytes, error: orjson.JSONDecodeError) -> str:
+    number = _NO_NUMBERS.search(text)
+    if number and number.start(1) <= error.pos <= number.end(1):
+        return f"not JSON: {number[1].decode()} is no JSON number; write null instead"
+    return f"not JSON: {error.msg} at column {error.colno}"
 
 
 def _encoding_problem(text: bytes) -> str | None:

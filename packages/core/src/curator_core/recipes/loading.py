@@ -1,10 +1,13 @@
 """Reads recipes: pipelines as YAML, from anybody, with everything that is wrong told at once."""
 
+import errno
 import os
+import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from curator_core.errors import InputError, PipelineError, PluginError
 from curator_core.executors import Executor
@@ -79,12 +82,12 @@ def apply_settings(recipe: Recipe, settings: Iterable[str]) -> Recipe:
 
 
 def read(source: str | os.PathLike[str]) -> Document:
-    """A recipe as data, not yet checked."""
+    """A recipe as data, not yet checked; `-` stands for what is piped in."""
     if isinstance(source, str) and "\n" in source:
         return parse(source)
-    path = FilePath(source)
+    path = FilePath("<stdin>" if source == "-" else source)
     try:
-        with path.open("rb") as file:
+        with _opened(source) as file:
             content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -95,7 +98,17 @@ def read(source: str | os.PathLike[str]) -> Document:
         return parse(content.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise PipelineError(f"{path}:{line}: a recipe is UTF-8 text, but this is not") from None
+        raise PipelineError(
+            f"{path}:{line}: a recipe is UTF-8 text, but this is not; save it as UTF-8"
+        ) from None
+
+
+def _opened(source: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
+    if source != "-":
+        return open(source, "rb")
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "nothing is piped in")
+    return nullcontext(sys.stdin.buffer)
 
 
 def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
@@ -202,6 +215,9 @@ def _name_from(file: str) -> str:
 
 def _near(path: FilePath) -> str:
     try:
+        if path.is_dir():
+            inside = sorted([*path.glob("*.yaml"), *path.glob("*.yml")])
+            return f" (did you mean {inside[0]}?)" if inside else ""
         found = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
     except OSError:
         return ""

@@ -42,7 +42,7 @@ def parse(text: str, file: str = "<recipe>") -> Document:
     except _RefusedError as refused:
         raise PipelineError(f"{file}:{refused.line}: {refused}") from None
     except yaml.YAMLError as error:
-        raise PipelineError(f"{file}:{_line_of(error, text)}: {_said(error)}") from None
+        raise PipelineError(f"{file}:{_line_of(error, text)}: {_said(error, text)}") from None
 
 
 def parse_value(text: str) -> Any:
@@ -186,14 +186,39 @@ def _tag(node: "yaml.Node") -> str:
 def _line_of(error: "yaml.YAMLError", text: str) -> int:
     from yaml.reader import ReaderError
 
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    begins, stands = getattr(error, "context_mark", None), getattr(error, "problem_mark", None)
+    is_about_beginning = _lacks_colon(error) or "quoted scalar" in str(error)
+    mark = (begins if is_about_beginning else stands) or begins
     if mark is not None:
         return int(mark.line) + 1
     position = error.position if isinstance(error, ReaderError) else 0
     return text.count("\n", 0, position) + 1
 
 
-def _said(error: "yaml.YAMLError") -> str:
+def _lacks_colon(error: "yaml.YAMLError") -> bool:
+    return getattr(error, "problem", None) == "could not find expected ':'"
+
+
+_PLAINLY = {
+    "'\\t'": "a tab stands here, but YAML is indented with spaces only",
+    "scanning an alias, expected": "a value that begins with * needs quotes",
+    "'@'": "a value that begins with @ needs quotes",
+    "'%'": "a value that begins with % needs quotes",
+    "'`'": "a value that begins with ` needs quotes",
+    "expected <block end>": "this is not indented like the lines above that it belongs to",
+    "mapping values are not allowed": "a value with a colon and a space in it needs quotes",
+    "unexpected end of stream": "a quote that begins here is never closed",
+    "but got '<stream end>'": "a bracket above is never closed",
+    "<document start>": "this is no recipe: a recipe is YAML with `input:`, `steps:` and `output:`",
+}
+"""What the parser says of common slips, and what a person would say."""
+
+
+def _said(error: "yaml.YAMLError", text: str) -> str:
+    if _lacks_colon(error):
+        line = text.splitlines()[_line_of(error, text) - 1].strip()
+        return f"{line[:60]!r} lacks a colon with a space behind it; write `key: value`"
     parts = [getattr(error, "context", None), getattr(error, "problem", None)]
     said = ", ".join(part for part in parts if part) or getattr(error, "reason", "") or "no YAML"
-    return f"this is no valid YAML: {said}"
+    plain = next((plain for sign, plain in _PLAINLY.items() if sign in said), None)
+    return plain or f"this is no valid YAML: {said}"

@@ -24,12 +24,12 @@ def with_settings(document: Document, settings: Iterable[str]) -> Document:
     for setting in settings:
         key, equals, text = setting.partition("=")
         try:
-            if not equals:
+            if not (equals and key.strip()):
                 raise _RefusedError("write it as steps.<id>.<option>=<value>")
             path = _path(key.strip(), steps, document)
             document = _changed(document, path, parse_value(text), f"--set {key.strip()}")
         except _RefusedError as refused:
-            problems.append(f"--set {key.strip()[:200]}: {refused}")
+            problems.append(f"--set {key.strip()[:200] or repr(setting)}: {refused}")
     if problems:
         raise PipelineError(problems)
     return document

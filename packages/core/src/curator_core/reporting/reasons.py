@@ -26,6 +26,12 @@ class Failure:
             return record.where
         return ", ".join(places)
 
+    @property
+    def told(self) -> str:
+        """The reason and, unless that names it already, the first place."""
+        place = self.first_place
+        return self.reason if not place or place in self.reason else f"{self.reason} ({place})"
+
 
 MOST_EXAMPLES = 5
 

@@ -62,8 +62,7 @@ class Summary:
         where = f", written down in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
         lines = [("quarantined", f"{sum(f.items for f in failures):,}{where}")]
         for failure in failures[:MOST_FAILURES]:
-            at = f" ({failure.first_place})" if failure.first_place else ""
-            told = f"{count(failure.items)} in {failure.stage}: {failure.reason}{at}"
+            told = f"{count(failure.items)} in {failure.stage}: {failure.told}"
             lines.append(("", shortened(told, 300)))
         if len(failures) > MOST_FAILURES:
             lines.append(("", f"… {counted(len(failures) - MOST_FAILURES, 'more reason')}"))
