@@ -73,3 +73,27 @@ class TestFunctionStages:
             TypeError, match=rf"@processing_stage\(name='odd'\).* takes {count} arguments"
         ):
             processing_stage(name="odd")(functions[count])
+
+
+class TestNames:
+    def test_follow_from_the_function_unless_given(self) -> None:
+        @processing_stage
+        def plain(task: Task[int]) -> Task[int]:
+            return task
+
+        @processing_stage(batch_size=3)
+        def with_settings(task: Task[int]) -> Task[int]:
+            return task
+
+        assert (plain.name, plain.takes) == ("plain", Task)
+        assert (with_settings.name, with_settings.batch_size) == ("with_settings", 3)
+
+    def test_a_lambda_has_none(self) -> None:
+        with pytest.raises(
+            TypeError, match=r"has no name: give it one with processing_stage\("
+        ):
+            processing_stage(lambda task: task)
+
+    def test_a_name_alone_is_no_function(self) -> None:
+        with pytest.raises(TypeError, match=r"^write @processing_stage\(name='long_pages'\)$"):
+            processing_stage("long_pages")  # type: ignore[call-overload]

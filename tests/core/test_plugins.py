@@ -322,3 +322,22 @@ def test_the_environment_may_name_only_what_is_installed() -> None:
         "plugin 'txet' is set aside: CURATOR_PLUGINS names it, but no such plugin is installed "
         "(did you mean text?)"
     ) in printed
+
+
+@pytest.mark.parametrize("kind", ["stages", "executors"])
+def test_a_package_of_ours_that_is_not_installed_is_named(kind: str) -> None:
+    catalog = getattr(Plugins(), kind)
+    for name, package in {
+        "video.clip_writer": "curator-video",
+        "ray_data": "curator-ray-data",
+    }.items():
+        with pytest.raises(PluginError) as caught:
+            catalog.find(name)
+        told = f"named {name!r}: pip install {package} brings what begins like that"
+        assert str(caught.value).endswith(told)
+
+
+def test_nothing_is_said_to_be_installable_that_others_could_claim() -> None:
+    with pytest.raises(PluginError) as caught:
+        Plugins().stages.find("someone.else")
+    assert "pip" not in str(caught.value)

@@ -95,13 +95,24 @@ class Catalog(Mapping[str, Offer]):
         return [known for known in self if known.rpartition(".")[2] == name]
 
     def _suggestion(self, name: str, full: list[str]) -> str:
-        return f" (did you mean {' or '.join(full)}?)" if full else hint(name, self._offers)
+        if full:
+            return f" (did you mean {' or '.join(full)}?)"
+        package = name.partition(".")[0]
+        if package in _SIBLINGS and not any(known.startswith(f"{package}.") for known in self):
+            return f": pip install curator-{package.replace('_', '-')} brings what begins like that"
+        return hint(name, self._offers)
 
     def _does_not_load(self, offer: Offer, error: Exception) -> str:
         said = f"{self.kind} {offer.name!r} of {offer.owner} does not load: {offer.place}: {error}"
         missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
         extra = extra_that_brings(missing, offer.distribution) if missing else None
         return f"{said}; pip install '{offer.distribution}[{extra}]'" if extra else said
+
+
+_SIBLINGS = frozenset(
+    ("text", "dedup", "image", "video", "audio", "streaming", "ray_data", "actor_pool")
+)
+"""The plugins of this project, which may be named though they are not installed."""
 
 
 def extra_that_brings(module: str, distribution: str) -> str | None:

@@ -1,13 +1,16 @@
 """Checking: every problem of a pipeline, found before anything runs."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from curator_core.filesystems import join
 from curator_core.plans import Plan, PlannedStage
 from curator_core.runs.outputs import outputs_of
+from curator_core.stages import AnyStage, ProcessingStage
 from curator_core.suggestions import hint, nearest
+from curator_core.tasks import Empty
 
 
 def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
@@ -16,6 +19,7 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     if not stages:
         return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
     problems = [
+        *_unusable_name(plan),
         *_repeated_names(stages),
         *_wrong_settings(stages),
         *_types_that_do_not_meet(stages),
@@ -44,6 +48,15 @@ def _at(planned: PlannedStage, problem: str) -> str:
     return f"stage {planned.index + 1} {planned.name!r}: {problem}"
 
 
+def _unusable_name(plan: Plan) -> Iterator[str]:
+    """A pipeline's name becomes that of a folder."""
+    if not plan.name.strip() or plan.name.startswith(".") or re.search(r"[/\\\0]", plan.name):
+        yield (
+            f"{plan.name!r} cannot be a pipeline's name, since its run directory is called so: "
+            "use letters, digits, - and _"
+        )
+
+
 def _repeated_names(stages: Sequence[PlannedStage]) -> Iterator[str]:
     first: dict[str, PlannedStage] = {}
     for planned in stages:
@@ -58,10 +71,18 @@ def _repeated_names(stages: Sequence[PlannedStage]) -> Iterator[str]:
 
 def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
     for planned in stages:
+        if not _does_something(planned.stage):
+            kind = type(planned.stage).__name__
+            yield _at(planned, f"{kind} defines neither process nor process_batch; write one")
         if planned.batch_size < 1:
             yield _at(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
         if planned.num_workers is not None and planned.num_workers < 1:
             yield _at(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
+
+
+def _does_something(stage: AnyStage) -> bool:
+    kind = type(stage)
+    return stage.works_on_batches or kind.process is not ProcessingStage.process
 
 
 def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
@@ -77,6 +98,8 @@ def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
 
 
 def _place_for(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
+    if misplaced.takes is Empty:
+        return "; only the first stage can take that: move it to the front"
     for planned in stages:
         if planned is not misplaced and issubclass(planned.gives, misplaced.takes):
             return f"; move it behind {planned.name!r}"

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints, overload
 
 from curator_core.outcomes import AnyTask
 from curator_core.resources import Resources
@@ -33,26 +33,47 @@ class FunctionStage(ProcessingStage[In, Out]):
         return self.function(task)
 
 
+@overload
+def processing_stage(function: Callable[[In], Given[Out]], /) -> AnyStage: ...
+@overload
 def processing_stage(
-    *, name: str, resources: Resources | None = None, batch_size: int | None = None
-) -> Callable[[Callable[[In], Given[Out]]], AnyStage]:
-    """Make a stage of a function that takes one task and returns what `process` may return."""
+    *, name: str = "", resources: Resources | None = None, batch_size: int | None = None
+) -> Callable[[Callable[[In], Given[Out]]], AnyStage]: ...
+def processing_stage(
+    function: Callable[[In], Given[Out]] | None = None,
+    /,
+    *,
+    name: str = "",
+    resources: Resources | None = None,
+    batch_size: int | None = None,
+) -> AnyStage | Callable[[Callable[[In], Given[Out]]], AnyStage]:
+    """Make a stage of a function that takes one task and returns what `process` may return.
+
+    Unless `name` says otherwise, the stage is called like the function.
+    """
+    changes: dict[str, Any] = {"resources": resources, "batch_size": batch_size}
+    changes = {setting: value for setting, value in changes.items() if value is not None}
 
     def make(function: Callable[[In], Given[Out]]) -> AnyStage:
+        named = name or _name_of(function)
         parameters = inspect.signature(function).parameters
         if len(parameters) != 1:
             raise TypeError(
-                f"@processing_stage(name={name!r}): the function takes exactly one task, "
+                f"@processing_stage(name={named!r}): the function takes exactly one task, "
                 f"but {function.__name__} takes {len(parameters)} arguments"
             )
-        changes: dict[str, Any] = {}
-        if resources is not None:
-            changes["resources"] = resources
-        if batch_size is not None:
-            changes["batch_size"] = batch_size
-        return FunctionStage(function, name).with_(**changes)
+        return FunctionStage(function, named).with_(**changes)
 
-    return make
+    return make if function is None else make(function)
+
+
+def _name_of(function: object) -> str:
+    if isinstance(function, str):
+        raise TypeError(f"write @processing_stage(name={function!r})")
+    name = str(getattr(function, "__name__", ""))
+    if not name.isidentifier():
+        raise TypeError(f"{function!r} has no name: give it one with processing_stage(name=...)")
+    return name
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

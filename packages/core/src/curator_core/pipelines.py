@@ -37,16 +37,13 @@ class Pipeline:
     """The recipe that it was made from, if any: kept with its runs, so that they can be retried."""
 
     def __post_init__(self) -> None:
-        self.stages = list(self.stages)
+        if isinstance(self.stages, ProcessingStage):
+            raise PipelineError("stages is one stage, but must be a list of them: [stage]")
+        self.stages = [_checked(stage, "stages") for stage in self.stages]
 
     def add_stage(self, stage: AnyStage) -> Self:
         """Append a stage; the pipeline itself is returned, so that calls can be chained."""
-        if not isinstance(stage, ProcessingStage):
-            raise PipelineError(
-                f"add_stage() takes a stage, but was given {stage!r}"
-                + (": call it to make one" if isinstance(stage, type) else "")
-            )
-        self.stages = [*self.stages, stage]
+        self.stages = [*self.stages, _checked(stage, "add_stage()")]
         return self
 
     def build(
@@ -152,3 +149,15 @@ class Pipeline:
             runtime_env=stage.runtime_env,
             hints=stage.hints,
         )
+
+
+def _checked(stage: object, where: str) -> AnyStage:
+    """A stage as it is; what people give instead of one gets the way out."""
+    if isinstance(stage, ProcessingStage):
+        return stage
+    way_out = ""
+    if isinstance(stage, type) and issubclass(stage, ProcessingStage):
+        way_out = f": call it to make one, {stage.__name__}(...)"
+    elif callable(stage) and not isinstance(stage, type):
+        way_out = ": make a stage of it with @processing_stage(name=...)"
+    raise PipelineError(f"{where} takes stages, but was given {stage!r}{way_out}")

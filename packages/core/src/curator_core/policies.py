@@ -49,11 +49,19 @@ class FailureBudget:
     min_seen: int = 100
 
     def __post_init__(self) -> None:
-        limit = self.max_failures
-        if limit is not None and (limit < 0 or (isinstance(limit, float) and limit > 1)):
+        if not self._is_sound:
             raise ValueError(
-                f"max_failures is {limit}, but must be a count (0, 1, 2, …) or a share (0.0 to 1.0)"
+                f"max_failures is {self.max_failures!r}, but must be a count (0, 1, 2, …) or a "
+                "share (0.0 to 1.0)"
             )
+
+    @property
+    def _is_sound(self) -> bool:
+        limit = self.max_failures
+        if limit is None:
+            return True
+        is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+        return is_number and limit >= 0 and not (isinstance(limit, float) and limit > 1)
 
     def is_exceeded(self, failed: int, seen: int) -> bool:
         """Whether `failed` of `seen` are too many, where the budget is a share."""

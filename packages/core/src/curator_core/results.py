@@ -122,6 +122,13 @@ class RunResult(Sequence[AnyTask]):
     def __iter__(self) -> Iterator[AnyTask]:
         return iter(self.tasks)
 
+    def __repr__(self) -> str:
+        """Short, since whoever prints a result wants to know how it went."""
+        sources = self.sources_done + self.sources_skipped
+        told = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
+        told += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
+        return f"<RunResult {self.status}: {', '.join(told)}; run_dir={self.run_dir!r}>"
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the tasks themselves."""
         return {
