@@ -9,7 +9,7 @@ from curator_core import LocalExecutor, OutputError, Pipeline
 from curator_core.runs.outputs import Output, Publisher, claim, outputs_of
 from curator_core.tasks import StagedFile
 from curator_core.writing import JsonlWriter
-from runkit import published, words_pipeline, write_inputs
+from runkit import published, words_pipeline, write_input, write_inputs
 
 HERE = LocalExecutor(workers=0)
 
@@ -62,7 +62,8 @@ class TestClaims:
         assert left == ["mine.txt", "part-0123456789abcdef.0.jsonl", "forgotten"]
 
     def test_overwrite_replaces_what_we_wrote(self, tmp_path: Path) -> None:
-        manifest = '{"files": [{"file": "named-by-another-writer.csv"}]}'
+        named = {"file": "named-by-another-writer.csv", "items": 1, "bytes": 1}
+        manifest = orjson.dumps({"files": [named]}).decode()
         out = folder_with(tmp_path / "out", f"part-{'0123456789abcdef' * 2}.0.jsonl")
         (out / "named-by-another-writer.csv").write_text("")
         (out / "_manifest.json").write_text(manifest)
@@ -114,6 +115,32 @@ class TestModes:
         assert result.sources_done == 1
         assert len(after) == len(before) - 1
         assert all(text.endswith(b"!\n") for name, text in after.items() if "part" in name)
+
+    def test_a_pipeline_appends_to_what_it_wrote_from_other_inputs(self, tmp_path: Path) -> None:
+        for day in ("monday", "tuesday"):
+            write_inputs(tmp_path / day, ["a b", "c bad1"])
+        runs = {day: words_pipeline(tmp_path / day, mode="append") for day in ("monday", "tuesday")}
+        for pipeline in runs.values():
+            pipeline.stages[-1].output_path = str(tmp_path / "out")  # type: ignore[attr-defined]
+            assert pipeline.run(HERE).sources_done == 2
+        for pipeline in runs.values():
+            assert pipeline.run(HERE).sources_skipped == 2
+        parts = [name for name in published(tmp_path / "out") if name.startswith("part-")]
+        assert len(parts) == 6
+        manifest = orjson.loads((tmp_path / "out/_manifest.json").read_bytes())
+        assert [file["file"] for file in manifest["files"]] == parts
+        write_input(tmp_path / "monday", "001", "bad")
+        runs["monday"].run(HERE)
+        manifest = orjson.loads((tmp_path / "out/_manifest.json").read_bytes())
+        assert (len(manifest["files"]), manifest["items"]) == (5, 5)
+
+    def test_the_same_inputs_may_be_appended_in_another_form(self, tmp_path: Path) -> None:
+        write_inputs(tmp_path, ["a b", "c"])
+        words_pipeline(tmp_path, mode="append").run(HERE)
+        self.changed(tmp_path, "append").run(HERE)
+        found = published(tmp_path / "out")
+        texts = [text for name, text in found.items() if name.startswith("part-")]
+        assert (len(texts), sum(text.endswith(b"!\n") for text in texts)) == (6, 3)
 
     def test_append_beside_another_run(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b"])

@@ -101,8 +101,23 @@ def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a", "b", "c"])
     TwoSteps(tmp_path).run(HERE)
     write_input(tmp_path, "001", "d e")
-    assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.metadata == {"first": 1, "second": 2}
     assert len(list((tmp_path / "out").glob("part-*"))) == 4
+    assert result.runs["second"].notes == ["took back what 1 source had given: inputs have changed"]
+
+
+def test_files_between_pipelines_may_be_cleared_away(tmp_path: Path) -> None:
+    """By hand, which is something else than a run that takes a file back."""
+    write_inputs(tmp_path, ["a", "b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    min((tmp_path / "middle").glob("part-*")).unlink()
+    second = TwoSteps(tmp_path)._step("second", "middle", "out")
+    home = str(tmp_path / "work/.curator/two_steps/second")
+    assert second.run(HERE, run_dir=home).notes == [
+        "inputs of 1 earlier source are no longer there: what they gave was kept"
+    ]
+    assert len(list((tmp_path / "out").glob("part-*"))) == 3
 
 
 def test_two_at_once_are_refused(tmp_path: Path) -> None:

@@ -12,14 +12,20 @@ from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.runs.lines import from_line, to_page
-from curator_core.runs.outputs import Output
+from curator_core.runs.outputs import Output, does_append
 from curator_core.secrets import redact
 from curator_core.staging import explained
 
 
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
-    """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered."""
-    return join(outputs[0].folder, ".curator", plan.name) if outputs else None
+    """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered.
+
+    A pipeline that appends is a run of its own for each set of inputs and options.
+    """
+    if not outputs:
+        return None
+    name = f"{plan.name}-{plan.fingerprint[:8]}" if does_append(outputs) else plan.name
+    return join(outputs[0].folder, ".curator", name)
 
 
 def run_token(run_dir: str) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from curator_core.blame import Blame
 from curator_core.errors import NothingFoundError, PipelineError, StageError
+from curator_core.filesystems import StorageOptions
 from curator_core.lineage import fingerprint, whole
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
@@ -52,6 +53,9 @@ class Listing(Protocol):
     may_be_empty: bool
     """Whether it is right that there is nothing to do."""
 
+    storage_options: StorageOptions | None
+    """How the file system of its files is reached."""
+
     def __iter__(self) -> Iterator[Source]: ...
 
     def counts(self) -> dict[int, StageCounts]:
@@ -63,15 +67,17 @@ class GivenTasks:
     """Tasks that the caller made. Where a run is kept they are known by what is in them."""
 
     first_stage = 0
+    storage_options: StorageOptions | None = None
     lists_all = False
     may_be_empty = False
 
-    def __init__(self, tasks: Iterable[AnyTask], *, kept: bool = False) -> None:
+    def __init__(self, tasks: Iterable[AnyTask], *, kept: bool = False, salt: str = "") -> None:
         self._tasks = tasks
         self._kept = kept
+        self._salt = salt
 
     def __iter__(self) -> Iterator[Source]:
-        return _identified(self._tasks, by_content=self._kept)
+        return _identified(self._tasks, self._salt, by_content=self._kept)
 
     def counts(self) -> dict[int, StageCounts]:
         return {}
@@ -84,15 +90,17 @@ class FirstStage:
     lists_all = True
     may_be_empty = False
 
-    def __init__(self, plan: Plan, run_token: str) -> None:
+    def __init__(self, plan: Plan, run_token: str, salt: str = "") -> None:
         lister = plan.stages[0]
         self._lister = replace(lister, policy=replace(lister.policy, on_error="fail"))
         self._worker = StageWorker(plan, WorkerInfo("driver", run_token=run_token), [self._lister])
         self._counts = StageCounts()
         self._may_find_nothing = plan.allow_empty
+        self._salt = salt
+        self.storage_options = getattr(lister.stage, "storage_options", None)
 
     def __iter__(self) -> Iterator[Source]:
-        return _identified(self._listed())
+        return _identified(self._listed(), self._salt)
 
     def counts(self) -> dict[int, StageCounts]:
         return {self._lister.index: self._counts}
@@ -118,6 +126,7 @@ class FirstStage:
 class Quarantined:
     """Tasks from the quarantine of an earlier run, each to begin at the stage that it failed in."""
 
+    storage_options: StorageOptions | None = None
     lists_all = False
     may_be_empty = True
 
@@ -132,18 +141,21 @@ class Quarantined:
         return {}
 
 
-def _identified(tasks: Iterable[AnyTask], *, by_content: bool = False) -> Iterator[Source]:
+def _identified(
+    tasks: Iterable[AnyTask], salt: str, *, by_content: bool = False
+) -> Iterator[Source]:
     """Each task with the id of what it is, or of its place where it stands for nothing."""
+    salted = [salt] if salt else []
     seen: dict[str, int] = {}
     for position, task in enumerate(tasks):
         task = copy(task)  # the caller's own keeps no mark of this run
         identity = task.identity() or (_content(task) if by_content else None)
         if identity is None:
-            task.task_id = fingerprint("position", str(position))
+            task.task_id = fingerprint("position", str(position), *salted)
         else:
             repeats = seen[identity] = seen.get(identity, 0) + 1
             again = [str(repeats)] if repeats > 1 else []
-            task.task_id = fingerprint(identity, *again)
+            task.task_id = fingerprint(identity, *again, *salted)
         yield Source(task.task_id, task, task.origins())
 
 
@@ -154,15 +166,24 @@ def _content(task: AnyTask) -> str | None:
 
 
 def listing_for(
-    plan: Plan, tasks: Iterable[AnyTask] | None, run_token: str, *, kept: bool = False
+    plan: Plan,
+    tasks: Iterable[AnyTask] | None,
+    run_token: str,
+    *,
+    kept: bool = False,
+    appends: bool = False,
 ) -> Listing:
-    """Without tasks, the first stage has to make something of nothing."""
+    """Without tasks, the first stage has to make something of nothing.
+
+    What is added to the output of other runs may come from the same inputs, so its ids differ.
+    """
+    salt = plan.fingerprint if appends else ""
     if tasks is not None:
-        return GivenTasks(tasks, kept=kept)
+        return GivenTasks(tasks, kept=kept, salt=salt)
     first = plan.stages[0]
     if not issubclass(Empty, first.takes):
         raise PipelineError(
             f"stage {first.name!r} takes {first.takes.__name__}, but nothing comes before it; "
             "begin with a reader, or give run(tasks=[...])"
         )
-    return FirstStage(plan, run_token)
+    return FirstStage(plan, run_token, salt)

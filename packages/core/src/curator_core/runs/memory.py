@@ -54,6 +54,7 @@ class Memory:
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
         self._by_name: dict[str, dict[str, list[Origin]]] = {}
+        self._retries: dict[str, set[str]] = {}
 
     def __contains__(self, source_id: str) -> bool:
         return source_id in self.commits
@@ -61,12 +62,15 @@ class Memory:
     def add(self, commit: Commit) -> None:
         for source in commit.sources:
             self.commits[source] = commit
+            if is_retry(source):
+                self._retries.setdefault(root_of(source), set()).add(source)
             for origin in commit.origins.get(source, ()):
                 self._by_name.setdefault(origin.name, {}).setdefault(source, []).append(origin)
 
     def forget(self, commit: Commit) -> None:
         for source in commit.sources:
             self.commits.pop(source, None)
+            self._retries.get(root_of(source), set()).discard(source)
             for origin in commit.origins.get(source, ()):
                 self._by_name.get(origin.name, {}).pop(source, None)
 
@@ -87,12 +91,9 @@ class Memory:
 
     def derived_from(self, commit: Commit) -> list[Commit]:
         """Commits of retries of what had failed in these sources."""
-        found = []
-        for other in self.all():
-            roots = {root_of(source) for source in other.sources}
-            if other is not commit and roots & set(commit.sources):
-                found.append(other)
-        return found
+        retries = {r: None for s in commit.sources for r in sorted(self._retries.get(s, ()))}
+        found = {id(other): other for other in (self.commits[retry] for retry in retries)}
+        return [other for other in found.values() if other is not commit]
 
     def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
         """Commits made from an earlier state of these files, or from another cut of them."""
@@ -103,6 +104,10 @@ class Memory:
                     commit = self.commits[source]
                     found[id(commit)] = commit
         return list(found.values())
+
+
+def is_retry(source_id: str) -> bool:
+    return "-" in source_id
 
 
 def root_of(source_id: str) -> str:

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from curator_core.errors import OutputError
 from curator_core.filesystems import (
@@ -22,6 +22,9 @@ from curator_core.staging import explained, find_staged, publish
 from curator_core.tasks import StagedFile
 
 MANIFEST = "_manifest.json"
+Entry: TypeAlias = dict[str, Any]
+"""A file in a manifest."""
+
 _OURS = re.compile(r"(part|dropped)-[0-9a-f]{32}\b.*")
 
 
@@ -50,6 +53,10 @@ def outputs_of(plan: Plan) -> list[Output]:
     return found
 
 
+def does_append(outputs: Iterable[Output]) -> bool:
+    return any(output.mode == "append" for output in outputs)
+
+
 def claim(outputs: Sequence[Output], forget: Callable[[], None]) -> None:
     """Make sure that a new run may use the folders: what others left there is never mixed in.
 
@@ -69,7 +76,8 @@ def _refuse_foreign(output: Output) -> None:
     visible = _visible(output)
     if not visible or output.mode == "append":
         return
-    ours = _listed(output) if MANIFEST in visible else set()
+    entries = _listed(output)
+    ours = {MANIFEST, *(entry["file"] for entry in entries)} if entries else set()
     foreign = [name for name in visible if name not in ours and not _OURS.fullmatch(name)]
     if output.mode == "overwrite" and not foreign:
         return
@@ -86,14 +94,14 @@ def _refuse_foreign(output: Output) -> None:
     )
 
 
-def _listed(output: Output) -> set[str]:
-    """The files that an earlier run said were its own."""
+def _listed(output: Output) -> list[Entry]:
+    """The files that earlier runs said were their own."""
     fs, path = open_filesystem(output.folder, output.storage_options)
     try:
-        facts = from_line(fs.cat_file(join(path, MANIFEST)))
-        return {MANIFEST, *(file["file"] for file in facts["files"])}
+        files = from_line(fs.cat_file(join(path, MANIFEST)))["files"]
+        return [{name: file[name] for name in ("file", "items", "bytes")} for file in files]
     except (OSError, ValueError, KeyError, TypeError):
-        return set()
+        return []
 
 
 def _visible(output: Output) -> list[str]:
@@ -102,6 +110,23 @@ def _visible(output: Output) -> list[str]:
         return []
     names = (base_name(entry) for entry in fs.ls(path, detail=False))
     return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
+
+
+class Withdrawn:
+    """Files which the run that wrote them no longer counts among its results."""
+
+    def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:
+        self._options = dict(storage_options or {})
+        self._listed: dict[str, set[str]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        folder, name = parent_of(path), base_name(path)
+        if not _OURS.fullmatch(name):
+            return False
+        if folder not in self._listed:
+            entries = _listed(Output(folder, "", storage_options=self._options))
+            self._listed[folder] = {entry["file"] for entry in entries}
+        return bool(self._listed[folder]) and name not in self._listed[folder]
 
 
 class Publisher:
@@ -150,9 +175,12 @@ class Publisher:
         for output in self._outputs:
             fs, path = open_filesystem(output.folder, output.storage_options)
             mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
+            entries = [_entry(file) for file in mine]
+            if output.mode == "append":
+                entries = _merged(_of_others(output, entries), entries)
             with explained(output.folder):
                 fs.makedirs(path, exist_ok=True)
-                _put_manifest(fs, join(path, MANIFEST), run_name, mine)
+                _put_manifest(fs, join(path, MANIFEST), run_name, entries)
 
     def _filesystem(self, path: str) -> Any:
         for output in self._outputs:
@@ -165,12 +193,26 @@ def _below(files: Iterable[StagedFile], folder: str) -> Iterator[StagedFile]:
     return (file for file in files if parent_of(file.final) == folder.rstrip("/"))
 
 
-def _put_manifest(fs: Any, path: str, run_name: str, files: list[StagedFile]) -> None:
+def _entry(file: StagedFile) -> Entry:
+    return {"file": base_name(file.final), "items": file.items, "bytes": file.size}
+
+
+def _merged(some: list[Entry], more: list[Entry]) -> list[Entry]:
+    return sorted([*some, *more], key=lambda entry: str(entry["file"]))
+
+
+def _of_others(output: Output, mine: list[Entry]) -> list[Entry]:
+    """What other runs wrote to the same folder, as far as it is still there."""
+    there, known = set(_visible(output)), {entry["file"] for entry in mine}
+    return [e for e in _listed(output) if e["file"] in there and e["file"] not in known]
+
+
+def _put_manifest(fs: Any, path: str, run_name: str, files: list[Entry]) -> None:
     facts = {
         "run": run_name,
-        "files": [{"file": base_name(f.final), "items": f.items, "bytes": f.size} for f in files],
-        "items": sum(file.items for file in files),
-        "bytes": sum(file.size for file in files),
+        "files": files,
+        "items": sum(entry["items"] for entry in files),
+        "bytes": sum(entry["bytes"] for entry in files),
     }
     content = to_page(facts)
     if not is_local(fs):

@@ -1,7 +1,9 @@
 """Reviewing: which listed sources are left to do, and whose output has to go.
 
-Output is taken back where it was made of an earlier state of an input, or of one that is gone.
-What was published together with it is made again, so that nothing is there twice or missing.
+Output is taken back where it was made of an earlier state of an input. What was published together
+with it is made again, so that nothing is there twice or missing. Output of an input that is gone
+stays: raw data is often cleared away, and that must never cost what was made of it. But a file
+that another run wrote and has taken back was no data at all: what was made of it goes too.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -9,7 +11,8 @@ from collections.abc import Generator, Iterable, Iterator
 from curator_core.results import RunResult
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.listing import Listing, Source
-from curator_core.runs.memory import Commit, root_of
+from curator_core.runs.memory import Commit, is_retry, root_of
+from curator_core.runs.outputs import Withdrawn
 
 
 class Review:
@@ -17,6 +20,7 @@ class Review:
 
     def __init__(self, listing: Listing, keeper: Keeper, result: RunResult) -> None:
         self.taken_back: list[Commit] = []
+        self.gone = 0
         self._listing = listing
         self._keeper = keeper
         self._result = result
@@ -35,9 +39,21 @@ class Review:
             clashing = self._keeper.memory.superseded(source.origins)
             yield from self._take_back(commit for commit in clashing if self._is_old(commit))
             yield source
-        if self._listing.lists_all:
-            everything = self._keeper.memory.all()
-            yield from self._take_back(commit for commit in everything if self._is_old(commit))
+        if self._listing.lists_all and self._listed:  # else more likely a disk is not there
+            yield from self._take_back(list(self._withdrawn()))
+            self.gone = sum(
+                not is_retry(source) and source not in self._listed
+                for source in self._keeper.memory.commits
+            )
+
+    def _withdrawn(self) -> Iterator[Commit]:
+        withdrawn = Withdrawn(self._listing.storage_options)
+        for commit in self._keeper.memory.all():
+            for source in commit.sources:
+                origins = commit.origins.get(source, ())
+                if source not in self._listed and any(o.name in withdrawn for o in origins):
+                    yield commit
+                    break
 
     def _skip(self, source: Source) -> None:
         self._result.sources_skipped += 1

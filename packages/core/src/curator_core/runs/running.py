@@ -335,7 +335,12 @@ class Run:
             sources = sum(len(commit.sources) for commit in taken_back)
             self.result.notes.append(
                 f"took back what {sources} source{'s' * (sources != 1)} had given: "
-                "inputs have changed or are gone"
+                "inputs have changed"
+            )
+        if self._review.gone:
+            self.result.notes.append(
+                f"inputs of {self._review.gone} earlier source{'s' * (self._review.gone != 1)} "
+                "are no longer there: what they gave was kept"
             )
 
     def _say_interrupted(self) -> None:

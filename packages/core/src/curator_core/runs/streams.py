@@ -14,7 +14,7 @@ from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
 from curator_core.runs.listing import Listing, listing_for
-from curator_core.runs.outputs import outputs_of
+from curator_core.runs.outputs import does_append, outputs_of
 from curator_core.runs.running import Run
 from curator_core.runs.stopping import signals_stop
 
@@ -95,7 +95,8 @@ class OpenedStream(RunStream):
     ) -> None:
         keeper = _keeper(plan, executor, run_dir, resume=resume)
         try:
-            listing = listing_for(plan, tasks, keeper.token, kept=keeper.run_dir is not None)
+            kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
+            listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
             super().__init__(plan, executor, keeper, listing, why)
         except BaseException:
             keeper.close()

@@ -1,0 +1,104 @@
+"""Nothing outlives its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+from curator_core.local.guarding import MARKERS, Guard
+
+PARENT = """
+import os, subprocess, sys
+from curator_core.local.guarding import MARKERS, Guard
+guard = Guard()
+command = [sys.executable, "-c", "import time; time.sleep(600)"]
+watched = subprocess.Popen(command, start_new_session=True)
+guard.watch(watched.pid)
+escaped = subprocess.Popen(command, start_new_session=True, env={MARKERS: f":outer:{guard.marker}"})
+stranger = subprocess.Popen(command, start_new_session=True)
+print(watched.pid, escaped.pid, stranger.pid, guard._process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def eventually(is_so: Callable[[], bool], seconds: float = 2.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture
+def family() -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
+    pipe = subprocess.PIPE
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=pipe, stdout=pipe, text=True)
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    yield parent, pids
+    for pid in (parent.pid, *pids):
+        if not is_gone(pid):
+            os.kill(pid, signal.SIGKILL)
+    parent.communicate()
+
+
+def test_a_killed_parent_takes_what_it_watched_along(
+    family: tuple["subprocess.Popen[str]", list[int]],
+) -> None:
+    parent, (watched, escaped, stranger, guard) = family
+    parent.kill()
+    assert eventually(lambda: is_gone(watched))
+    assert eventually(lambda: is_gone(escaped))
+    assert eventually(lambda: is_gone(guard))
+    assert not is_gone(stranger)
+
+
+def test_signals_to_the_guard_do_not_end_it(
+    family: tuple["subprocess.Popen[str]", list[int]],
+) -> None:
+    parent, (watched, _, _, guard) = family
+    time.sleep(0.2)  # it has to be up before it can refuse
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.kill(guard, number)
+    time.sleep(0.1)
+    assert not is_gone(guard)
+    parent.kill()
+    assert eventually(lambda: is_gone(watched))
+
+
+def test_what_is_forgotten_is_left_alone() -> None:
+    guard = Guard()
+    with subprocess.Popen(["sleep", "600"], start_new_session=True, env={**os.environ}) as sleeper:
+        guard.watch(sleeper.pid)
+        guard.forget(sleeper.pid)
+        guard.dismiss()
+        assert not is_gone(sleeper.pid)
+        sleeper.kill()
+
+
+def test_a_guard_that_was_killed_harms_nobody() -> None:
+    guard = Guard()
+    guard._process.kill()
+    guard._process.wait()
+    guard.watch(2**22 + 1)
+    guard.dismiss()
+
+
+def test_every_pool_has_a_mark_of_its_own() -> None:
+    guards = [Guard(), Guard()]
+    assert guards[0].marker != guards[1].marker
+    assert MARKERS not in os.environ
+    for guard in guards:
+        guard.dismiss()
