@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -112,6 +113,33 @@ def test_a_worker_that_runs_out_of_memory_costs_its_task_and_no_other(tmp_path: 
     account = run_to_the_end(tmp_path, "--nasty", "greedy").account()
     assert account["reasons"] == ["MemoryError"]
     assert account["worker_restarts"] == {}
+    assert record_ids(tmp_path / "out") == [n for n in range(20) if n != 7]
+
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A group of processes that may use 300 MB together."""
+    top = Path("/sys/fs/cgroup")
+    old = top / "memory"
+    group = (old if old.is_dir() else top) / f"curator-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        limit = group / ("memory.limit_in_bytes" if old.is_dir() else "memory.max")
+        limit.write_text(str(300 << 20))
+    except OSError:
+        pytest.skip("limiting memory takes the right to make a control group")
+    monkeypatch.setenv("JOB_CGROUP", str(group))
+    yield
+    assert eventually(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_worker_that_the_system_ends_for_its_memory_is_told_from_others(tmp_path: Path) -> None:
+    write_records(tmp_path, 20, 1, poison=(7,))
+    account = run_to_the_end(tmp_path, "--nasty", "hungry").account()
+    assert account["reasons"] == ["its worker ran out of memory"]
+    assert account["worker_restarts"] == {"ran out of memory": 2}
     assert record_ids(tmp_path / "out") == [n for n in range(20) if n != 7]
 
 

@@ -98,6 +98,18 @@ class Greedy(Work):
         return task
 
 
+class Hungry(Work):
+    """Eats until the system ends it, which it does where the memory of a group has a limit."""
+
+    def setup(self, worker: WorkerInfo) -> None:
+        Path(os.environ["JOB_CGROUP"], "cgroup.procs").write_text(str(os.getpid()))
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        if "poison" in task.data.column("text").to_pylist():
+            bytearray(b"x") * (1 << 30)
+        return task
+
+
 class Sleeper(Work):
     """The first one to hold the poison falls asleep, and tells who it is."""
 
@@ -110,7 +122,8 @@ class Sleeper(Work):
 
 
 NASTY = {
-    kind.__name__.lower(): kind for kind in (Poison, Stubborn, Parent, Lingering, Greedy, Sleeper)
+    kind.__name__.lower(): kind
+    for kind in (Poison, Stubborn, Parent, Lingering, Greedy, Hungry, Sleeper)
 }
 
 
