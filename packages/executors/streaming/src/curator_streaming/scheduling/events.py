@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from curator_streaming.scheduling.needs import Capacity
-from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduling.parcels import Parcel, Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class WorkerDown:
     """A worker ended: it was asked to, it died, or a stage of `first`'s step did not set up.
 
     `culprit` names the call that was at work; None where that is not known: the oldest then.
+    `suspects`: the tasks that were in hand, where that is known; all of the call's otherwise.
     `innocent` says that no call is to blame (the node was reclaimed, say).
     """
 
@@ -57,6 +58,7 @@ class WorkerDown:
     reason: str
     kind: DownKind = "died"
     culprit: int | None = None
+    suspects: tuple[Piece, ...] = ()
     innocent: bool = False
     first: int | None = None
 

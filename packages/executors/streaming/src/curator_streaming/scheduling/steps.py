@@ -7,6 +7,7 @@ from typing import Any, get_origin
 
 from curator_core.plans import PlannedStage
 from curator_core.stages import AnyStage
+
 from curator_streaming.scheduling.needs import Capacity, Need, demanded, offered
 
 

@@ -1,0 +1,173 @@
+"""The floor: everything there is at this moment, and the bytes that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from curator_streaming.scheduling.actions import Action, Release
+from curator_streaming.scheduling.nodes import Node
+from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduling.queues import Stored, Stretch
+from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduling.stations import Station
+from curator_streaming.scheduling.steps import StepSpec
+from curator_streaming.scheduling.workers import Call, Crew, Worker
+
+NO_LIMIT = 1 << 60
+_BOUNDARY_SHARE = 0.6
+"""What may wait at one boundary, of all that may wait."""
+
+
+class Floor:
+    """Stations, workers, calls and stored bytes. Sets of steps are bits of an integer.
+
+    Room for outputs ends earlier the nearer a step is to the sources, so that what is under way
+    can always be finished.
+    """
+
+    def __init__(self, steps: Sequence[StepSpec], settings: Settings) -> None:
+        self.settings = settings
+        self.now = 0.0
+        self.out: list[Action] = []
+        self.length = steps[-1].last + 1
+        self.shared = Crew(None, settings.slots_per_worker)
+        self.stations: dict[int, Station] = {}
+        self.nodes: dict[str, Node] = {}
+        self.workers: dict[int, Worker] = {}
+        self.calls: dict[int, Call] = {}
+        self.paused: dict[int, Call] = {}
+        self.stored: dict[Hashable, Stored] = {}
+        self.used = 0
+        self.peak = 0
+        self.boundaries = [0] * (self.length + 1)
+        self.ready = self.active = self.blocked = self.urgent = 0
+        self.cheap = self.cold = 0
+        self.last_done = 0.0
+        total = settings.max_queued_bytes
+        self.limits = [total * (0.5 + 0.5 * (i + 1) / self.length) for i in range(self.length)]
+        self.boundary_limit = total * (_BOUNDARY_SHARE if self.length > 1 else 1.0)
+        for spec in steps:
+            self.add(spec)
+
+    def add(self, spec: StepSpec) -> Station:
+        crew = (
+            Crew(spec.first, self.settings.slots_per_worker) if spec.is_dedicated else self.shared
+        )
+        station = self.stations[spec.first] = Station(spec, crew)
+        if not spec.is_dedicated:
+            self.cold |= station.bit
+        self.stations = dict(sorted(self.stations.items()))
+        return station
+
+    @property
+    def first(self) -> Station:
+        return self.stations[0]
+
+    def after(self, last: int) -> Station | None:
+        return self.stations.get(last + 1)
+
+    # Bytes
+
+    def store(self, parcel: Parcel, boundary: int) -> Stored:
+        stored = Stored(parcel, boundary)
+        self.stored[parcel.handle] = stored
+        self.charge(boundary, parcel.size)
+        return stored
+
+    def charge(self, boundary: int, size: int) -> None:
+        self.used += size
+        self.boundaries[boundary] += size
+        if self.used > self.peak:
+            self.peak = self.used
+
+    def use_up(self, stretches: Sequence[Stretch]) -> None:
+        """These tasks are needed no more; a parcel goes when its last task does."""
+        for stretch in stretches:
+            stored = stretch.stored
+            stored.left -= stretch.stop - stretch.start
+            if stored.left == 0:
+                self.charge(stored.boundary, -stored.size)
+                del self.stored[stored.handle]
+                self.out.append(Release(stored.handle))
+
+    def room_for(self, station: Station) -> int:
+        """How many tasks this step may begin now, for all that will come out of them."""
+        last = station.spec.last
+        space = self.limits[last] - self.used
+        here = self.boundary_limit - self.boundaries[last + 1]
+        if here < space:
+            space = here
+        size = station.out_bytes
+        if space <= 0:
+            tasks = 0
+        elif size is None:
+            tasks = station.spec.batch_size if station.calls < 4 + len(self.nodes) else 0
+        else:
+            tasks = int(space / size) if size * NO_LIMIT > space else NO_LIMIT
+        if tasks and last + 1 < self.length:
+            tasks = min(tasks, self._wanted_behind(station, self.stations[last + 1]))
+        if tasks:
+            return tasks
+        if self.must_go_on(station):
+            return 1
+        self.blocked |= station.bit
+        return 0
+
+    def _wanted_behind(self, station: Station, behind: Station) -> int:
+        wanted = behind.most_waiting - behind.queue.tasks - behind.coming
+        return 0 if wanted <= 0 else max(1, int(wanted / max(station.ratio, 1e-9)))
+
+    def must_go_on(self, station: Station) -> bool:
+        """With nothing under way behind it, one call is let through, or all would stand still."""
+        return (
+            station.calls == 0
+            and self.boundaries[self.length] == 0
+            and self.active >> (station.spec.last + 1) == 0
+        )
+
+    # What waits
+
+    def push(self, station: Station, stretch: Stretch) -> None:
+        if not station.queue.tasks:
+            station.waiting_since = self.now
+        station.queue.push(stretch)
+        self.note(station)
+
+    def note(self, station: Station) -> None:
+        """Bring the bits up to date after something came to or left a station."""
+        waiting = station.queue.tasks
+        bit = station.bit
+        if waiting == 0:
+            self.ready &= ~bit
+            station.flush = False
+        elif waiting >= station.spec.batch_size or station.flush or station.queue.suspects:
+            self.ready |= bit
+        else:
+            self.ready &= ~bit
+        if waiting or station.calls:
+            self.active |= bit
+        else:
+            self.active &= ~bit
+        if station.crew is not self.shared:
+            self._note_hunger(station)
+
+    def _note_hunger(self, station: Station) -> None:
+        """Shared steps that feed a dedicated one are urgent while too little waits for it."""
+        if station.queue.tasks + station.coming < 0.5 * min(station.most_waiting, NO_LIMIT):
+            self.urgent |= self.feeders(station)
+        else:
+            self.urgent &= ~self.feeders(station)
+
+    def feeders(self, station: Station) -> int:
+        bits = 0
+        for other in reversed(self.stations.values()):
+            if other.spec.first >= station.spec.first:
+                continue
+            if other.crew is not self.shared:
+                break
+            bits |= other.bit
+        return bits
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.active and not self.calls

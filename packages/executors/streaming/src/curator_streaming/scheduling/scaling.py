@@ -1,0 +1,316 @@
+"""Scaling: how many workers of each kind there are, decided anew every second or so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, inf, log
+
+from curator_streaming.scheduling.actions import Explain
+from curator_streaming.scheduling.balancing import Claimant, fair_counts, pace
+from curator_streaming.scheduling.floors import NO_LIMIT, Floor
+from curator_streaming.scheduling.needs import UNIT
+from curator_streaming.scheduling.nodes import Node
+from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
+from curator_streaming.scheduling.stations import CHEAP_SETUP_S, Station
+from curator_streaming.scheduling.steps import could_hold
+from curator_streaming.scheduling.workers import Worker
+
+_LEAST_DWELL_S = 5.0
+_DWELL_SETUPS = 5
+
+
+class Scaling:
+    """Gives the hardware to the steps that hold up the line, where that pays for its setup."""
+
+    def __init__(self, floor: Floor, staffing: Staffing) -> None:
+        self.floor = floor
+        self.staffing = staffing
+        self.no_more_sources = False
+        self._key: tuple[object, ...] = ()
+        self._expected: dict[int, int] = {}
+        """Workers to be started on what others have been asked to leave."""
+
+    def round(self) -> None:
+        for station in self.floor.stations.values():
+            station.measured.settle()
+        self._aim()
+        self.fill()
+        self._move()
+
+    # Shared workers
+
+    def start_shared(self) -> None:
+        """As many as the waiting work keeps busy, and no more processes than that."""
+        floor = self.floor
+        shared = [s for s in floor.stations.values() if s.crew is floor.shared]
+        slots = sum(node.slots for node in floor.nodes.values() if node.fits)
+        wanted = min(slots, self._wanted_shared(shared))
+        while floor.shared.staying < wanted and self.staffing.start_shared():
+            pass
+
+    def _wanted_shared(self, shared: list[Station]) -> int:
+        floor = self.floor
+        waiting = sum(s.queue.tasks + s.calls for s in shared)
+        cores = sum(node.cpus for node in floor.nodes.values()) // UNIT
+        seconds = sum(s.queue.tasks * (s.cost or 0.0) for s in shared)
+        return max(1 if shared else 0, min(waiting, max(cores, ceil(seconds / SHARED_BACKLOG_S))))
+
+    # How many dedicated workers each step should have
+
+    def _dedicated(self) -> Iterator[Station]:
+        for station in self.floor.stations.values():
+            if station.crew is not self.floor.shared:
+                yield station
+
+    def _aim(self) -> None:
+        flexible = []
+        for station in self._dedicated():
+            if station.spec.num_workers is None:
+                flexible.append(station)
+            else:
+                station.target = station.spec.num_workers if self._in_reach(station) else 0
+        if not flexible or not self.floor.nodes:
+            return
+        claimants = self._claimants(flexible)
+        key = self._described(claimants)
+        if key == self._key:
+            return
+        self._key = key
+        fixed = [
+            (s.spec.need, s.target) for s in self._dedicated() if s.spec.num_workers is not None
+        ]
+        empty = [node.copy() for node in self.floor.nodes.values()]
+        self._set_targets(claimants, fair_counts(empty, fixed, claimants))
+
+    def _described(self, claimants: list[Claimant]) -> tuple[object, ...]:
+        """What the targets depend on, so coarse that noise does not change it."""
+        steps = tuple(
+            (c.first, c.most, round(20 * log(c.weight or 1e-9)), self._staying(c.first))
+            for c in claimants
+        )
+        return (steps, tuple(self.floor.nodes))
+
+    def _staying(self, first: int) -> int:
+        return self.floor.stations[first].crew.staying
+
+    def _set_targets(self, claimants: list[Claimant], counts: dict[int, int]) -> None:
+        floor = self.floor
+        current = {c.first: self._staying(c.first) for c in claimants}
+        now, then = pace(current, claimants), pace(counts, claimants)
+        pays = then > now * (1 + self._threshold())
+        for claimant in claimants:
+            first = claimant.first
+            station = floor.stations[first]
+            target = counts[first] if pays else max(counts[first], current[first])
+            if target != station.target and current[first]:
+                reason = (
+                    f"{station.spec.name}: {current[first]} -> {target} workers, for it takes "
+                    f"{claimant.weight:.3g} worker-seconds for one source"
+                )
+                floor.out.append(Explain("scale", reason, first))
+            station.target = target
+
+    def _threshold(self) -> float:
+        settings = self.floor.settings
+        flexible = list(self._dedicated())
+        setup = max((s.setup_s or 0.0 for s in flexible), default=0.0)
+        error = max((s.measured.error for s in flexible), default=0.0)
+        return settings.hysteresis + 2 * error + setup / settings.payback_s
+
+    def _claimants(self, flexible: list[Station]) -> list[Claimant]:
+        flow = dict(self._flows())
+        costs = [s.measured.per_task for s in flexible if s.measured.per_task]
+        usual = sum(costs) / len(costs) if costs else 1.0
+        found = []
+        for station in sorted(flexible, key=self._rank):
+            weight = (station.measured.per_task or usual) * flow[station.spec.first]
+            most = self._most(station, flow)
+            found.append(Claimant(station.spec.first, station.spec.need, weight, most))
+        return found
+
+    def _flows(self) -> Iterator[tuple[int, float]]:
+        """How many tasks reach each step for one source."""
+        flow = 1.0
+        for station in self.floor.stations.values():
+            yield station.spec.first, flow
+            flow *= station.ratio
+
+    def _most(self, station: Station, flow: dict[int, float]) -> int:
+        """More workers than this would have nothing to do."""
+        staying = station.crew.staying
+        limit = NO_LIMIT
+        if self.no_more_sources:
+            limit = ceil(self._tasks_in_reach(station, flow) / station.spec.batch_size)
+        if not station.spec.need.is_special:
+            limit = min(limit, self._cpu_share(station, flow))
+        if station.measured.per_task is not None and station.crew.idle * 10 > station.crew.up:
+            limit = min(limit, max(staying, 1))
+        return limit
+
+    def _cpu_share(self, station: Station, flow: dict[int, float]) -> int:
+        """The workers it takes to keep up with what all CPUs together let through."""
+        floor = self.floor
+        cpus = sum(node.cpus for node in floor.nodes.values())
+        mine = (station.cost or 1.0) * flow[station.spec.first]
+        every = sum(
+            (s.cost or 1.0) * flow[first] * max(s.spec.need.cpus, 1)
+            for first, s in floor.stations.items()
+        )
+        return ceil(cpus * mine / every) + 1 if every else 1
+
+    def _tasks_in_reach(self, station: Station, flow: dict[int, float]) -> float:
+        """How many tasks will still come here, once there are no more sources."""
+        mine = flow[station.spec.first]
+        return sum(
+            (s.queue.tasks + s.calls * max(1, s.most_per_call // 8)) * mine / (flow[first] or 1.0)
+            for first, s in self.floor.stations.items()
+            if first <= station.spec.first
+        )
+
+    def _in_reach(self, station: Station) -> bool:
+        reached = (1 << (station.spec.first + 1)) - 1
+        return not self.no_more_sources or bool(self.floor.active & reached)
+
+    def _rank(self, station: Station) -> tuple[int, int]:
+        """Who gets the first worker, where not even one of each fits: they take turns."""
+        position = -station.spec.first
+        if station.queue.tasks == 0 and station.calls == 0:
+            return (3, -position)
+        if not station.crew.staying:
+            return (1, position)
+        dwell = max(_LEAST_DWELL_S, _DWELL_SETUPS * (station.setup_s or 0.0))
+        oldest = min(w.since for w in station.crew.workers.values())
+        is_blocked = bool(self.floor.blocked & station.bit)
+        if self.floor.now - oldest > dwell or is_blocked:
+            return (2, position)
+        return (0, position)
+
+    # Making it so
+
+    def fill(self) -> None:
+        """Start what fits of what is missing; the step that has least of its target comes first."""
+        missing = [s for s in self._dedicated() if s.crew.staying < s.target]
+        while missing:
+            station = min(missing, key=lambda s: (s.crew.staying / s.target, s.spec.first))
+            if not self.staffing.start_dedicated(station):
+                missing.remove(station)
+                continue
+            first = station.spec.first
+            self._expected[first] = max(0, self._expected.get(first, 0) - 1)
+            if station.crew.staying >= station.target:
+                missing.remove(station)
+
+    def _move(self) -> None:
+        """Let workers go where a step that lacks some can use their place."""
+        if not any(s.crew.leaving for s in self._dedicated()):
+            self._expected.clear()
+        surplus = {
+            s.spec.first: s.crew.staying - s.target
+            for s in self._dedicated()
+            if s.crew.staying > s.target
+        }
+        if not surplus:
+            return
+        for station in self._dedicated():
+            first = station.spec.first
+            missing = station.target - station.crew.staying - self._expected.get(first, 0)
+            for _ in range(missing):
+                donors = self._donors(station, surplus)
+                if not donors:
+                    break
+                self._expected[first] = self._expected.get(first, 0) + 1
+                for worker in donors:
+                    surplus[worker.crew.first or 0] -= 1
+                    self.staffing.let_go(worker, f"its place goes to {station.spec.name}")
+
+    def _donors(self, station: Station, surplus: dict[int, int]) -> list[Worker]:
+        """The fewest workers on one node whose places together are enough for one of this step."""
+        best: list[Worker] = []
+        here: dict[str, list[Worker]] = {}
+        for first, spare in surplus.items():
+            for worker in self.floor.stations[first].crew.workers.values() if spare > 0 else ():
+                if not worker.leaving:
+                    here.setdefault(worker.node.name, []).append(worker)
+        for name, workers in here.items():
+            found = _enough(self.floor.nodes[name], workers, station, dict(surplus))
+            if found and (not best or len(found) < len(best)):
+                best = found
+                if len(best) == 1:
+                    break
+        return best
+
+    # What cannot be
+
+    def find_lack(self) -> Station | None:
+        """Note steps that no node could hold; the one that has waited too long, if one has."""
+        floor = self.floor
+        for station in floor.stations.values():
+            there = any(could_hold(n.capacity, station.spec.need) for n in floor.nodes.values())
+            if there or not station.has_work:
+                station.lacks_since = None
+            elif station.lacks_since is None:
+                station.lacks_since = floor.now
+                limit = floor.settings.shrink_limit_s
+                reason = (
+                    f"{station.spec.name} needs {station.spec.need} on one node, and no node has "
+                    f"that now: it waits up to {limit:g} s"
+                )
+                floor.out.append(Explain("wait", reason, station.spec.first))
+            elif floor.now - station.lacks_since >= floor.settings.shrink_limit_s:
+                return station
+        return None
+
+    def update(self) -> None:
+        """What changes slowly: how much may wait, and who may set up what."""
+        floor = self.floor
+        floor.cold = floor.cheap = 0
+        for station in floor.stations.values():
+            if station.crew is floor.shared:
+                self._open_to_cold(station)
+            else:
+                station.most_waiting = self._worth_waiting(station)
+                floor.note(station)
+
+    def _worth_waiting(self, station: Station) -> int:
+        settings, crew = self.floor.settings, station.crew
+        staying = max(crew.staying, 1)
+        least = 2 * crew.slots * staying * station.spec.batch_size
+        if station.cost is None:
+            return least
+        most = settings.lookahead_s * staying / station.cost if station.cost else inf
+        return int(min(max(least, most), NO_LIMIT))
+
+    def _open_to_cold(self, station: Station) -> None:
+        """Whether workers may set this step up: always where that is cheap or nobody has it."""
+        floor = self.floor
+        if station.setup_s is not None and station.setup_s < CHEAP_SETUP_S and not station.memory:
+            floor.cheap |= station.bit
+            return
+        waiting_s = station.queue.tasks * (station.cost or 0.0)
+        if station.warm == 0 or not station.setup_s or waiting_s > station.warm * station.setup_s:
+            floor.cold |= station.bit
+
+
+def _enough(
+    node: Node, workers: list[Worker], station: Station, spare: dict[int, int]
+) -> list[Worker]:
+    trial = node.copy()
+    trial.memory, trial.devices = node.memory, dict(node.devices)
+    trial.custom, trial.cpus_promised = dict(node.custom), node.cpus_promised
+    let_go: list[Worker] = []
+    need = station.spec.need
+    for worker in sorted(workers, key=_by_device):
+        first = worker.crew.first or 0
+        if spare[first] <= 0:
+            continue
+        spare[first] -= 1
+        let_go.append(worker)
+        trial.give_back(worker.grant)
+        if trial.place(need) is not None:
+            return let_go
+    return []
+
+
+def _by_device(worker: Worker) -> tuple[str, int]:
+    device = worker.grant.shares[0].device if worker.grant.shares else ""
+    return (device, len(worker.calls))

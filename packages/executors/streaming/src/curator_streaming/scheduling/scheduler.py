@@ -1,0 +1,433 @@
+"""The scheduler: what happens goes in, what is to be done comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop
+from typing import Any
+
+from curator_streaming.scheduling import events
+from curator_streaming.scheduling.actions import Action, Explain, Fail, Pause, Resume
+from curator_streaming.scheduling.dispatching import Dispatching
+from curator_streaming.scheduling.events import Event
+from curator_streaming.scheduling.faults import Faults
+from curator_streaming.scheduling.floors import Floor
+from curator_streaming.scheduling.nodes import Node
+from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduling.queues import Stretch
+from curator_streaming.scheduling.recycling import Recycling
+from curator_streaming.scheduling.scaling import Scaling
+from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduling.sourcing import Sourcing
+from curator_streaming.scheduling.splitting import split_station
+from curator_streaming.scheduling.staffing import Staffing
+from curator_streaming.scheduling.stations import Station
+from curator_streaming.scheduling.steps import StepSpec
+from curator_streaming.scheduling.summaries import Summary, summary_of
+from curator_streaming.scheduling.workers import STARTING, Call, Worker
+
+_MOST_SLOTS = 8
+_STALLED_S = 1.0
+
+
+class Scheduler:
+    """Keeps every worker busy within a budget of bytes. The same events give the same actions."""
+
+    def __init__(self, steps: Sequence[StepSpec], settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self._floor = Floor(steps, self.settings)
+        self._dispatching = Dispatching(self._floor)
+        self._staffing = Staffing(self._floor, self._dispatching)
+        self._scaling = Scaling(self._floor, self._staffing)
+        self._sourcing = Sourcing(self._floor)
+        self._faults = Faults(self._floor)
+        self._recycling = Recycling(self._floor, self._staffing)
+        self._until: float | None = None
+        self._is_stopping = self._is_ending = False
+        self._next_round = self._last_tick = 0.0
+        self._failed_starts = 0
+        self._shared_idle_s = 0.0
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            events.NodeJoined: self._node_joined,
+            events.NodeLost: self._node_lost,
+            events.WorkerUp: self._worker_up,
+            events.WorkerDown: self._worker_down,
+            events.CallGave: self._call_gave,
+            events.CallDone: self._call_done,
+            events.CallFailed: self._call_failed,
+            events.SetUpMeasured: self._set_up_measured,
+            events.SourcesOffered: self._sources_offered,
+            events.SourcesEnded: self._sources_ended,
+            events.Delivered: self._delivered,
+            events.Withdrawn: self._withdrawn,
+            events.Tick: self._tick,
+            events.StopAsked: self._stop_asked,
+        }
+
+    def handle(self, happened: Iterable[Event]) -> list[Action]:
+        """What is to be done about all this, in this order."""
+        floor = self._floor
+        for event in happened:
+            if event.at > floor.now:
+                floor.now = event.at
+            self._handlers[type(event)](event)
+        self._settle()
+        done, floor.out = floor.out, []
+        return done
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing waits, nothing is under way, and nothing will come."""
+        return (self._sourcing.has_ended or self._is_stopping) and self._floor.is_empty
+
+    @property
+    def is_over(self) -> bool:
+        """Done, and every worker is gone."""
+        return self.is_done and not self._floor.workers
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes stored between steps and at work, with those that calls are expected to give."""
+        return self._floor.used
+
+    def summary(self) -> Summary:
+        return summary_of(self._floor, self._shared_idle_s)
+
+    def _settle(self) -> None:
+        """After all that happened at once: what it makes possible elsewhere."""
+        floor = self._floor
+        if floor.blocked & floor.ready:
+            self._dispatching.unblock()
+        if floor.paused:
+            self._resume()
+        if not self._is_stopping:
+            self._sourcing.ask()
+        if not floor.active and self.is_done and not self._is_ending:
+            self._is_ending = True
+            for worker in list(floor.workers.values()):
+                self._staffing.let_go(worker, "the work is done")
+
+    # Nodes and workers
+
+    def _node_joined(self, event: events.NodeJoined) -> None:
+        self._staffing.welcome(Node(event.node, event.capacity))
+        if not self._is_ending:
+            self._scaling.start_shared()
+            self._next_round = 0.0
+
+    def _node_lost(self, event: events.NodeLost) -> None:
+        node = self._floor.nodes.pop(event.node, None)
+        if node is None:
+            return
+        for worker in [w for w in self._floor.workers.values() if w.node is node]:
+            self._faults.requeue(self._staffing.gone(worker))
+        self._floor.out.append(Explain("node", f"{event.node}: {event.reason}"))
+        self._next_round = 0.0
+        self._rescue()
+
+    def _worker_up(self, event: events.WorkerUp) -> None:
+        worker = self._floor.workers.get(event.worker)
+        if worker is None:
+            return
+        if worker.crew.first is None:
+            self._failed_starts = 0
+        self._staffing.is_up(worker)
+        self._recycling.is_up(worker)
+
+    def _worker_down(self, event: events.WorkerDown) -> None:
+        worker = self._floor.workers.get(event.worker)
+        if worker is None:
+            return
+        was_starting = worker.state == STARTING
+        self._recycling.forget(worker)
+        calls = self._staffing.gone(worker)
+        if event.kind == "setup" or (was_starting and not event.innocent):
+            self._faults.requeue(calls)
+            self._count_failed_setup(worker, event)
+        elif event.kind == "stopped" or event.innocent or not calls:
+            self._faults.requeue(calls)
+        else:
+            culprit = next((call for call in calls if call.id == event.culprit), calls[0])
+            self._faults.requeue(call for call in calls if call is not culprit)
+            self._faults.blame(culprit, event.reason, event.suspects)
+        self._dispatching.serve(worker.node)
+        if not self._is_ending and not self._is_stopping:
+            self._scaling.fill()
+            self._scaling.start_shared()
+        self._rescue()
+
+    def _count_failed_setup(self, worker: Worker, event: events.WorkerDown) -> None:
+        first = worker.crew.first if event.first is None else event.first
+        station = None if first is None else self._floor.stations.get(first)
+        if station is None:
+            self._failed_starts += 1
+            failed, name = self._failed_starts, "a worker"
+        else:
+            station.failed_setups += 1
+            failed, name = station.failed_setups, station.spec.name
+        if failed >= self.settings.setup_attempts:
+            self._fail(f"{name} could not be set up {failed} times; last: {event.reason}", first)
+
+    def _rescue(self) -> None:
+        """Work came back to queues: whoever is free takes it."""
+        if self._floor.ready:
+            self._dispatching.wake_all()
+
+    # Calls
+
+    def _call_gave(self, event: events.CallGave) -> None:
+        call = self._floor.calls.get(event.call)
+        if call is None:
+            return
+        self._take_outputs(call, event.outputs)
+        self._pause(call)
+
+    def _call_done(self, event: events.CallDone) -> None:
+        floor = self._floor
+        call = floor.calls.get(event.call)
+        if call is None:
+            return
+        floor.last_done = floor.now
+        worker, station = call.worker, call.station
+        self._faults.strike(call)
+        floor.use_up(call.stretches)
+        self._take_outputs(call, event.outputs)
+        station.learn(call.tasks, event.seconds, call.given, call.came)
+        for stage, seconds in event.stage_seconds.items():
+            station.stage_seconds[stage] = station.stage_seconds.get(stage, 0.0) + seconds
+        floor.note(station)
+        if event.fanned_out is not None and event.fanned_out < station.spec.last:
+            split_station(floor, station, event.fanned_out)
+        if event.waited > 0.0005 + 0.02 * event.seconds:
+            self._deepen(call)
+        self._next_call(worker, call, event.rss)
+
+    def _call_failed(self, event: events.CallFailed) -> None:
+        call = self._floor.calls.get(event.call)
+        if call is None:
+            return
+        if event.blame:
+            self._faults.blame(call, event.reason)
+        else:
+            self._faults.requeue([call])
+        self._next_call(call.worker, call, 0)
+        self._dispatching.wake(call.station)
+
+    def _next_call(self, worker: Worker, ended: Call, rss: int) -> None:
+        """One call less for this worker: give it another, or let it go."""
+        calls = worker.calls
+        if calls[0] is ended:
+            calls.popleft()
+        else:
+            calls.remove(ended)
+        dispatching = self._dispatching
+        if not calls or ended.station.spec.need.cpus == worker.claim:
+            dispatching.free(worker)
+        if calls and calls[0].station.spec.timeout_s:
+            dispatching.watch(calls[0])
+        worker.tasks += ended.tasks
+        node = worker.node
+        if self._recycling.is_on:
+            self._recycling.look_at(worker, rss)
+        if node.pressing or (node.waiting and not calls):
+            dispatching.serve(node)
+        if worker.leaving:
+            self._staffing.stop_if_idle(worker)
+        else:
+            dispatching.refill(worker)
+        if node.waiting or node.pressing:
+            dispatching.serve(node)
+
+    def _deepen(self, call: Call) -> None:
+        """The next input was not there in time though it was under way: send more ahead."""
+        crew = call.worker.crew
+        if call.number_ahead >= crew.slots - 1 and crew.first is not None:
+            crew.slots = min(crew.slots + 1, _MOST_SLOTS)
+
+    def _take_outputs(self, call: Call, outputs: Sequence[Parcel]) -> None:
+        floor = self._floor
+        behind = floor.stations.get(call.last + 1)
+        for parcel in outputs:
+            call.given += parcel.tasks
+            call.came += parcel.size
+            back = min(call.reserve, parcel.size)
+            if back:
+                call.reserve -= back
+                floor.charge(call.last + 1, -back)
+            if behind is None:
+                floor.charge(floor.length, parcel.size)
+            elif parcel.tasks:
+                self._push(behind, parcel)
+
+    def _push(self, station: Station, parcel: Parcel) -> None:
+        floor = self._floor
+        stored = floor.store(parcel, station.spec.first)
+        floor.push(station, Stretch(stored, 0, parcel.tasks))
+        if floor.ready & station.bit:
+            self._dispatching.wake(station, parcel.node)
+
+    def _pause(self, call: Call) -> None:
+        """Hold a call that streams, while what waits behind it can be worked off meanwhile."""
+        floor = self._floor
+        is_over = floor.used > floor.limits[call.last] or (
+            floor.boundaries[call.last + 1] > floor.boundary_limit
+        )
+        others = call.worker.crew.up - sum(
+            1 for paused in floor.paused.values() if paused.worker.crew is call.worker.crew
+        )
+        goes_on = floor.active >> (call.last + 1) or floor.boundaries[floor.length]
+        if is_over and goes_on and others > 1 and not call.paused:
+            call.paused = True
+            floor.paused[call.id] = call
+            floor.out.append(Pause(call.id))
+
+    def _resume(self) -> None:
+        floor = self._floor
+        stalled = floor.now - floor.last_done > _STALLED_S and not floor.boundaries[floor.length]
+        for call in list(floor.paused.values()):
+            fits = floor.used <= 0.9 * floor.limits[call.last]
+            fits = fits and floor.boundaries[call.last + 1] <= 0.9 * floor.boundary_limit
+            if (
+                fits
+                or stalled
+                or not (floor.active >> (call.last + 1) or floor.boundaries[floor.length])
+            ):
+                call.paused = False
+                del floor.paused[call.id]
+                floor.out.append(Resume(call.id))
+
+    def _set_up_measured(self, event: events.SetUpMeasured) -> None:
+        floor = self._floor
+        station = floor.stations.get(event.first)
+        worker = floor.workers.get(event.worker)
+        if station is None:
+            return
+        station.failed_setups = 0
+        station.setup_s = max(event.seconds, 0.5 * (station.setup_s or 0.0))
+        if worker is not None and worker.setting_up & station.bit:
+            worker.setting_up &= ~station.bit
+            station.setting_up -= 1
+        if station.crew is floor.shared:
+            station.memory = max(station.memory, event.memory)
+            if worker is not None and event.first in worker.holds:
+                worker.node.memory -= max(0, event.memory - worker.holds[event.first])
+                worker.holds[event.first] = max(worker.holds[event.first], event.memory)
+            self._scaling.update()
+            self._dispatching.wake(station)
+
+    # Sources and the consumer
+
+    def _sources_offered(self, event: events.SourcesOffered) -> None:
+        floor = self._floor
+        if not floor.stored:
+            self._next_round = 0.0
+        for parcel in event.parcels:
+            self._sourcing.came(parcel.tasks)
+            if parcel.tasks and not self._is_stopping:
+                self._push(floor.first, parcel)
+        if not self._is_ending:
+            self._scaling.start_shared()
+
+    def _sources_ended(self, _: events.SourcesEnded) -> None:
+        self._sourcing.has_ended = self._scaling.no_more_sources = True
+        self._flush(0.0)
+
+    def _delivered(self, event: events.Delivered) -> None:
+        self._floor.charge(self._floor.length, -event.size)
+
+    def _withdrawn(self, event: events.Withdrawn) -> None:
+        self._forget(frozenset(event.handles), list(self._floor.stations.values()))
+        for handle in event.handles:
+            stored = self._floor.stored.get(handle)
+            if stored is not None:
+                stored.withdrawn = True
+
+    def _forget(self, handles: frozenset[Any], stations: Sequence[Station]) -> None:
+        for station in stations:
+            self._floor.use_up(station.queue.forget(handles))
+            self._floor.note(station)
+
+    # Time
+
+    def _tick(self, event: events.Tick) -> None:
+        floor = self._floor
+        self._scaling.update()
+        self._sample(event.at - self._last_tick)
+        self._last_tick = event.at
+        self._break_off_hung()
+        self._flush(self.settings.linger_s)
+        if self._until is not None and floor.now >= self._until:
+            self._stop_now()
+        if not self._is_stopping and not self._is_ending:
+            self._scaling.start_shared()
+            self._round()
+        if floor.ready:
+            self._dispatching.wake_all()
+
+    def _round(self) -> None:
+        floor = self._floor
+        if floor.now < self._next_round or not (floor.active or floor.workers):
+            return
+        self._next_round = floor.now + self.settings.autoscale_interval_s
+        self._scaling.round()
+        lacking = self._scaling.find_lack()
+        if lacking is not None:
+            limit = self.settings.shrink_limit_s
+            needs = f"{lacking.spec.name} needs {lacking.spec.need} on one node"
+            self._fail(f"{needs}, and for {limit:g} s no node had that", lacking.spec.first)
+
+    def _sample(self, seconds: float) -> None:
+        floor = self._floor
+        self._shared_idle_s += floor.shared.idle * seconds
+        for station in floor.stations.values():
+            if station.crew is floor.shared:
+                continue
+            if floor.blocked & station.bit:
+                station.blocked_s += station.crew.idle * seconds
+            else:
+                station.idle_s += station.crew.idle * seconds
+
+    def _flush(self, linger: float) -> None:
+        """Tasks that waited long enough for a full batch, or wait in vain, are run as they are."""
+        floor = self._floor
+        for station in floor.stations.values():
+            if not station.queue.tasks or floor.ready & station.bit:
+                continue
+            quiet = self._sourcing.has_ended and not floor.active & (station.bit - 1)
+            if quiet or floor.now - station.waiting_since >= linger:
+                station.flush = True
+                floor.note(station)
+                self._dispatching.wake(station)
+
+    def _break_off_hung(self) -> None:
+        floor, deadlines = self._floor, self._dispatching.deadlines
+        while deadlines and deadlines[0][0] <= floor.now:
+            _, number = heappop(deadlines)
+            call = floor.calls.get(number)
+            if call is not None and call.worker.calls[0] is call and not call.paused:
+                reason = f"{call.station.spec.name}: a call took longer than its time limit"
+                self._staffing.stop_at_once(call.worker, reason)
+
+    # The end
+
+    def _stop_asked(self, event: events.StopAsked) -> None:
+        """What has not begun stays undone; what is under way is pushed through."""
+        floor = self._floor
+        self._until = event.until
+        self._is_stopping = True
+        self._forget(frozenset(floor.stored), [floor.first])
+
+    def _stop_now(self) -> None:
+        floor = self._floor
+        self._until = None
+        self._forget(frozenset(floor.stored), list(floor.stations.values()))
+        for worker in list(floor.workers.values()):
+            self._staffing.stop_at_once(worker, "the time to finish is over")
+
+    def _fail(self, reason: str, first: int | None) -> None:
+        floor = self._floor
+        floor.out.append(Fail(reason, first))
+        self._is_stopping = self._is_ending = True
+        self._forget(frozenset(floor.stored), list(floor.stations.values()))
+        for worker in list(floor.workers.values()):
+            self._staffing.let_go(worker, "the run has failed")

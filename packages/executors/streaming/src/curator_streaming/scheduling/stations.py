@@ -1,0 +1,109 @@
+"""Stations: steps at work, with what waits for them and what has been learned about them."""
+
+from math import sqrt
+
+from curator_streaming.scheduling.queues import StepQueue
+from curator_streaming.scheduling.steps import StepSpec
+from curator_streaming.scheduling.workers import Crew
+
+_ENOUGH_CALLS = 8
+CHEAP_SETUP_S = 0.1
+
+
+class Measured:
+    """Seconds per task: followed slowly while steady, and at once when it has jumped."""
+
+    __slots__ = ("calls", "error", "per_task", "seconds", "squares", "tasks")
+
+    def __init__(self) -> None:
+        self.per_task: float | None = None
+        self.error = 0.0
+        """The relative standard error of `per_task`."""
+
+        self._reset()
+
+    def _reset(self) -> None:
+        self.calls = self.tasks = 0
+        self.seconds = self.squares = 0.0
+
+    def add(self, tasks: int, seconds: float) -> None:
+        self.calls += 1
+        self.tasks += tasks
+        self.seconds += seconds
+        self.squares += seconds * seconds / tasks
+
+    def settle(self) -> None:
+        """Look at what was added since it was settled last, where that is enough."""
+        if self.calls < (_ENOUGH_CALLS if self.per_task is not None else 1) or not self.tasks:
+            return
+        mean = self.seconds / self.tasks
+        spread = max(self.squares / self.tasks - mean * mean, 0.0)
+        error = sqrt(spread / self.calls) / mean if mean else 0.0
+        old = self.per_task
+        if old is None or abs(mean - old) > 3 * max(error, 0.05) * max(mean, old):
+            self.per_task, self.error = mean, error
+        else:
+            weight = 0.3
+            self.per_task = old + weight * (mean - old)
+            self.error = sqrt((1 - weight) ** 2 * self.error**2 + weight**2 * error**2)
+        self._reset()
+
+
+class Station:
+    """One step of the line while a run goes on."""
+
+    __slots__ = (
+        "bit", "blocked_s", "busy_s", "calls", "coming", "cost", "crew", "done", "failed_setups",
+        "flush", "given", "idle_s", "lacks_since", "measured", "memory", "most_per_call",
+        "most_waiting", "out_bytes", "queue", "setting_up", "setup_s", "spec", "stage_seconds",
+        "target", "waiting_since", "warm",
+    )  # fmt: skip
+
+    def __init__(self, spec: StepSpec, crew: Crew) -> None:
+        self.spec = spec
+        self.crew = crew
+        self.bit = 1 << spec.first
+        self.queue = StepQueue()
+        self.calls = 0
+        self.coming = 0.0
+        """Tasks that calls of the step before will probably give."""
+
+        self.most_waiting = 1 << 60
+        """More tasks than this need not wait here."""
+
+        self.most_per_call = 8
+        self.cost: float | None = None
+        self.measured = Measured()
+        self.out_bytes: float | None = None
+        self.memory = spec.need.memory
+        self.setup_s: float | None = None
+        self.setting_up = 0
+        self.warm = 0
+        self.failed_setups = 0
+        self.target = 0
+        self.done = self.given = 0
+        self.busy_s = self.idle_s = self.blocked_s = 0.0
+        self.stage_seconds: dict[int, float] = {}
+        self.waiting_since = 0.0
+        self.lacks_since: float | None = None
+        self.flush = False
+
+    @property
+    def ratio(self) -> float:
+        """How many tasks it makes of one."""
+        return self.given / self.done if self.done else 1.0
+
+    @property
+    def has_work(self) -> bool:
+        return self.queue.tasks > 0 or self.calls > 0
+
+    def learn(self, tasks: int, seconds: float, given: int, size: int) -> None:
+        """What a call that ended tells about the next one."""
+        per_task, out = seconds / tasks, size / tasks
+        self.cost = per_task if self.cost is None else 0.7 * self.cost + 0.3 * per_task
+        self.out_bytes = out if self.out_bytes is None else 0.7 * self.out_bytes + 0.3 * out
+        self.most_per_call = max(self.most_per_call, 8 * tasks)
+        self.measured.add(tasks, seconds)
+        self.done += tasks
+        self.given += given
+        self.busy_s += seconds
