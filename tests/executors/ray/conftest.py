@@ -33,6 +33,13 @@ def cluster() -> Iterator[Any]:
                 "num_gpus": 2,
                 "labels": {GPU_MEMORY_LABEL: "40"},
                 "include_dashboard": False,
+                # A node that is gone is noticed in a second, not in fifteen.
+                "_system_config": {
+                    "health_check_initial_delay_ms": 0,
+                    "health_check_period_ms": 200,
+                    "health_check_timeout_ms": 1000,
+                    "health_check_failure_threshold": 3,
+                },
                 "object_store_memory": 200_000_000,
             },
         )

@@ -1,0 +1,40 @@
+"""Deaths of workers: what Ray says and what the post tells, as one reason that can be counted."""
+
+from dataclasses import dataclass
+
+from curator_core.local.board import Note
+
+from curator_ray.posts import LastWords
+
+_FATAL = "Fatal Python error: "
+_OUT_OF_MEMORY = ("running low on memory", "OutOfMemory", "memory usage threshold")
+
+
+@dataclass(frozen=True)
+class Death:
+    """Why a worker is gone, and what it was at."""
+
+    reason: str
+    note: Note | None = None
+    detail: str = ""
+    """Where it hung or crashed, or the end of its log: for a message, not for counting."""
+
+
+def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool) -> Death:
+    """`error` is what Ray raised for a call of the worker."""
+    if not node_is_alive:
+        return Death("was on a node that is gone", words.note if words else None)
+    said = str(error)
+    if words is None:
+        out_of_memory = any(word in said for word in _OUT_OF_MEMORY)
+        return Death("ran out of memory" if out_of_memory else "died", detail=said)
+    if words.trace.startswith("Timeout "):
+        limit = words.note.limit_s if words.note else 0.0
+        reason = f"took longer than its timeout_s of {limit:g} s"
+        return Death(reason, words.note, words.trace)
+    if words.ran_out_of_memory or any(word in said for word in _OUT_OF_MEMORY):
+        return Death("ran out of memory", words.note, said)
+    if words.trace.startswith(_FATAL):
+        first = words.trace.splitlines()[0].removeprefix(_FATAL)
+        return Death(f"crashed: {first}", words.note, words.trace)
+    return Death("died", words.note, words.log)

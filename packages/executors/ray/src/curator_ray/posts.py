@@ -1,0 +1,148 @@
+"""Posts: where a worker leaves word of what it is at, so that its death or hang has a name.
+
+A post is a folder of each node, outside of the worker: what stands there survives it.
+"""
+
+import faulthandler
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curator_core.local.board import Board, Note
+from curator_core.local.children import oom_kills
+from curator_core.outcomes import AnyTask
+
+_BOARD_BYTES = 1 << 16
+"""What a `Board` maps."""
+
+_LINES_TOLD = 20
+
+
+@dataclass(frozen=True)
+class Post:
+    """The files of one worker."""
+
+    folder: str
+    node_id: str
+    worker_id: str
+
+    @property
+    def node_folder(self) -> Path:
+        return Path(self.folder, self.node_id)
+
+    @property
+    def board(self) -> Path:
+        return self.node_folder / f"{self.worker_id}.board"
+
+    @property
+    def trace(self) -> Path:
+        return self.node_folder / f"{self.worker_id}.trace"
+
+    @property
+    def facts(self) -> Path:
+        return self.node_folder / f"{self.worker_id}.json"
+
+
+class Watchman:
+    """Writes down each entry into a stage, and ends this process when one takes too long.
+
+    The time is kept by a thread of the interpreter that needs no Python: a stage that hangs in C
+    and never gives the interpreter back is ended too.
+    """
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+        Path(post.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        post.node_folder.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(post.board, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(handle, _BOARD_BYTES)
+        self._board = Board(handle)
+        self._trace = open(post.trace, "w")  # noqa: SIM115 - open as long as the worker lives
+        faulthandler.enable(self._trace)
+        self._is_armed = False
+        facts = {"pid": os.getpid(), "log": _log_file(), "oom_kills": oom_kills()}
+        post.facts.write_text(json.dumps(facts))
+
+    def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
+        self._board.begin(stage_index, tasks, timeout_s)
+        if timeout_s is not None:
+            faulthandler.dump_traceback_later(timeout_s, file=self._trace, exit=True)
+            self._is_armed = True
+
+    def end(self) -> None:
+        if self._is_armed:
+            faulthandler.cancel_dump_traceback_later()
+            self._is_armed = False
+        self._board.end()
+
+    def leave(self) -> None:
+        """The worker ends in order: there is nothing to tell."""
+        faulthandler.disable()
+        self._trace.close()
+        self._board.close()
+        for file in (self._post.board, self._post.trace, self._post.facts):
+            file.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class LastWords:
+    """What a dead worker left behind."""
+
+    note: Note | None
+    trace: str
+    log: str
+    ran_out_of_memory: bool
+
+
+def read(post: Post) -> LastWords | None:
+    """Read a post on this machine; None where there is none."""
+    try:
+        handle = os.open(post.board, os.O_RDWR)
+        facts: dict[str, Any] = json.loads(post.facts.read_text())
+    except (OSError, ValueError):
+        return None
+    board = Board(handle)
+    try:
+        note = board.note()
+    finally:
+        board.close()
+    return LastWords(
+        note,
+        _read_text(post.trace),
+        _tail(facts.get("log", "")),
+        oom_kills() > facts.get("oom_kills", 0),
+    )
+
+
+def ask_to_stop(post: Post) -> bool:
+    """Have the worker stop before its next entry into a stage; False where it has no post here."""
+    try:
+        handle = os.open(post.board, os.O_RDWR)
+    except OSError:
+        return False
+    board = Board(handle)
+    board.ask_to_stop()
+    board.close()
+    return True
+
+
+def _log_file() -> str:
+    """Where Ray sends what this worker writes to stderr, as far as the system tells."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/fd/2")
+    return ""
+
+
+def _tail(file: str) -> str:
+    return "\n".join(_read_text(Path(file)).splitlines()[-_LINES_TOLD:]) if file else ""
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")[-20_000:]
+    except OSError:
+        return ""
