@@ -11,6 +11,7 @@ from pathlib import Path
 import corpus
 from curator_core import RunResult
 from curator_core.local.executor import LocalExecutor
+from curator_core.progress import Manner, manner
 from curator_core.recipes import load_recipe
 from rich.console import Console
 from rich.markup import escape
@@ -61,7 +62,8 @@ def clean(raw: Path, output: Path) -> RunResult:
         "output.dropped_path": output / "dropped",
     }
     recipe = load_recipe(RECIPE, [f"{key}={value}" for key, value in settings.items()])
-    return recipe.pipeline().run(LocalExecutor())
+    with manner(Manner(with_line=False)):  # the table below says all of it
+        return recipe.pipeline().run(LocalExecutor())
 
 
 def report(console: Console, result: RunResult, output: Path) -> None:

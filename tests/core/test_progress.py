@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
@@ -211,6 +212,9 @@ def test_a_heartbeat_says_it_all_in_a_line() -> None:
         "clean: 30 of 100 sources, 0.5/s, about 2 min 20 s left; "
         "9,000 read, 1,500 dropped, 3 failed, 7,500 given"
     )
+    writer = StageProgress("write", WRITING, writes=True)
+    written = replace(PROGRESS, stages=[PROGRESS.stages[0], writer])
+    assert heartbeat(written).endswith("1,500 dropped, 3 failed, 8,000 written")
     early = Progress("clean", seconds=30.0, done=0, open=2)
     assert heartbeat(early) == "clean: 0 sources done, 2 under way, 30 s so far; nothing yet"
 
@@ -226,6 +230,13 @@ def test_the_table_has_a_row_for_each_stage_and_the_whole_below() -> None:
     )
 
 
+def test_on_a_narrow_terminal_the_figures_stay_whole() -> None:
+    lines = printed(PROGRESS, height=24, width=35)
+    assert lines[0].split() == ["sta…", "in", "out", "dropped", "failed"]
+    assert lines[2].split() == ["wri…", "8,000", "7,500", "1,500", "0"]
+    assert max(map(len, lines)) <= 35
+
+
 def test_the_table_fits_the_terminal() -> None:
     stages = [StageProgress(f"stage_{number}", StageCounts()) for number in range(40)]
     lines = printed(Progress("long", 1.0, 0, 0, stages=stages), height=20)
@@ -233,9 +244,9 @@ def test_the_table_fits_the_terminal() -> None:
     assert "… 25 more stages" in lines[-2]
 
 
-def printed(progress: Progress, height: int) -> list[str]:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(drawn(progress, height))
+def printed(progress: Progress, height: int, width: int = 100) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(drawn(progress, height, width))
     file = console.file
     assert isinstance(file, io.StringIO)
     return [line.rstrip() for line in file.getvalue().splitlines()]

@@ -246,3 +246,14 @@ def test_the_page_of_a_run_that_was_killed(tmp_path: Path) -> None:
     facts = Path(run_dir, "run.json")
     facts.write_text(facts.read_text().replace('"status": "done"', '"status": "running"', 1))
     assert "trial was killed: its process is gone" in render(read_run(run_dir))
+
+
+def test_files_that_are_unreadable_for_one_reason_are_told_together() -> None:
+    records = [
+        QuarantineRecord(str(n), "read", 1, f"cannot read /raw/{n}: no gzip", source=f"/raw/{n}")
+        for n in range(3)
+    ]
+    [failure] = failures_of(records)
+    assert (failure.items, failure.told) == (3, "cannot read …: no gzip (/raw/0)")
+    [alone] = failures_of(records[:1])
+    assert alone.told == "cannot read /raw/0: no gzip"

@@ -90,7 +90,7 @@ def test_the_table_says_what_the_files_say(demo: Shown) -> None:
 
 
 def test_torn_lines_are_set_aside(demo: Shown) -> None:
-    assert "4 damaged lines were set aside, such as crawl-00.jsonl:line " in demo.text
+    assert "4 damaged lines were set aside, such as crawl-00.jsonl line " in demo.text
     assert "not JSON" in demo.text
 
 

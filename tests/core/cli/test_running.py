@@ -255,9 +255,9 @@ def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
     for file in (desk / "raw").iterdir():
         file.write_bytes(b'\xff\xfe{\x00"\x00')
     told = (
-        "curate: trial gave nothing: 3 items failed in stage 'jsonl_reader': cannot read "
-        f"{desk}/raw/N.jsonl: it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8); mend "
-        "the cause and run again, or give --allow-empty where that is right\n"
+        "curate: trial gave nothing: 3 items failed in stage 'jsonl_reader': cannot read …: it is "
+        f"UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8) ({desk}/raw/N.jsonl); mend the "
+        "cause and run again, or give --allow-empty where that is right\n"
     )
     said = curate("run", "recipe.yaml", "--quiet")
     assert (said.code, said.out) == (4, "")

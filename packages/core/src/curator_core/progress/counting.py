@@ -21,12 +21,16 @@ _APART_S = 0.5
 
 @dataclass(frozen=True)
 class StageProgress:
-    """One stage at one moment. `waiting` is how many tasks stand before it."""
+    """One stage at one moment. `waiting` is how many tasks stand before it.
+
+    What `writes` takes records and gives files.
+    """
 
     name: str
     counts: StageCounts
     rate: float = 0.0
     waiting: int = 0
+    writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class Meter:
                 counts[stage.index],
                 self._rate(lambda sample, index=stage.index: sample.items[index]),
                 waiting.get(stage.index, 0),
+                stage.stage.writes,
             )
             for stage in planned
         ]

@@ -17,6 +17,9 @@ LOG = logging.getLogger("curator_core")
 
 HEARTBEAT_S = 30.0
 REFRESH_S = 0.25
+WIDE = 72
+"""Columns of a terminal below which rates and queues are left out."""
+
 SHOWN_AFTER_S = 0.5
 """A run that is over sooner needs no table."""
 
@@ -66,7 +69,7 @@ class LiveTable:
         if self._live is None:
             self._live = _started()
             atexit.register(self._live.stop)  # a hidden cursor would stay hidden
-        self._live.update(drawn(progress, self._live.console.height), refresh=True)
+        self._live.update(_fitting(progress, self._live), refresh=True)
 
     def close(self, progress: Progress, *, with_line: bool) -> None:
         if self._live is None:
@@ -76,7 +79,7 @@ class LiveTable:
         live, self._live = self._live, None
         atexit.unregister(live.stop)
         live.transient = not with_line
-        live.update(drawn(progress, live.console.height), refresh=True)
+        live.update(_fitting(progress, live), refresh=True)
         live.stop()
 
 
@@ -108,28 +111,34 @@ def closing(progress: Progress) -> str:
     return f"{progress.name}: {sources} in {duration(progress.seconds)}; {_items(progress)}"
 
 
-def drawn(progress: Progress, height: int) -> "RenderableType":
+def _fitting(progress: Progress, live: "Live") -> "RenderableType":
+    return drawn(progress, live.console.height, live.console.width)
+
+
+def drawn(progress: Progress, height: int, width: int = WIDE) -> "RenderableType":
     """The table and, below it, how far the whole is."""
     from rich.console import Group
     from rich.text import Text
 
-    return Group(_table(progress, max(3, height - 5)), Text(_footer(progress), style="bold"))
+    table = _table(progress, max(3, height - 5), is_wide=width >= WIDE)
+    return Group(table, Text(_footer(progress), style="bold"))
 
 
-def _table(progress: Progress, most_rows: int) -> "Table":
+def _table(progress: Progress, most_rows: int, *, is_wide: bool) -> "Table":
     from rich.text import Text
 
     from curator_core.reporting.tables import figures_of, number, plain_table
 
-    columns = ("in", "out", "dropped", "failed", "rate", "queue")
+    columns = ("in", "out", "dropped", "failed", *(("rate", "queue") if is_wide else ()))
     table = plain_table("stage", *columns, numbers=columns)
-    table.columns[0].overflow = "ellipsis"
+    table.columns[0].no_wrap = False  # the column that gives way where there is no room
     for stage in progress.stages[:most_rows]:
-        figures = figures_of(stage.counts)
-        table.add_row(Text(stage.name), *figures, Text(rate(stage.rate)), number(stage.waiting))
+        speed = [Text(rate(stage.rate)), number(stage.waiting)] if is_wide else []
+        name = Text(stage.name, no_wrap=True, overflow="ellipsis")
+        table.add_row(name, *figures_of(stage.counts), *speed)
     hidden = len(progress.stages) - most_rows
     if hidden > 0:
-        table.add_row(Text(f"… {counted(hidden, 'more stage')}", style="dim"))
+        table.add_row(Text(f"… {counted(hidden, 'more stage')}", style="dim", no_wrap=True))
     return table
 
 
@@ -163,6 +172,8 @@ def _items(progress: Progress) -> str:
     failed = failed_in(progress)
     read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and gives records
     told = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
+    if progress.stages[-1].writes:
+        return f"{told}, {count(counts[-1].items_in - counts[-1].items_failed)} written"
     return f"{told}, {count(counts[-1].items_out)} given"
 
 

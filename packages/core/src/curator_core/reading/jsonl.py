@@ -104,4 +104,5 @@ def _refuse_foreign(part: FilePart, lines: Lines) -> None:
 
 def _rejected(part: FilePart, bad: BadLine, number: int) -> Rejected:
     place = f"byte {bad.offset}" if part.start else f"line {number + bad.number + 1}"
-    return Rejected(bad.reason, f"{part.path} {place}", payload=bad.text)
+    column = f" column {bad.column}" if bad.column else ""
+    return Rejected(bad.reason, f"{part.path} {place}{column}", payload=bad.text)

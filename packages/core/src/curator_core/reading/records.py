@@ -19,12 +19,16 @@ _SEPARATOR = b",%d," % _MARK
 
 
 class BadLine(NamedTuple):
-    """A line that is no record: its number in what was parsed (from 0), its place, and why."""
+    """A line that is no record: its number in what was parsed (from 0), its place, and why.
+
+    The column stands apart from the reason, so that what has one reason can be counted together.
+    """
 
     number: int
     offset: int
     reason: str
     text: bytes
+    column: int | None = None
 
 
 class Parsed(NamedTuple):
@@ -115,15 +119,16 @@ def _halved(lines: list[_Line], bad: list[BadLine]) -> list[Record]:
 
 
 def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
+    column = None
     try:
         value = orjson.loads(line.text)
     except orjson.JSONDecodeError as error:
-        reason = _encoding_problem(line.text) or _syntax_problem(line.text, error)
+        reason, column = _encoding_problem(line.text) or _syntax_problem(line.text, error)
     else:
         if isinstance(value, dict):  # too deep to be wrapped once more
             return [value]
         reason = f"not a JSON object, but {_article(value)}"
-    bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
+    bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN], column))
     return []
 
 
@@ -148,18 +153,19 @@ def foreign(beginning: bytes) -> str | None:
 _NO_NUMBERS = re.compile(rb"[\s:,\[](NaN|-?Infinity)\b")
 
 
-def _syntax_problem(text: bytes, error: orjson.JSONDecodeError) -> str:
+def _syntax_problem(text: bytes, error: orjson.JSONDecodeError) -> tuple[str, int]:
     number = _NO_NUMBERS.search(text)
     if number and number.start(1) <= error.pos <= number.end(1):
-        return f"not JSON: {number[1].decode()} is no JSON number; write null instead"
-    return f"not JSON: {error.msg} at column {error.colno}"
+        said = f"{number[1].decode()} is no JSON number; write null instead"
+        return f"not JSON: {said}", number.start(1) + 1
+    return f"not JSON: {error.msg}", error.colno
 
 
-def _encoding_problem(text: bytes) -> str | None:
+def _encoding_problem(text: bytes) -> tuple[str, int] | None:
     try:
         text.decode()
     except UnicodeDecodeError as error:
-        return f"not UTF-8: byte {error.start} of the line is 0x{text[error.start]:02x}"
+        return f"not UTF-8: 0x{text[error.start]:02x}", error.start + 1
     return None
 
 

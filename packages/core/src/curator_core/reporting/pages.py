@@ -92,7 +92,8 @@ def _stage(name: str, counts: StageCounts, most_seconds: float) -> list[str]:
     slowest = counts.seconds == most_seconds and most_seconds > 0
     seconds = duration(counts.seconds)
     back = counts.items_dropped + failed
-    percent = 100 * min(1.0, back / counts.items_in) if counts.items_in else 0.0
+    given = max(counts.items_in, counts.items_out + back)  # a reader takes files and gives records
+    percent = 100 * back / given if given else 0.0
     return [
         escape(name),
         *map(count, (counts.items_in, counts.items_out, counts.items_dropped, failed)),

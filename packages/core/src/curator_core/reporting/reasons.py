@@ -40,12 +40,22 @@ def failures_of(records: Iterable[QuarantineRecord]) -> list[Failure]:
     """What is in quarantine, by stage and reason."""
     groups: dict[tuple[str, str], list[QuarantineRecord]] = {}
     for record in records:
-        groups.setdefault((record.stage, record.reason), []).append(record)
+        groups.setdefault((record.stage, _alike(record)), []).append(record)
     failures = [
-        Failure(stage, reason, sum(r.items for r in found), tuple(found[:MOST_EXAMPLES]))
+        Failure(
+            stage,
+            found[0].reason if len(found) == 1 else reason,
+            sum(r.items for r in found),
+            tuple(found[:MOST_EXAMPLES]),
+        )
         for (stage, reason), found in groups.items()
     ]
     return sorted(failures, key=lambda failure: -failure.items)
+
+
+def _alike(record: QuarantineRecord) -> str:
+    """The reason without the file in it: a hundred files may be unreadable for one reason."""
+    return record.reason.replace(record.source, "…") if record.source else record.reason
 
 
 def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]]:

@@ -10,8 +10,9 @@ h1 { margin: 0 } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem }
 table { border-collapse: collapse; display: block; overflow-x: auto }
 th, td { padding: .2rem .9rem .2rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
-.figures td:nth-child(n+2), .figures th:nth-child(n+2) { text-align: right;
+.figures td:nth-child(n+2), .figures th:nth-child(n+2) { text-align: right; white-space: nowrap;
   font-variant-numeric: tabular-nums }
+td { overflow-wrap: anywhere } .figures td:first-child { min-width: 9rem }
 .bar { display: inline-block; width: 8rem; height: .7rem; background: var(--line) }
 .bar i { display: block; height: 100%; background: var(--bar) }
 pre { white-space: pre-wrap; word-break: break-word; background: #8881; padding: .5rem }

@@ -47,19 +47,19 @@ def stage_table(
     most_rows: int | None = MOST_ROWS,
 ) -> "Table":
     """What came in and went out of each stage, what was dropped or failed there, and why."""
-    from rich.text import Text
-
     table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
-    table.columns[-1].no_wrap = False  # the column that gives way where there is no room
+    for gives_way in (table.columns[-1], table.columns[0]):  # where there is no room
+        gives_way.no_wrap = False
+    table.columns[0].min_width = len("stage")
     found = list(failures)
     shown = _most_telling(stages, most_rows)
     for name in shown:
         counts = stages[name]
         why = in_short(counts, [f for f in found if f.stage == name])
-        table.add_row(Text(name), *figures_of(counts), _cut(why))
+        table.add_row(_cut(name), *figures_of(counts), _cut(why, "dim"))
     if len(shown) < len(stages):
         hidden = counted(len(stages) - len(shown), "more stage")
-        table.add_row(Text(f"… {hidden}", style="dim"))
+        table.add_row(_cut(f"… {hidden}", "dim"))
     return table
 
 
@@ -77,11 +77,11 @@ def figures_of(counts: StageCounts) -> "list[Text]":
     ]
 
 
-def _cut(text: str) -> "Text":
+def _cut(text: str, style: str = "") -> "Text":
     """One line, however narrow its column is."""
     from rich.text import Text
 
-    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 def number(value: float, kind: str = "") -> "Text":
