@@ -89,9 +89,7 @@ class TestNames:
         assert (with_settings.name, with_settings.batch_size) == ("with_settings", 3)
 
     def test_a_lambda_has_none(self) -> None:
-        with pytest.raises(
-            TypeError, match=r"has no name: give it one with processing_stage\("
-        ):
+        with pytest.raises(TypeError, match=r"has no name: give it one with processing_stage\("):
             processing_stage(lambda task: task)
 
     def test_a_name_alone_is_no_function(self) -> None:

@@ -96,3 +96,26 @@ def test_names_that_cannot_be(tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(PluginError, match=said):
         start_package(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_no_plugin_can_have_get_one_that_it_can(tmp_path: Path) -> None:
+    for name, near in {
+        "MyPlugin": "my_plugin",
+        "my-plugin": "my_plugin",
+        "9 lives": "lives",
+    }.items():
+        with pytest.raises(PluginError, match=rf"did you mean {near}\?\)$"):
+            start_package(name, tmp_path)
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(OutputError) as caught:
+        start_recipe(tmp_path / "taken")
+    assert str(caught.value).endswith(f"{tmp_path}/taken is a file; choose another folder")
+
+
+def test_what_is_there_already_is_told_in_short(tmp_path: Path) -> None:
+    start_package("sample", tmp_path)
+    with pytest.raises(OutputError, match=r"__init__\.py and 4 more exist already; nothing was"):
+        start_package("sample", tmp_path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from curator_core.errors import PluginError
 from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
+from curator_core.stages import snake_case
 from curator_core.starting.writing import template, write_new
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -44,7 +45,7 @@ def start_package(
 
 def _check_name(name: str, plugins: Plugins) -> None:
     if not _NAME.fullmatch(name):
-        suggested = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_0123456789")[:40]
+        suggested = re.sub(r"[^a-z0-9]+", "_", snake_case(name)).strip("_0123456789")[:40]
         raise PluginError(
             f"{name!r} cannot be a plugin's name: it begins with a letter and has small letters, "
             f"digits and _ only" + (f" (did you mean {suggested}?)" if suggested else "")

@@ -18,7 +18,8 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """The files that were written below `folder`."""
     taken = [folder / name for name in files if (folder / name).exists()]
     if taken:
-        names = ", ".join(map(str, taken))
+        more = f" and {len(taken) - 3} more" if len(taken) > 3 else ""
+        names = ", ".join(map(str, taken[:3])) + more
         verb = "exists" if len(taken) == 1 else "exist"
         raise OutputError(f"{names} {verb} already; nothing was written: choose another folder")
     written = []
@@ -28,6 +29,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+            reason = f"{folder} is a file" if folder.is_file() else error.strerror
+            raise OutputError(f"cannot write {path}: {reason}; choose another folder") from error
         written.append(path)
     return written
