@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -18,14 +19,21 @@ Script = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture(scope="package")
-def cluster() -> Iterator[Any]:
+def short_folder() -> Iterator[str]:
+    """Sockets of Ray lie in it, and their paths must be short."""
+    with tempfile.TemporaryDirectory(prefix="ct-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def cluster(short_folder: str) -> Iterator[Any]:
     """A head with 2 CPUs and 2 GPUs of 40 GB, and a node with 1 CPU and a custom resource."""
     import ray
     from curator_ray.facts import GPU_MEMORY_LABEL
-    from curator_ray.settings import undisturbed
+    from curator_ray.settings import environment, undisturbed
     from ray.cluster_utils import Cluster
 
-    with undisturbed():
+    with environment({"RAY_TMPDIR": short_folder}), undisturbed():
         cluster = Cluster(
             initialize_head=True,
             head_node_args={

@@ -16,14 +16,14 @@ from curator_ray.errors import ClusterError
 from curator_ray.joining import join
 
 DRIVER = """
-import json, sys
+import json, os
 from curator_ray.connecting import connected
-from curator_ray.facts import look
-from curator_ray.versions import examine
-with connected() as connection:
-    facts = look()
-    examine(facts)
-    print(json.dumps([connection.kind, connection.address, facts.cpus]))
+from curator_ray.starting import PrivateCluster
+from curator_ray.surveying import Survey
+for address in (None, "local", os.environ["RAY_ADDRESS"]):
+    with connected(address, PrivateCluster(cpus=1)) as connection:
+        facts = Survey(connection).facts
+        print(json.dumps([connection.kind, connection.address, facts.cpus]))
 """
 
 
@@ -36,6 +36,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def plain_cluster(
+    short_folder: str,
     marked: Callable[[str], list[psutil.Process]],
     eventually: Callable[[Callable[[], bool], float], bool],
 ) -> Iterator[str]:
@@ -45,7 +46,7 @@ def plain_cluster(
     ray = Path(sys.executable).with_name("ray")
     started = subprocess.Popen(
         [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
-         "--include-dashboard=false", "--disable-usage-stats"],
+         "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}/plain"],
         env={**inherited, "CURATOR_TEST": "plain"}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert started.stdout is not None
@@ -59,14 +60,15 @@ def plain_cluster(
 
 
 class TestJoining:
-    def test_a_plain_cluster_is_used_and_lives_on(
+    def test_a_plain_cluster_is_used_beside_a_private_one_and_lives_on(
         self, plain_cluster: str, script: Any, marked: Callable[[str], list[psutil.Process]]
     ) -> None:
-        for _ in range(2):
-            driver = script(DRIVER, RAY_ADDRESS=plain_cluster)
-            said, complaints = driver.communicate(timeout=40)
-            assert complaints == ""
-            assert json.loads(said) == ["joined", plain_cluster, 3.0]
+        driver = script(DRIVER, RAY_ADDRESS=plain_cluster)
+        said, complaints = driver.communicate(timeout=40)
+        assert complaints == ""
+        joined, private, again = map(json.loads, said.splitlines())
+        assert joined == again == ["joined", plain_cluster, 3.0]
+        assert (private[0], private[2]) == ("private", 1.0)
         assert any("gcs_server" in process.name() for process in marked("plain"))
 
     def test_nobody_at_the_address(self) -> None:

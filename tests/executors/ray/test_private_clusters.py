@@ -81,7 +81,9 @@ class TestPrivateCluster:
             assert gone, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
 
-    def test_says_what_failed_where_ray_does_not_start(self, script: Any) -> None:
+    def test_says_what_failed_where_ray_does_not_start(
+        self, script: Any, short_folder: str
+    ) -> None:
         driver = script(
             """
             from curator_core import CuratorError
@@ -95,16 +97,10 @@ class TestPrivateCluster:
                 print(error)
             print(glob.glob(tempfile.gettempdir() + "/curator-ray-*"))
             """,
-            TMPDIR=str(pytest_tmp()),
+            TMPDIR=short_folder,
         )
         said, _ = driver.communicate(timeout=30)
         first, left = said.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")
         assert left == "[]"
-
-
-def pytest_tmp() -> str:
-    import tempfile
-
-    return tempfile.mkdtemp(prefix="ct")

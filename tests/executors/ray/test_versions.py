@@ -44,4 +44,4 @@ class TestExamine:
         for answer in answers.values():
             assert answer["versions"]["python"] == platform.python_version()
             assert set(our_packages()) <= set(answer["versions"])
-        assert examine(facts) == {}
+        assert examine(facts, facts.nodes) == {}

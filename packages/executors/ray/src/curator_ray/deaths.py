@@ -7,7 +7,7 @@ from curator_core.local.board import Note
 from curator_ray.posts import LastWords
 
 _FATAL = "Fatal Python error: "
-_OUT_OF_MEMORY = ("running low on memory", "OutOfMemory", "memory usage threshold")
+_OUT_OF_MEMORY = ("running low on memory", "memory usage threshold")
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,17 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
     """`error` is what Ray raised for a call of the worker."""
     if not node_is_alive:
         return Death("was on a node that is gone", words.note if words else None)
-    said = str(error)
+    said = f"{type(error).__name__}: {error}"
+    if "RuntimeEnvSetupError" in said:
+        return Death("could not get its runtime_env", detail=said)
+    out_of_memory = "OutOfMemoryError" in said or any(word in said for word in _OUT_OF_MEMORY)
     if words is None:
-        out_of_memory = any(word in said for word in _OUT_OF_MEMORY)
         return Death("ran out of memory" if out_of_memory else "died", detail=said)
     if words.trace.startswith("Timeout "):
         limit = words.note.limit_s if words.note else 0.0
         reason = f"took longer than its timeout_s of {limit:g} s"
         return Death(reason, words.note, words.trace)
-    if words.ran_out_of_memory or any(word in said for word in _OUT_OF_MEMORY):
+    if out_of_memory or words.ran_out_of_memory:
         return Death("ran out of memory", words.note, said)
     if words.trace.startswith(_FATAL):
         first = words.trace.splitlines()[0].removeprefix(_FATAL)

@@ -46,6 +46,11 @@ class ClusterFacts:
     def gpus(self) -> float:
         return sum(node.gpus for node in self.nodes)
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether it has nodes on more than one machine."""
+        return len({node.address for node in self.nodes}) > 1
+
     def node(self, node_id: str) -> NodeFacts | None:
         return next((node for node in self.nodes if node.node_id == node_id), None)
 
@@ -82,7 +87,7 @@ class Changes:
 
 
 class ClusterWatch:
-    """Looks at the cluster now and then, and says what is new."""
+    """Looks at the cluster now and then, and says what is new. It costs about a millisecond."""
 
     def __init__(self, gpu_memory_gb: Mapping[str, float] | None = None) -> None:
         self._gpu_memory_gb = dict(gpu_memory_gb or {})

@@ -46,9 +46,9 @@ def ask(nodes: Iterable[NodeFacts]) -> dict[str, dict[str, Any]]:
     return answers
 
 
-def examine(cluster: ClusterFacts) -> dict[str, float]:
-    """Compare versions on all nodes; the memory of their GPUs in GB, by node id."""
-    answers = ask(cluster.nodes)
+def examine(cluster: ClusterFacts, nodes: Iterable[NodeFacts]) -> dict[str, float]:
+    """Compare versions on these nodes; the memory of their GPUs in GB, by node id."""
+    answers = ask(nodes)
     here = look_around(our_packages())["versions"]
     refuse_differences(here, {_name(cluster, key): a["versions"] for key, a in answers.items()})
     return {key: min(a["gpu_memory_gb"]) for key, a in answers.items() if a["gpu_memory_gb"]}

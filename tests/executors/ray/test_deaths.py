@@ -1,0 +1,53 @@
+"""Reasons of deaths, from what Ray says and what the post tells."""
+
+import pytest
+from curator_core.local.board import Note
+from curator_ray.deaths import death_from
+from curator_ray.posts import LastWords
+
+NOTE = Note(2, ["a.1"], 0.0, 1.5, True)
+SILENT = LastWords(NOTE, "", "the end of its log", False)
+
+
+class OutOfMemoryError(Exception):
+    pass
+
+
+class TestDeathFrom:
+    @pytest.mark.parametrize(
+        ("words", "error", "reason"),
+        [
+            (SILENT, Exception("connection error code 2"), "died"),
+            (None, Exception("connection error code 2"), "died"),
+            (SILENT, OutOfMemoryError("x"), "ran out of memory"),
+            (None, Exception("exceeds the memory usage threshold of 0.95"), "ran out of memory"),
+            (LastWords(NOTE, "", "", True), Exception("died"), "ran out of memory"),
+            (
+                LastWords(NOTE, "Timeout (0:00:01.500000)!\nThread", "", False),
+                Exception("died"),
+                "took longer than its timeout_s of 1.5 s",
+            ),
+            (
+                LastWords(NOTE, "Fatal Python error: Bus error\n\n", "", False),
+                Exception("died"),
+                "crashed: Bus error",
+            ),
+            (
+                None,
+                Exception("RuntimeEnvSetupError: no such wheel"),
+                "could not get its runtime_env",
+            ),
+        ],
+    )
+    def test_reasons(self, words: LastWords | None, error: Exception, reason: str) -> None:
+        death = death_from(words, error, node_is_alive=True)
+        assert death.reason == reason
+        assert death.note == (words.note if words else None)
+
+    def test_the_node_comes_first(self) -> None:
+        death = death_from(None, OutOfMemoryError("x"), node_is_alive=False)
+        assert death.reason == "was on a node that is gone"
+
+    def test_the_end_of_the_log_is_shown_where_nothing_else_is_known(self) -> None:
+        death = death_from(SILENT, Exception("x"), node_is_alive=True)
+        assert death.detail == "the end of its log"
