@@ -1,4 +1,8 @@
-"""Actions: everything the scheduler asks its driver to do, in this order."""
+"""Actions: everything the scheduler asks its driver to do, in this order.
+
+What is asked of a worker that has died in the meantime is void: the `WorkerDown` that is on its
+way puts everything right.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass

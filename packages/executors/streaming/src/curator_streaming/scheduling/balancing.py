@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from curator_streaming.scheduling.needs import Need
 from curator_streaming.scheduling.nodes import Node, placed
@@ -16,27 +17,21 @@ class Claimant:
     need: Need
     weight: float
     most: int
-    least: int = 1
+    is_fixed: bool = False
+    """Whether `most` was asked for: it comes before what is shared out."""
 
 
-def fair_counts(
-    nodes: Iterable[Node], fixed: Sequence[tuple[Need, int]], claimants: Sequence[Claimant]
-) -> dict[int, int]:
+def fair_counts(nodes: Iterable[Node], claimants: Sequence[Claimant]) -> dict[int, int]:
     """Max-min fair: one worker after the other goes to the step that would hold up the line.
 
     The nodes must be empty copies. Claimants come in the order of their right to a first worker.
     """
     trial = list(nodes)
-    for need, count in fixed:
-        for _ in range(count):
-            _fill(trial, need)
     counts = {claimant.first: 0 for claimant in claimants}
     for claimant in claimants:
         if claimant.most and _fill(trial, claimant.need):
             counts[claimant.first] = 1
-    queue = [
-        (1 / max(c.weight, 1e-12), c.first, c) for c in claimants if counts[c.first] and c.most > 1
-    ]
+    queue = [(_turn(c, 1), c.first, c) for c in claimants if counts[c.first] and c.most > 1]
     heapify(queue)
     while queue:
         _, first, claimant = heappop(queue)
@@ -44,8 +39,13 @@ def fair_counts(
             continue
         counts[first] += 1
         if counts[first] < claimant.most:
-            heappush(queue, (counts[first] / max(claimant.weight, 1e-12), first, claimant))
+            heappush(queue, (_turn(claimant, counts[first]), first, claimant))
     return counts
+
+
+def _turn(claimant: Claimant, count: int) -> float:
+    """Sources per second that so many workers let through; whoever has least is next."""
+    return -1.0 if claimant.is_fixed else count / max(claimant.weight, 1e-12)
 
 
 def _fill(trial: list[Node], need: Need) -> bool:
@@ -62,4 +62,4 @@ def _fill(trial: list[Node], need: Need) -> bool:
 
 def pace(counts: Mapping[int, int], claimants: Iterable[Claimant]) -> float:
     """Sources per second that the slowest of these steps lets through."""
-    return min((counts[c.first] / max(c.weight, 1e-12) for c in claimants), default=0.0)
+    return min((_turn(c, counts[c.first]) for c in claimants if not c.is_fixed), default=inf)

@@ -132,8 +132,6 @@ class Dispatching:
         """Whether the step is set up in this worker, or can be."""
         if worker.warm & station.bit:
             return True
-        if station.setup_s is None and station.setting_up >= 2 * len(self.floor.nodes):
-            return False
         if station.memory <= worker.node.memory or not worker.holds:
             return station.spec.need.memory <= worker.node.memory
         busy = {call.station.spec.first for call in worker.calls}
@@ -242,6 +240,7 @@ class Dispatching:
         node.memory -= station.memory
         station.warm += 1
         station.setting_up += 1
+        self.floor.open_to_cold(station)
 
     def _make_room(self, worker: Worker, station: Station) -> None:
         busy = {call.station.spec.first for call in worker.calls}

@@ -9,7 +9,7 @@ from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.queues import Stored, Stretch
 from curator_streaming.scheduling.settings import Settings
-from curator_streaming.scheduling.stations import Station
+from curator_streaming.scheduling.stations import CHEAP_SETUP_S, Station
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.scheduling.workers import Call, Crew, Worker
 
@@ -167,6 +167,22 @@ class Floor:
                 break
             bits |= other.bit
         return bits
+
+    def open_to_cold(self, station: Station) -> None:
+        """Whether workers may set this shared step up: always where nobody has, or it is cheap.
+
+        Until it is known what that takes, only a few try.
+        """
+        bit, takes = station.bit, station.setup_s
+        self.cheap &= ~bit
+        self.cold &= ~bit
+        if takes is None:
+            if station.setting_up < 2 * len(self.nodes):
+                self.cold |= bit
+        elif takes < CHEAP_SETUP_S and not station.memory:
+            self.cheap |= bit
+        elif station.warm * takes <= station.queue.tasks * (station.cost or 0.0):
+            self.cold |= bit
 
     @property
     def is_empty(self) -> bool:

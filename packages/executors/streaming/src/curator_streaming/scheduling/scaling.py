@@ -9,9 +9,9 @@ from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.balancing import Claimant, fair_counts, pace
 from curator_streaming.scheduling.floors import NO_LIMIT, Floor
 from curator_streaming.scheduling.needs import UNIT
-from curator_streaming.scheduling.nodes import Node
+from curator_streaming.scheduling.nodes import Node, without_cpus
 from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
-from curator_streaming.scheduling.stations import CHEAP_SETUP_S, Station
+from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.steps import could_hold
 from curator_streaming.scheduling.workers import Worker
 
@@ -29,6 +29,9 @@ class Scaling:
         self._key: tuple[object, ...] = ()
         self._expected: dict[int, int] = {}
         """Workers to be started on what others have been asked to leave."""
+
+        self._kept: dict[str, int] = {}
+        """Nodes where workers of all kinds make place for one that would fit nowhere else."""
 
     def round(self) -> None:
         for station in self.floor.stations.values():
@@ -63,24 +66,14 @@ class Scaling:
                 yield station
 
     def _aim(self) -> None:
-        flexible = []
-        for station in self._dedicated():
-            if station.spec.num_workers is None:
-                flexible.append(station)
-            else:
-                station.target = station.spec.num_workers if self._in_reach(station) else 0
-        if not flexible or not self.floor.nodes:
+        claimants = self._claimants()
+        if not claimants or not self.floor.nodes:
             return
-        claimants = self._claimants(flexible)
         key = self._described(claimants)
-        if key == self._key:
-            return
-        self._key = key
-        fixed = [
-            (s.spec.need, s.target) for s in self._dedicated() if s.spec.num_workers is not None
-        ]
-        empty = [node.copy() for node in self.floor.nodes.values()]
-        self._set_targets(claimants, fair_counts(empty, fixed, claimants))
+        if key != self._key:
+            self._key = key
+            empty = [node.copy() for node in self.floor.nodes.values()]
+            self._set_targets(claimants, fair_counts(empty, claimants))
 
     def _described(self, claimants: list[Claimant]) -> tuple[object, ...]:
         """What the targets depend on, so coarse that noise does not change it."""
@@ -97,7 +90,9 @@ class Scaling:
         floor = self.floor
         current = {c.first: self._staying(c.first) for c in claimants}
         now, then = pace(current, claimants), pace(counts, claimants)
-        pays = then > now * (1 + self._threshold())
+        pays = then > now * (1 + self._threshold()) or any(
+            floor.stations[first].has_work and not current[first] for first in counts
+        )
         for claimant in claimants:
             first = claimant.first
             station = floor.stations[first]
@@ -117,15 +112,20 @@ class Scaling:
         error = max((s.measured.error for s in flexible), default=0.0)
         return settings.hysteresis + 2 * error + setup / settings.payback_s
 
-    def _claimants(self, flexible: list[Station]) -> list[Claimant]:
+    def _claimants(self) -> list[Claimant]:
+        """Those with the best right to a first worker come first."""
         flow = dict(self._flows())
-        costs = [s.measured.per_task for s in flexible if s.measured.per_task]
+        stations = sorted(self._dedicated(), key=self._rank)
+        costs = [s.measured.per_task for s in stations if s.measured.per_task]
         usual = sum(costs) / len(costs) if costs else 1.0
         found = []
-        for station in sorted(flexible, key=self._rank):
-            weight = (station.measured.per_task or usual) * flow[station.spec.first]
+        for station in stations:
+            spec = station.spec
+            weight = (station.measured.per_task or usual) * flow[spec.first]
             most = self._most(station, flow)
-            found.append(Claimant(station.spec.first, station.spec.need, weight, most))
+            need = without_cpus(spec.need) if station.takes_turns else spec.need
+            is_fixed = spec.num_workers is not None
+            found.append(Claimant(spec.first, need, weight, most, is_fixed))
         return found
 
     def _flows(self) -> Iterator[tuple[int, float]]:
@@ -137,6 +137,8 @@ class Scaling:
 
     def _most(self, station: Station, flow: dict[int, float]) -> int:
         """More workers than this would have nothing to do."""
+        if station.spec.num_workers is not None:
+            return station.spec.num_workers if self._in_reach(station) else 0
         staying = station.crew.staying
         limit = NO_LIMIT
         if self.no_more_sources:
@@ -192,10 +194,12 @@ class Scaling:
         missing = [s for s in self._dedicated() if s.crew.staying < s.target]
         while missing:
             station = min(missing, key=lambda s: (s.crew.staying / s.target, s.spec.first))
-            if not self.staffing.start_dedicated(station):
+            first = station.spec.first
+            nodes = [n for n in self.floor.nodes.values() if self._kept.get(n.name, first) == first]
+            if not self.staffing.start_dedicated(station, nodes):
                 missing.remove(station)
                 continue
-            first = station.spec.first
+            self._kept = {name: kept for name, kept in self._kept.items() if kept != first}
             self._expected[first] = max(0, self._expected.get(first, 0) - 1)
             if station.crew.staying >= station.target:
                 missing.remove(station)
@@ -204,24 +208,36 @@ class Scaling:
         """Let workers go where a step that lacks some can use their place."""
         if not any(s.crew.leaving for s in self._dedicated()):
             self._expected.clear()
-        surplus = {
-            s.spec.first: s.crew.staying - s.target
-            for s in self._dedicated()
-            if s.crew.staying > s.target
-        }
-        if not surplus:
-            return
+            self._kept.clear()
+        surplus = {s.spec.first: max(0, s.crew.staying - s.target) for s in self._dedicated()}
         for station in self._dedicated():
             first = station.spec.first
             missing = station.target - station.crew.staying - self._expected.get(first, 0)
-            for _ in range(missing):
-                donors = self._donors(station, surplus)
-                if not donors:
+            for _ in range(missing if any(surplus.values()) else 0):
+                if not self._swap(station, surplus):
                     break
-                self._expected[first] = self._expected.get(first, 0) + 1
-                for worker in donors:
-                    surplus[worker.crew.first or 0] -= 1
-                    self.staffing.let_go(worker, f"its place goes to {station.spec.name}")
+            if station.target and station.has_work and not station.crew.workers:
+                self._repack(station)
+
+    def _swap(self, station: Station, surplus: dict[int, int]) -> bool:
+        donors = self._donors(station, surplus)
+        first = station.spec.first
+        self._expected[first] = self._expected.get(first, 0) + bool(donors)
+        for worker in donors:
+            surplus[worker.crew.first or 0] -= 1
+            self.staffing.let_go(worker, f"its place goes to {station.spec.name}")
+        return bool(donors)
+
+    def _repack(self, station: Station) -> None:
+        """It would fit if others stood closer together: some leave, and come back elsewhere."""
+        first = station.spec.first
+        if self._expected.get(first) or self._kept:
+            return
+        everyone = {s.spec.first: s.crew.staying for s in self._dedicated() if s is not station}
+        donors = self._donors(station, everyone)
+        for worker in donors:
+            self._kept[worker.node.name] = first
+            self.staffing.let_go(worker, f"it makes place for {station.spec.name}")
 
     def _donors(self, station: Station, surplus: dict[int, int]) -> list[Worker]:
         """The fewest workers on one node whose places together are enough for one of this step."""
@@ -263,10 +279,9 @@ class Scaling:
     def update(self) -> None:
         """What changes slowly: how much may wait, and who may set up what."""
         floor = self.floor
-        floor.cold = floor.cheap = 0
         for station in floor.stations.values():
             if station.crew is floor.shared:
-                self._open_to_cold(station)
+                floor.open_to_cold(station)
             else:
                 station.most_waiting = self._worth_waiting(station)
                 floor.note(station)
@@ -279,16 +294,6 @@ class Scaling:
             return least
         most = settings.lookahead_s * staying / station.cost if station.cost else inf
         return int(min(max(least, most), NO_LIMIT))
-
-    def _open_to_cold(self, station: Station) -> None:
-        """Whether workers may set this step up: always where that is cheap or nobody has it."""
-        floor = self.floor
-        if station.setup_s is not None and station.setup_s < CHEAP_SETUP_S and not station.memory:
-            floor.cheap |= station.bit
-            return
-        waiting_s = station.queue.tasks * (station.cost or 0.0)
-        if station.warm == 0 or not station.setup_s or waiting_s > station.warm * station.setup_s:
-            floor.cold |= station.bit
 
 
 def _enough(

@@ -198,6 +198,8 @@ class Scheduler:
         floor.note(station)
         if event.fanned_out is not None and event.fanned_out < station.spec.last:
             split_station(floor, station, event.fanned_out)
+        if worker.setting_up & station.bit:
+            self._is_set_up(worker, station)
         if event.waited > 0.0005 + 0.02 * event.seconds:
             self._deepen(call)
         self._next_call(worker, call, event.rss)
@@ -305,15 +307,22 @@ class Scheduler:
         station.failed_setups = 0
         station.setup_s = max(event.seconds, 0.5 * (station.setup_s or 0.0))
         if worker is not None and worker.setting_up & station.bit:
-            worker.setting_up &= ~station.bit
-            station.setting_up -= 1
+            self._is_set_up(worker, station)
         if station.crew is floor.shared:
             station.memory = max(station.memory, event.memory)
             if worker is not None and event.first in worker.holds:
                 worker.node.memory -= max(0, event.memory - worker.holds[event.first])
                 worker.holds[event.first] = max(worker.holds[event.first], event.memory)
-            self._scaling.update()
+            floor.open_to_cold(station)
             self._dispatching.wake(station)
+
+    def _is_set_up(self, worker: Worker, station: Station) -> None:
+        worker.setting_up &= ~station.bit
+        station.setting_up -= 1
+        if station.setup_s is None:
+            station.setup_s = 0.0
+        if station.crew is self._floor.shared:
+            self._floor.open_to_cold(station)
 
     # Sources and the consumer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 
 from curator_streaming.scheduling.actions import StartWorker, StopWorker
@@ -66,11 +67,11 @@ class Staffing:
         node.shared += 1
         return self._start(self.floor.shared, node, Grant())
 
-    def start_dedicated(self, station: Station) -> bool:
+    def start_dedicated(self, station: Station, nodes: Sequence[Node]) -> bool:
         """One more worker of this step, where it fits."""
         need = station.spec.need
-        takes_turns = station.spec.num_workers is not None and not need.is_special
-        found = placed(self.floor.nodes.values(), without_cpus(need) if takes_turns else need)
+        wanted = without_cpus(need) if station.takes_turns else need
+        found = placed(nodes, wanted)
         if found is None:
             return False
         node, grant = found

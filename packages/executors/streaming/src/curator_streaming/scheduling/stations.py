@@ -94,6 +94,11 @@ class Station:
         return self.given / self.done if self.done else 1.0
 
     @property
+    def takes_turns(self) -> bool:
+        """Whether its workers may be more than the CPUs: so many were asked for."""
+        return self.spec.num_workers is not None and not self.spec.need.is_special
+
+    @property
     def has_work(self) -> bool:
         return self.queue.tasks > 0 or self.calls > 0
 

@@ -125,7 +125,8 @@ class Simulation:
         self.failure = action.reason
 
     def _tear_down(self, action: actions.TearDown) -> None:
-        self.workers[action.worker].warm -= set(range(action.first, action.last + 1))
+        if action.worker in self.workers:
+            self.workers[action.worker].warm -= set(range(action.first, action.last + 1))
 
     # Sources and parcels
 
@@ -186,7 +187,9 @@ class Simulation:
         self.at(self.now + self.physics.start_s + setup, up)
 
     def _stop(self, action: actions.StopWorker) -> None:
-        worker = self.workers[action.worker]
+        worker = self.workers.get(action.worker)
+        if worker is None:
+            return
         worker.is_leaving = True
         self.at(self.now + 0.05, lambda: self.down(worker, "stopped", "stopped"))
 
@@ -218,7 +221,9 @@ class Simulation:
     # Calls
 
     def _dispatch(self, action: actions.Dispatch) -> None:
-        worker = self.workers[action.worker]
+        worker = self.workers.get(action.worker)
+        if worker is None:
+            return
         self.ledger.begin(worker, self.specs[action.first])
         physics = self.physics
         ready = self.now + physics.latency_s
