@@ -12,7 +12,7 @@ th, td { padding: .2rem .9rem .2rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
 .figures td:nth-child(n+2), .figures th:nth-child(n+2) { text-align: right; white-space: nowrap;
   font-variant-numeric: tabular-nums }
-td { overflow-wrap: anywhere } .figures td:first-child { min-width: 9rem }
+td { overflow-wrap: anywhere } .figures td { overflow-wrap: normal }
 .bar { display: inline-block; width: 8rem; height: .7rem; background: var(--line) }
 .bar i { display: block; height: 100%; background: var(--bar) }
 pre { white-space: pre-wrap; word-break: break-word; background: #8881; padding: .5rem }
