@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from curator_core.accounting import Account
@@ -42,6 +43,23 @@ class WrongTaskError(Exception):
 
 class MissingColumnError(Exception):
     """A task lacks a column that the stage reads."""
+
+
+class _BrokenFlowError(Exception):
+    """A generator failed once too often."""
+
+    def __init__(self, error: Exception, attempts: int) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.attempts = attempts
+
+
+@dataclass
+class _Flow:
+    """How far a generator is: outputs given, and all things seen, notes included."""
+
+    given: int
+    seen: int
 
 
 class Step:
@@ -194,11 +212,8 @@ class Step:
         if len(parents) == len(outputs) == 1:
             [parent], [output] = parents, outputs
             child = output if output is parent else copy(output)  # one object may be given twice
-            yield (
-                child
-                if self.account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
-                else None
-            )
+            kept = self.account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
+            yield child if kept else None
             return
         parent_id = mixed_id([parent.task_id for parent in parents])
         share = equal_share(combined(parent.lineage for parent in parents), len(outputs))
@@ -212,47 +227,60 @@ class Step:
     def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
         """Pass on a generator's outputs one at a time, as they are made."""
         accounted = self.account.accounted()
-        before, seen = self._progress(task)
-        given = before
-        results = self._again(task, seen) if seen else results
-        passed_on = 0
-        attempt = 1
-        while True:
-            try:
-                item = self._watched([task], lambda: next(results, _END))  # noqa: B023
-                if item is _END:
-                    break
-                check_item(item, self.planned.name)
-            except Exception as error:  # noqa: BLE001 - the border to a stage's code
-                if attempt > self._retries_for(error):
-                    self.account.fail(task, error, attempt, (given, seen), given - before)
-                    return
-                self._wait(attempt)
-                attempt += 1
-                self.counts.tasks_retried += 1
-                results = self._again(task, seen)
-                continue
-            seen += 1
-            if not isinstance(item, Task):
-                self.account.note(item, [task])
-                continue
-            output = copy(item)
-            share = next_share(task.lineage, given - before)
-            given += 1
-            if self.account.adopt(
-                output, child_id(task.task_id, given - 1), share, task, self._elapsed
-            ):
-                passed_on += 1
-                del item
-                yield output
-            del output  # or it would stay while the next one is being made
-        if given:
-            self.report.spend(rest_share(task.lineage, given - before))
+        flow = _Flow(*self._progress(task))
+        before, passed_on = flow.given, 0
+        try:
+            for item in self._things(task, results, flow):
+                if not isinstance(item, Task):
+                    self.account.note(item, [task])
+                    continue
+                if (output := self._next_child(task, item, flow, before)) is not None:
+                    passed_on += 1
+                    yield output
+                del item, output  # or they would stay while the next one is being made
+        except _BrokenFlowError as broken:
+            progress = (flow.given, flow.seen)
+            self.account.fail(task, broken.error, broken.attempts, progress, flow.given - before)
+            return
+        if flow.given:
+            self.report.spend(rest_share(task.lineage, flow.given - before))
             self.account.close(1, passed_on + before)
         else:
             # A reader that finds nothing in a file has dropped nothing.
             missing = items - (self.account.accounted() - accounted)
             self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
+
+    def _things(self, task: AnyTask, results: Iterator[Any], flow: "_Flow") -> Iterator[Any]:
+        """Tasks and notes of a generator; one that fails is tried again from where it failed."""
+        results = self._again(task, flow.seen) if flow.seen else results
+        attempt = 1
+        while True:
+            try:
+                item = self._watched([task], lambda: next(results, _END))  # noqa: B023
+                if item is _END:
+                    return
+                check_item(item, self.planned.name)
+            except Exception as error:
+                if attempt > self._retries_for(error):
+                    raise _BrokenFlowError(error, attempt) from error
+                self._wait(attempt)
+                attempt += 1
+                self.counts.tasks_retried += 1
+                results = self._again(task, flow.seen)
+                continue
+            flow.seen += 1
+            yield item
+            del item
+
+    def _next_child(
+        self, task: AnyTask, item: AnyTask, flow: "_Flow", before: int
+    ) -> AnyTask | None:
+        output = copy(item)
+        share = next_share(task.lineage, flow.given - before)
+        task_id = child_id(task.task_id, flow.given)
+        flow.given += 1
+        adopted = self.account.adopt(output, task_id, share, task, self._elapsed)
+        return output if adopted else None
 
     def _progress(self, task: AnyTask) -> tuple[int, int]:
         """What of a generator had gone on in an earlier run, and how many things it had given."""
