@@ -56,7 +56,7 @@ BLOCKS = [
 
 
 def imports_of(block: str) -> str:
-    """What a block imports, for those that would start a cluster: names that are gone are noticed."""
+    """What a block imports: enough to run of those that would start a cluster."""
     found = (
         node for node in ast.parse(block).body if isinstance(node, ast.Import | ast.ImportFrom)
     )
