@@ -13,7 +13,7 @@ import psutil
 import pytest
 from curator_ray.connecting import connected
 from curator_ray.errors import ClusterError
-from curator_ray.joining import join
+from curator_ray.joining import join, what_failed
 
 DRIVER = """
 import json, os
@@ -88,6 +88,24 @@ class TestJoining:
             address = f"ray://127.0.0.1:{server.getsockname()[1]}"
             with pytest.raises(ClusterError, match=r"needs Ray's client: pip install 'ray\[client"):
                 join(address, None)
+
+
+class AuthenticationError(Exception):
+    pass
+
+
+class TestWhatFailed:
+    @pytest.mark.parametrize(
+        ("error", "told"),
+        [
+            (RuntimeError("Version mismatch: Ray: 2.1"), "runs other versions of Python or Ray"),
+            (AuthenticationError("no"), "wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_T"),
+            (ModuleNotFoundError("No module named 'grpc'"), "pip install 'ray[client]'"),
+            (OSError("it snows"), "the Ray cluster at a:1 cannot be joined"),
+        ],
+    )
+    def test_ways_out(self, error: Exception, told: str) -> None:
+        assert told in what_failed("a:1", error)
 
 
 class TestWithARayOfTheCaller:

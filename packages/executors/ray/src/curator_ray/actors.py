@@ -50,7 +50,7 @@ class Assignment:
 class StageHost:
     """Runs any stages of a plan; each is set up at its first call, and torn down in any case.
 
-    Nothing is raised: what ends the run stands in the answer.
+    Whatever a stage does, nothing is raised: what ends the run stands in the answer.
     """
 
     def __init__(self, assignment: Assignment, packed_plan: bytes) -> None:

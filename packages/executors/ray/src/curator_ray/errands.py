@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from curator_ray.posts import LastWords, Post, ask_to_stop, read
@@ -12,25 +11,33 @@ T = TypeVar("T")
 _PATIENCE_S = 10.0
 
 
+def is_here(post: Post) -> bool:
+    """Whether its node is this machine: the folder is named by chance, so nobody else has it."""
+    return post.node_folder.exists()
+
+
 def last_words(post: Post) -> LastWords | None:
     """What a dead worker left at its post; None where that cannot be known (its node is gone)."""
-    if post.node_folder.exists():
-        return read(post)
-    return _there(post.node_id, read, post)
+    return read(post) if is_here(post) else _there(post.node_id, read, post)
 
 
 def break_off(post: Post) -> None:
     """Have a worker stop before its next entry into a stage."""
-    if not ask_to_stop(post) and not post.node_folder.exists():
+    if is_here(post):
+        ask_to_stop(post)
+    else:
         _there(post.node_id, ask_to_stop, post)
 
 
 def sweep(folder: str, node_ids: Iterable[str]) -> None:
     """Remove the posts of a run on all of its nodes."""
-    far = [node_id for node_id in node_ids if not Path(folder, node_id).exists()]
+    import ray
+
+    far = [node_id for node_id in node_ids if not is_here(Post(folder, node_id, ""))]
     shutil.rmtree(folder, ignore_errors=True)
-    for node_id in far:
-        _there(node_id, _remove, folder)
+    sent = [_send(node_id, _remove, folder) for node_id in far]
+    if sent:
+        ray.wait(sent, num_returns=len(sent), timeout=_PATIENCE_S)
 
 
 def _remove(folder: str) -> None:
@@ -39,13 +46,18 @@ def _remove(folder: str) -> None:
 
 def _there(node_id: str, errand: Callable[..., T], *given: Any) -> T | None:
     import ray
+
+    try:
+        told: T = ray.get(_send(node_id, errand, *given), timeout=_PATIENCE_S)
+    except ray.exceptions.RayError:  # the node is gone, or has more urgent things to do
+        return None
+    return told
+
+
+def _send(node_id: str, errand: Callable[..., Any], *given: Any) -> Any:
+    import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     place = NodeAffinitySchedulingStrategy(node_id, soft=False)
     errands: Any = ray.remote(num_cpus=0, max_retries=0)(errand)
-    sent = errands.options(scheduling_strategy=place).remote(*given)
-    try:
-        told: T = ray.get(sent, timeout=_PATIENCE_S)
-    except ray.exceptions.RayError:  # the node is gone, or has more urgent things to do
-        return None
-    return told
+    return errands.options(scheduling_strategy=place).remote(*given)

@@ -27,7 +27,7 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
                 address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
             )
     except Exception as error:
-        raise ClusterError(f"{_what_failed(address, error)}: {_told(error)}") from error
+        raise ClusterError(f"{what_failed(address, error)}: {_told(error)}") from error
 
 
 def leave() -> None:
@@ -54,7 +54,8 @@ def _find(address: str) -> None:
         ) from error
 
 
-def _what_failed(address: str, error: Exception) -> str:
+def what_failed(address: str, error: Exception) -> str:
+    """What Ray meant, and the way out."""
     said = str(error)
     if "ersion mismatch" in said:
         return (

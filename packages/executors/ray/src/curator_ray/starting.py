@@ -42,7 +42,7 @@ class PrivateCluster:
         }
         if self.object_store_gb is not None:
             options["object_store_memory"] = int(self.object_store_gb * 1e9)
-        return options
+        return {name: value for name, value in options.items() if value is not None}
 
 
 class Started:

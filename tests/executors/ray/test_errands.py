@@ -1,0 +1,59 @@
+"""Errands to nodes: by the files of this machine, or by a task where those are elsewhere."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core.local.board import Board
+from curator_core.watching import BrokenOffError
+from curator_ray import errands
+from curator_ray.errands import break_off, last_words, sweep
+from curator_ray.facts import look
+from curator_ray.posts import Post
+
+WORKER = """
+import os, sys
+from curator_core import Task
+from curator_ray.posts import Post, Watchman
+task = Task("x")
+task.task_id = "a.7"
+post = Post(*os.environ["POST"].split("|"))
+Watchman(post).begin(3, [task], None)
+os._exit(0)
+"""
+
+
+class TestErrands:
+    @pytest.mark.parametrize("is_near", [True, False])
+    def test_to_the_post_of_a_dead_worker(
+        self,
+        cluster: Any,
+        script: Any,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        is_near: bool,
+    ) -> None:
+        post = Post(str(tmp_path / "posts"), look().nodes[0].node_id, "w")
+        worker = script(WORKER, POST=f"{post.folder}|{post.node_id}|{post.worker_id}")
+        assert worker.communicate(timeout=30) == ("", "")
+        handle = os.open(post.board, os.O_RDWR)
+        board = Board(handle)
+        if not is_near:  # this process sees no files of the node, as if it were another machine
+            monkeypatch.setattr(errands, "is_here", lambda post: False)
+        words = last_words(post)
+        assert words is not None
+        assert words.note is not None
+        assert (words.note.stage_index, words.note.task_ids) == (3, ["a.7"])
+        board.begin(4, [], None)
+        break_off(post)
+        with pytest.raises(BrokenOffError):
+            board.begin(5, [], None)
+        board.close()
+        sweep(post.folder, [post.node_id])
+        assert not os.path.exists(post.folder)
+
+    def test_to_a_node_that_is_gone(self, cluster: Any, tmp_path: Path) -> None:
+        post = Post(str(tmp_path), "a" * 56, "w")
+        assert last_words(post) is None
+        sweep(post.folder, [post.node_id])
