@@ -101,7 +101,8 @@ class Floor:
         if space <= 0:
             tasks = 0
         elif size is None:
-            tasks = station.spec.batch_size if station.calls < 4 + len(self.nodes) else 0
+            few = min(4 + len(self.nodes), max(station.crew.up, 1))
+            tasks = station.spec.batch_size if station.calls < few else 0
         else:
             tasks = int(space / size) if size * NO_LIMIT > space else NO_LIMIT
         if tasks and last + 1 < self.length:

@@ -8,8 +8,8 @@ from math import ceil, inf, log
 from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.balancing import Claimant, fair_counts, pace
 from curator_streaming.scheduling.floors import NO_LIMIT, Floor
-from curator_streaming.scheduling.needs import UNIT
-from curator_streaming.scheduling.nodes import Node, without_cpus
+from curator_streaming.scheduling.needs import UNIT, Need
+from curator_streaming.scheduling.nodes import Node, placed, without_cpus
 from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
 from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.steps import could_hold
@@ -73,7 +73,17 @@ class Scaling:
         if key != self._key:
             self._key = key
             empty = [node.copy() for node in self.floor.nodes.values()]
+            self._leave_memory(empty)
             self._set_targets(claimants, fair_counts(empty, claimants))
+
+    def _leave_memory(self, trial: list[Node]) -> None:
+        """Shared workers must be able to set up even the largest of their steps, somewhere."""
+        shared = [s for s in self.floor.stations.values() if s.crew is self.floor.shared]
+        largest = max((s.spec.need.memory for s in shared), default=0)
+        if largest:
+            found = placed(trial, Need(cpus=0, memory=largest))
+            if found is not None:
+                found[0].take(found[1])
 
     def _described(self, claimants: list[Claimant]) -> tuple[object, ...]:
         """What the targets depend on, so coarse that noise does not change it."""
@@ -196,7 +206,13 @@ class Scaling:
             station = min(missing, key=lambda s: (s.crew.staying / s.target, s.spec.first))
             first = station.spec.first
             nodes = [n for n in self.floor.nodes.values() if self._kept.get(n.name, first) == first]
-            if not self.staffing.start_dedicated(station, nodes):
+            if not (
+                self.staffing.start_dedicated(station, nodes)
+                or (
+                    self.staffing.free_memory(station, nodes)
+                    and self.staffing.start_dedicated(station, nodes)
+                )
+            ):
                 missing.remove(station)
                 continue
             self._kept = {name: kept for name, kept in self._kept.items() if kept != first}

@@ -82,6 +82,21 @@ class Staffing:
         station.setting_up += 1
         return True
 
+    def free_memory(self, station: Station, nodes: Sequence[Node]) -> bool:
+        """Let idle shared workers forget what they have set up, where that makes the room."""
+        needed = station.spec.need.memory
+        lacking = [node for node in nodes if needed and node.memory < needed]
+        for node in lacking:
+            idle = [w for w in self.floor.shared.workers.values() if w.node is node and not w.calls]
+            spare = sum(sum(worker.holds.values()) for worker in idle)
+            if node.memory + spare < needed:
+                continue
+            for worker in idle:
+                for first in list(worker.holds):
+                    self._dispatching.tear_down(worker, self.floor.stations[first])
+            return True
+        return False
+
     def _start(self, crew: Crew, node: Node, grant: Grant) -> Worker:
         floor = self.floor
         worker = Worker(next(self._numbers), node, crew, grant)

@@ -1,0 +1,93 @@
+"""Options of the streaming executor. Each of them changes what it does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from curator_core.errors import PipelineError
+from curator_core.suggestions import hint
+
+from curator_streaming.scheduling.settings import Settings
+
+STREAMING = "streaming"
+_SHARE_OF_STORE = 0.5
+_AT_LEAST = 64 << 20
+
+
+@dataclass(frozen=True)
+class StreamingOptions:
+    """How a run uses its cluster; the defaults suit nearly everybody.
+
+    `cpu_allocation_percentage` (0 to 1) leaves whole CPUs of a node to others, never the last one.
+    `max_queued_bytes` bounds what waits between stages; by default half of the object store.
+    `ignore_failures` sets failing tasks aside even where a stage says `on_error="fail"`.
+    Workers that are older than `worker_max_lifetime_m`, have done `worker_max_tasks` or hold more
+    than `worker_max_rss_gb` are replaced; 0 means that they are kept. `address` and
+    `object_store_gb` say which cluster is joined, and how large the store of a private one is.
+    """
+
+    execution_mode: str = STREAMING
+    cpu_allocation_percentage: float = 0.95
+    autoscale_interval_s: float = 1.0
+    logging_interval: float = 60.0
+    ignore_failures: bool = False
+    max_queued_bytes: int | None = None
+    slots_per_worker: int = 2
+    worker_max_lifetime_m: float = 0.0
+    worker_max_tasks: int = 0
+    worker_max_rss_gb: float = 0.0
+    address: str | None = None
+    object_store_gb: float | None = None
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            raise PipelineError(problems)
+
+    def _problems(self) -> list[str]:
+        found = []
+        if self.execution_mode != STREAMING:
+            found.append(
+                f"execution_mode is {self.execution_mode!r}, but this executor only knows "
+                f"{STREAMING!r}: all stages at once"
+            )
+        if not 0 < self.cpu_allocation_percentage <= 1:
+            share = self.cpu_allocation_percentage
+            found.append(f"cpu_allocation_percentage is {share}, but must be above 0, at most 1")
+        for name in ("autoscale_interval_s", "logging_interval", "slots_per_worker"):
+            if getattr(self, name) <= 0:
+                found.append(f"{name} is {getattr(self, name)}, but must be more than 0")
+        for name in ("worker_max_lifetime_m", "worker_max_tasks", "worker_max_rss_gb"):
+            if getattr(self, name) < 0:
+                found.append(f"{name} is {getattr(self, name)}, but must be 0 (no limit) or more")
+        if self.max_queued_bytes is not None and self.max_queued_bytes < 1:
+            found.append(f"max_queued_bytes is {self.max_queued_bytes}, but must be 1 or more")
+        return found
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
+        known = [field.name for field in fields(cls)]
+        problems = [
+            f"the streaming executor has no option {name!r}{hint(name, known)}"
+            for name in config
+            if name not in known
+        ]
+        if problems:
+            raise PipelineError(problems)
+        return cls(**config)
+
+    def cpus_of(self, there: float) -> float:
+        """How many of a node's CPUs are used."""
+        left = int(there * (1 - self.cpu_allocation_percentage) + 1e-9)
+        return there if there <= 1 else max(1.0, there - left)
+
+    def settings(self, object_store_bytes: float) -> Settings:
+        room = self.max_queued_bytes or max(_AT_LEAST, int(object_store_bytes * _SHARE_OF_STORE))
+        return Settings(
+            max_queued_bytes=room,
+            slots_per_worker=self.slots_per_worker,
+            autoscale_interval_s=self.autoscale_interval_s,
+            worker_max_lifetime_s=self.worker_max_lifetime_m * 60,
+            worker_max_tasks=self.worker_max_tasks,
+            worker_max_rss=int(self.worker_max_rss_gb * (1 << 30)),
+        )

@@ -1,0 +1,185 @@
+"""Whatever happens: nothing lost or doubled, nothing overdrawn, no standstill, always the same."""
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from curator_streaming.scheduling.needs import GB, UNIT, Capacity, Device, Need
+from curator_streaming.scheduling.settings import Settings
+from curator_streaming.simulating.simulation import CHILDREN, Physics, Simulation
+from curator_streaming.simulating.workloads import (
+    SimulatedNode,
+    SimulatedStep,
+    heavy_tailed,
+    steady,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+TAIL = heavy_tailed(1.0)
+
+quickly = settings(
+    max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+
+NEEDS = st.one_of(
+    st.builds(Need, cpus=st.sampled_from([0, UNIT // 4, UNIT, UNIT, 2 * UNIT])),
+    st.builds(Need, cpus=st.sampled_from([UNIT // 2, UNIT]), memory=st.sampled_from([GB, 6 * GB])),
+    st.builds(Need, gpus=st.sampled_from([UNIT // 4, UNIT // 3, UNIT, UNIT])),
+    st.builds(Need, gpu_memory=st.sampled_from([10 * GB, 30 * GB])),
+    st.just(Need(cpus=UNIT, custom=(("disk", UNIT),))),
+)
+
+STEPS = st.builds(
+    SimulatedStep,
+    name=st.just("step"),
+    seconds=st.sampled_from([steady(s) for s in (0.0001, 0.003, 0.05, 0.4)]),
+    need=NEEDS,
+    num_workers=st.sampled_from([None, None, None, 1, 3]),
+    factors=st.sampled_from([(1.0,), TAIL]),
+    gives=st.sampled_from([0, 1, 1, 1, 1, 3]),
+    gives_bytes=st.sampled_from([0, 1_000, 1_000_000]),
+    setup_s=st.sampled_from([0.0, 0.01, 1.0]),
+    batch_size=st.sampled_from([1, 1, 1, 8]),
+    poison=st.frozensets(st.integers(1, 60), max_size=2),
+)
+
+LINES = st.lists(STEPS, min_size=1, max_size=5)
+BUDGETS = st.sampled_from([10_000, 3_000_000, 1 << 30])
+
+
+def cluster(count: int) -> list[SimulatedNode]:
+    devices = (Device("0", 40 * GB), Device("1", 80 * GB))
+    capacity = Capacity(4.0, 16 * GB, devices, {"disk": 1.0})
+    return [SimulatedNode(f"n{i}", capacity) for i in range(count)]
+
+
+def survivors(steps: list[SimulatedStep], sources: int) -> tuple[Counter[int], Counter[int]]:
+    """What must come out, and what must be set aside."""
+    flow, condemned = list(range(1, sources + 1)), Counter[int]()
+    for step in steps:
+        condemned.update(task for task in flow if task in step.poison)
+        flow = [task for task in flow if task not in step.poison]
+        if step.gives != 1:
+            flow = [task * CHILDREN + k for task in flow for k in range(step.gives)]
+    return Counter(flow), condemned
+
+
+def check_all_is_back(simulation: Simulation) -> None:
+    assert simulation.scheduler.is_over
+    assert not simulation.failure
+    assert not simulation.workers
+    assert not simulation._store
+    assert simulation.scheduler.queued_bytes == 0
+
+
+@quickly
+@given(LINES, st.integers(1, 3), st.integers(0, 300), BUDGETS)
+def test_every_task_comes_out_exactly_once(steps, nodes, sources, budget):
+    simulation = Simulation(steps, cluster(nodes), sources, Settings(max_queued_bytes=budget))
+    simulation.run(5_000)
+    delivered, condemned = survivors(steps, sources)
+    check_all_is_back(simulation)
+    assert simulation.outcomes.delivered == delivered
+    assert simulation.outcomes.condemned == condemned
+    assert not simulation.outcomes.given_up
+
+
+@quickly
+@given(LINES, st.integers(1, 200), st.integers(0, 2**32), BUDGETS)
+def test_workers_that_die_take_nothing_along(steps, sources, seed, budget):
+    steps = [replace(step, poison=frozenset()) for step in steps]
+    simulation = Simulation(steps, cluster(2), sources, Settings(max_queued_bytes=budget))
+    random = Random(seed)
+
+    def kill() -> None:
+        alive = [w for w in simulation.workers.values() if w.is_up and not w.is_leaving]
+        if alive:
+            simulation.down(random.choice(alive), "was killed by SIGKILL")
+
+    for _ in range(random.randrange(1, 12)):
+        simulation.at(random.uniform(0.3, 6.0), kill)
+    simulation.run(5_000)
+    check_all_is_back(simulation)
+    check_accounts(simulation, steps, sources)
+
+
+def check_accounts(simulation: Simulation, steps: list[SimulatedStep], sources: int) -> None:
+    """Each task of each step is set aside, or all that is made of it is accounted for."""
+    outcomes = simulation.outcomes
+
+    def settle(task: int, position: int) -> None:
+        aside = outcomes.condemned[task] + outcomes.given_up[task]
+        if position == len(steps) or aside:
+            assert outcomes.delivered[task] + aside == 1, task
+            seen[task] += 1
+            return
+        gives = steps[position].gives
+        for child in [task] if gives == 1 else [task * CHILDREN + k for k in range(gives)]:
+            settle(child, position + 1)
+
+    seen: Counter[int] = Counter()
+    for source in range(1, sources + 1):
+        settle(source, 0)
+    assert sum(seen.values()) == sum(outcomes.delivered.values()) + sum(
+        (outcomes.condemned + outcomes.given_up).values()
+    )
+
+
+@quickly
+@given(LINES, st.integers(1, 200), st.floats(0.3, 5.0), st.floats(0.1, 5.0))
+def test_a_node_is_lost_and_another_comes(steps, sources, lost_at, later):
+    steps = [replace(step, poison=frozenset()) for step in steps]
+    simulation = Simulation(steps, cluster(2), sources)
+    spare = replace(cluster(1)[0], name="spare")
+    simulation.at(lost_at, lambda: simulation.lose_node("n0"))
+    simulation.at(lost_at + later, lambda: simulation.gain_node(spare))
+    simulation.run(5_000)
+    check_all_is_back(simulation)
+    delivered, _ = survivors(steps, sources)
+    assert simulation.outcomes.delivered == delivered
+
+
+@quickly
+@given(LINES, st.integers(1, 2), st.integers(1, 400), st.sampled_from([100_000, 3_000_000]))
+def test_bytes_stay_within_the_budget_and_one_call_per_worker(steps, nodes, sources, budget):
+    steps = [replace(step, poison=frozenset()) for step in steps]
+    simulation = Simulation(steps, cluster(nodes), sources, Settings(max_queued_bytes=budget))
+    most_workers = 0
+
+    def look() -> None:
+        nonlocal most_workers
+        most_workers = max(most_workers, len(simulation.workers))
+        simulation.at(simulation.now + 0.2, look)
+
+    look()
+    measures = simulation.run(5_000)
+    check_all_is_back(simulation)
+    # Until a step has been seen, its calls are small: one task, or one batch.
+    largest = max(step.gives * step.gives_bytes * max(step.batch_size, 1) for step in steps)
+    largest += simulation.physics.source_bytes * 100
+    assert measures.peak_bytes <= budget + most_workers * largest
+
+
+@quickly
+@given(LINES, st.integers(1, 100), BUDGETS)
+def test_the_same_events_give_the_same_actions(steps, sources, budget):
+    def run() -> tuple[float, int, list[str]]:
+        simulation = Simulation(steps, cluster(2), sources, Settings(max_queued_bytes=budget))
+        simulation.run(5_000)
+        return simulation.now, simulation.decisions, [e.reason for e in simulation.explained]
+
+    assert run() == run()
+
+
+@pytest.mark.parametrize("option", ["worker_max_tasks", "worker_max_lifetime_s"])
+def test_recycled_workers_lose_nothing(option):
+    steps = [
+        SimulatedStep("a", steady(0.02)),
+        SimulatedStep("b", steady(0.05), Need(gpus=UNIT), setup_s=0.5),
+    ]
+    simulation = Simulation(steps, cluster(1), 500, Settings(**{option: 30}), Physics())
+    simulation.run(5_000)
+    check_all_is_back(simulation)
+    assert simulation.outcomes.delivered == survivors(steps, 500)[0]
