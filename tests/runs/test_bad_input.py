@@ -264,8 +264,8 @@ class TestOutputs:
         said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError)
         assert said == (
             f"stage 'jsonl_writer': output folder {tmp_path}/out already holds other data "
-            "(thesis.tex); choose an empty folder, mode='append' to add to it, or "
-            "mode='overwrite' to replace it"
+            "(thesis.tex); choose an empty folder, or set the writer's mode to 'append' "
+            "(to add to it) or 'overwrite' (to replace it)"
         )
         assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["thesis.tex"]
 

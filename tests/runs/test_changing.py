@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core import LocalExecutor, Pipeline, ResumeError, RunResult
+from curator_core import LocalExecutor, OutputError, Pipeline, ResumeError, RunResult
 from curator_core.reading import JsonlReader
 from curator_core.writing import JsonlWriter
 from jobkit import record_ids, write_records
@@ -202,7 +202,7 @@ class TestPipelines:
             f"  stage 'list_files': folder '{tmp_path}/in' became 'elsewhere'\n"
             "  stage 'judge': work_s 0.0 became 0.5\n"
             "Its results would be mixed with the earlier ones. Undo the change, write to another "
-            "folder, or begin anew with mode='overwrite' on the writer"
+            "folder, or begin anew with resume=False (--no-resume)"
         )
         assert published(tmp_path / "out") == before
         is_as_if_fresh(tmp_path, redone=0)
@@ -221,3 +221,23 @@ class TestPipelines:
         faster = words_pipeline(tmp_path)
         faster.stages[2] = faster.stages[2].with_(batch_size=7, num_workers=3, retries=1)
         assert faster.run(HERE).sources_skipped == 5
+
+
+def test_to_begin_anew_replaces_what_the_same_run_had_published(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "in/002.txt").unlink()
+    result = words_pipeline(tmp_path).run(HERE, resume=False)
+    assert (result.sources_done, result.sources_skipped) == (4, 0)
+    found = published(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out")
+    run(tmp_path)
+    assert found == published(tmp_path / "out")
+
+
+def test_to_begin_anew_spares_what_others_put_there(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "out/theirs.txt").write_text("work of a week")
+    before = published(tmp_path / "out")
+    with pytest.raises(OutputError, match=r"other data \(theirs.txt\)"):
+        words_pipeline(tmp_path).run(HERE, resume=False)
+    assert published(tmp_path / "out") == before

@@ -48,7 +48,8 @@ class TestClaims:
             claimed(Output(str(out), "jsonl_writer"))
         assert str(caught.value) == (
             f"stage 'jsonl_writer': output folder {out} already holds other data ({name}); choose "
-            "an empty folder, mode='append' to add to it, or mode='overwrite' to replace it"
+            "an empty folder, or set the writer's mode to 'append' (to add to it) "
+            "or 'overwrite' (to replace it)"
         )
 
     def test_not_every_name_is_shown(self, tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ class TestClaims:
             claimed(Output(str(out), "writer", "overwrite"))
         assert f"already holds other data ({name}" in str(caught.value)
         assert str(caught.value).endswith(
-            "mode='overwrite' only replaces files that Curator wrote; choose another folder"
+            "the mode 'overwrite' only replaces files that Curator wrote; choose another folder"
         )
         assert len(list(out.iterdir())) == 2
 
@@ -91,6 +92,7 @@ class TestClaims:
     def test_a_refused_run_forgets_nothing_of_the_one_before(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b", "c"])
         words_pipeline(tmp_path).run(HERE)
+        (tmp_path / "out/theirs.txt").write_text("not ours")
         before = published(tmp_path / "out")
         with pytest.raises(OutputError, match="already holds other data"):
             words_pipeline(tmp_path).run(HERE, resume=False)

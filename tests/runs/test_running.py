@@ -209,7 +209,7 @@ class TestEmptiness:
             words_pipeline(tmp_path).run(LocalExecutor(workers=0))
         assert str(caught.value) == (
             "pipeline 'words' had nothing to do: its first stage found no sources. "
-            "Check its paths, or pass allow_empty=True where that is right"
+            "Check its paths, or set allow_empty (--allow-empty) where that is right"
         )
 
     def test_nothing_came_out_and_nobody_says_why(self, tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ class TestEmptiness:
         with pytest.raises(EmptyRunError) as caught:
             words_pipeline(tmp_path).run(LocalExecutor(workers=0))
         assert str(caught.value) == (
-            "pipeline 'words' gave nothing, though no stage dropped anything. "
-            "Check what its stages return, or pass allow_empty=True where that is right"
+            "pipeline 'words' gave nothing, though no stage dropped anything: stage 'read_words' "
+            "found no records in its sources; set allow_empty (--allow-empty) where that is right"
         )
 
     def test_all_dropped_is_a_result(self) -> None:

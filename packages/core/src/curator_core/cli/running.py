@@ -25,7 +25,7 @@ QUARANTINED = 3
 @click.option(
     "--no-resume",
     is_flag=True,
-    help="Forget an earlier run. Its output must be gone, or output.mode be overwrite.",
+    help="Begin anew: what an earlier run of this recipe wrote is replaced.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
 @click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")

@@ -115,7 +115,7 @@ def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
     raise ResumeError(
         f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{changes}\n"
         "Its results would be mixed with the earlier ones. Undo the change, write to another "
-        "folder, or begin anew with mode='overwrite' on the writer"
+        "folder, or begin anew with resume=False (--no-resume)"
     )
 
 

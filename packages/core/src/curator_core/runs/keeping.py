@@ -113,7 +113,7 @@ class DirectoryKeeper:
     def _begin(self, resume: bool, executor: str) -> None:
         facts = self._earlier_run(resume)
         if facts is None:
-            claim(self._outputs, self._directory.forget)
+            claim(self._outputs, self._directory.forget, self._own_files() if not resume else [])
         self._journal: Journal = open_journal(self.run_dir or "", self._options)
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)
@@ -128,6 +128,17 @@ class DirectoryKeeper:
             self._journal.close()
             self._events.close()
             raise
+
+    def _own_files(self) -> list[str]:
+        """What the run that is to be forgotten had published."""
+        if self._directory.facts() is None:
+            return []
+        journal = open_journal(self.run_dir or "", self._options)
+        try:
+            memory, _ = remember(journal)
+        finally:
+            journal.close()
+        return [file.final for commit in memory.all() for file in commit.files]
 
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
         """What an earlier run said of itself, if this one is to go on with it."""

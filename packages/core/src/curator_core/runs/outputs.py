@@ -57,13 +57,15 @@ def does_append(outputs: Iterable[Output]) -> bool:
     return any(output.mode == "append" for output in outputs)
 
 
-def claim(outputs: Sequence[Output], forget: Callable[[], None]) -> None:
+def claim(outputs: Sequence[Output], forget: Callable[[], None], own: Sequence[str] = ()) -> None:
     """Make sure that a new run may use the folders: what others left there is never mixed in.
 
-    Only when all of them are free is an earlier run forgotten, and then what it wrote replaced.
+    Only when all of them are free is an earlier run forgotten, and what it wrote replaced: its
+    `own` files, and in the mode `overwrite` all that Curator wrote.
     """
     for output in outputs:
-        _refuse_foreign(output)
+        _refuse_foreign(output, own)
+    Publisher(outputs, "").retract(own)
     forget()
     for output in outputs:
         if output.mode == "overwrite":
@@ -72,8 +74,11 @@ def claim(outputs: Sequence[Output], forget: Callable[[], None]) -> None:
                 fs.rm_file(join(path, name))
 
 
-def _refuse_foreign(output: Output) -> None:
-    visible = _visible(output)
+def _refuse_foreign(output: Output, own: Sequence[str]) -> None:
+    mine = {base_name(path) for path in own if parent_of(path) == _folder(output)}
+    if mine:
+        mine.add(MANIFEST)
+    visible = [name for name in _visible(output) if name not in mine]
     if not visible or output.mode == "append":
         return
     entries = _listed(output)
@@ -84,14 +89,20 @@ def _refuse_foreign(output: Output) -> None:
     shown = (foreign or visible)[:3]
     more = f" and {len(visible) - len(shown)} more" if len(visible) > len(shown) else ""
     way_out = (
-        "choose an empty folder, mode='append' to add to it, or mode='overwrite' to replace it"
+        "choose an empty folder, or set the writer's mode to 'append' (to add to it) "
+        "or 'overwrite' (to replace it)"
         if output.mode == "error"
-        else "mode='overwrite' only replaces files that Curator wrote; choose another folder"
+        else "the mode 'overwrite' only replaces files that Curator wrote; choose another folder"
     )
     raise OutputError(
         f"stage {output.stage!r}: output folder {output.folder} already holds other data "
         f"({', '.join(shown)}{more}); {way_out}"
     )
+
+
+def _folder(output: Output) -> str:
+    fs, path = open_filesystem(output.folder, output.storage_options)
+    return local_path(output.folder) or full_path(fs, path).rstrip("/")
 
 
 def _listed(output: Output) -> list[Entry]:

@@ -356,15 +356,23 @@ class Run:
         if not self.result.sources_done + self.result.sources_skipped:
             raise EmptyRunError(
                 f"pipeline {self.plan.name!r} had nothing to do: its first stage found no sources. "
-                "Check its paths, or pass allow_empty=True where that is right"
+                "Check its paths, or set allow_empty (--allow-empty) where that is right"
             )
         last = self.totals[self.plan.stages[-1].index]
         dropped = sum(c.items_dropped + c.failures for c in self.totals.values())
         if not last.tasks_out and not dropped and self.worker_stages:
             raise EmptyRunError(
-                f"pipeline {self.plan.name!r} gave nothing, though no stage dropped anything. "
-                "Check what its stages return, or pass allow_empty=True where that is right"
+                f"pipeline {self.plan.name!r} gave nothing, though no stage dropped anything: "
+                f"{self._where_it_ends()}; set allow_empty (--allow-empty) where that is right"
             )
+
+    def _where_it_ends(self) -> str:
+        first = self.worker_stages[0]
+        if self.totals[first.index].tasks_out:
+            return "check what its stages return"
+        if first.index:
+            return f"stage {first.name!r} found no records in its sources"
+        return f"stage {first.name!r} returned no tasks"
 
     def _close(self, status: str) -> None:
         self._draw_up()
