@@ -48,14 +48,24 @@ class Scaling:
         shared = [s for s in floor.stations.values() if s.crew is floor.shared]
         slots = sum(node.slots for node in floor.nodes.values() if node.fits)
         wanted = min(slots, self._wanted_shared(shared))
+        before = floor.shared.staying
         while floor.shared.staying < wanted and self.staffing.start_shared():
             pass
+        if floor.shared.staying > before:
+            reason = f"{floor.shared.staying - before} shared workers started, for work waits"
+            floor.out.append(Explain("scale", reason))
 
     def _wanted_shared(self, shared: list[Station]) -> int:
+        """A task that waits means work for all shared steps that it still has to pass."""
         floor = self.floor
         waiting = sum(s.queue.tasks + s.calls for s in shared)
         cores = sum(node.cpus for node in floor.nodes.values()) // UNIT
-        seconds = sum(s.queue.tasks * (s.cost or 0.0) for s in shared)
+        seconds = rest = 0.0
+        for station in reversed(floor.stations.values()):
+            rest *= station.ratio
+            if station.crew is floor.shared:
+                rest += station.cost or 0.0
+                seconds += station.queue.tasks * rest
         return max(1 if shared else 0, min(waiting, max(cores, ceil(seconds / SHARED_BACKLOG_S))))
 
     # How many dedicated workers each step should have
@@ -107,7 +117,7 @@ class Scaling:
             first = claimant.first
             station = floor.stations[first]
             target = counts[first] if pays else max(counts[first], current[first])
-            if target != station.target and current[first]:
+            if pays and target not in (station.target, current[first]):
                 reason = (
                     f"{station.spec.name}: {current[first]} -> {target} workers, for it takes "
                     f"{claimant.weight:.3g} worker-seconds for one source"
@@ -202,23 +212,29 @@ class Scaling:
     def fill(self) -> None:
         """Start what fits of what is missing; the step that has least of its target comes first."""
         missing = [s for s in self._dedicated() if s.crew.staying < s.target]
+        started: dict[Station, int] = {}
         while missing:
             station = min(missing, key=lambda s: (s.crew.staying / s.target, s.spec.first))
-            first = station.spec.first
-            nodes = [n for n in self.floor.nodes.values() if self._kept.get(n.name, first) == first]
-            if not (
-                self.staffing.start_dedicated(station, nodes)
-                or (
-                    self.staffing.free_memory(station, nodes)
-                    and self.staffing.start_dedicated(station, nodes)
-                )
-            ):
+            if self._start(station):
+                started[station] = started.get(station, 0) + 1
+            else:
                 missing.remove(station)
-                continue
+            if station in missing and station.crew.staying >= station.target:
+                missing.remove(station)
+        for station, count in started.items():
+            reason = f"{station.spec.name}: {count} workers started, for there is room and work"
+            self.floor.out.append(Explain("scale", reason, station.spec.first))
+
+    def _start(self, station: Station) -> bool:
+        first, staffing = station.spec.first, self.staffing
+        nodes = [n for n in self.floor.nodes.values() if self._kept.get(n.name, first) == first]
+        done = staffing.start_dedicated(station, nodes)
+        if not done and staffing.free_memory(station, nodes):
+            done = staffing.start_dedicated(station, nodes)
+        if done:
             self._kept = {name: kept for name, kept in self._kept.items() if kept != first}
             self._expected[first] = max(0, self._expected.get(first, 0) - 1)
-            if station.crew.staying >= station.target:
-                missing.remove(station)
+        return done
 
     def _move(self) -> None:
         """Let workers go where a step that lacks some can use their place."""
@@ -239,10 +255,17 @@ class Scaling:
         donors = self._donors(station, surplus)
         first = station.spec.first
         self._expected[first] = self._expected.get(first, 0) + bool(donors)
+        if donors:
+            names = ", ".join(sorted({self._name(worker) for worker in donors}))
+            reason = f"a place goes from {names} to {station.spec.name}, which holds up the line"
+            self.floor.out.append(Explain("move", reason, first))
         for worker in donors:
             surplus[worker.crew.first or 0] -= 1
             self.staffing.let_go(worker, f"its place goes to {station.spec.name}")
         return bool(donors)
+
+    def _name(self, worker: Worker) -> str:
+        return self.floor.stations[worker.crew.first or 0].spec.name
 
     def _repack(self, station: Station) -> None:
         """It would fit if others stood closer together: some leave, and come back elsewhere."""

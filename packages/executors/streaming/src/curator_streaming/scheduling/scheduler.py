@@ -43,7 +43,7 @@ class Scheduler:
         self._faults = Faults(self._floor)
         self._recycling = Recycling(self._floor, self._staffing)
         self._until: float | None = None
-        self._is_stopping = self._is_ending = False
+        self._is_stopping = self._is_ending = self._is_cut = False
         self._next_round = self._last_tick = 0.0
         self._failed_starts = 0
         self._shared_idle_s = 0.0
@@ -96,6 +96,8 @@ class Scheduler:
     def _settle(self) -> None:
         """After all that happened at once: what it makes possible elsewhere."""
         floor = self._floor
+        if self._is_cut and floor.active:
+            self._forget(frozenset(floor.stored), list(floor.stations.values()))
         if floor.blocked & floor.ready:
             self._dispatching.unblock()
         if floor.paused:
@@ -429,14 +431,13 @@ class Scheduler:
     def _stop_now(self) -> None:
         floor = self._floor
         self._until = None
-        self._forget(frozenset(floor.stored), list(floor.stations.values()))
+        self._is_cut = True
         for worker in list(floor.workers.values()):
             self._staffing.stop_at_once(worker, "the time to finish is over")
 
     def _fail(self, reason: str, first: int | None) -> None:
         floor = self._floor
         floor.out.append(Fail(reason, first))
-        self._is_stopping = self._is_ending = True
-        self._forget(frozenset(floor.stored), list(floor.stations.values()))
+        self._is_stopping = self._is_ending = self._is_cut = True
         for worker in list(floor.workers.values()):
             self._staffing.let_go(worker, "the run has failed")

@@ -21,10 +21,6 @@ class Measures:
         self.tasks = 0
         self.makespan = 0.0
         self.peak_bytes = 0
-        self.fed_until = float("inf")
-
-    def sources_ended(self, now: float) -> None:
-        self.fed_until = min(self.fed_until, now)
 
     def up(self, worker: SimulatedWorker, now: float) -> None:
         if worker.first in self._watched:
@@ -58,6 +54,11 @@ class Measures:
             if at_work >= share * gpus:
                 return now
         return float("inf")
+
+    def steady_until(self, gpus: int) -> float:
+        """Until there was more than enough left to begin for every GPU."""
+        begun = sorted(start for start, _ in self._work)
+        return begun[max(0, len(begun) - 3 * gpus)]
 
     def gpu_busy(self, start: float, stop: float) -> float:
         """The share of their lives that GPU workers were at work, between two moments."""

@@ -141,7 +141,6 @@ class Simulation:
                 size = self.physics.source_bytes * len(tasks)
                 self.tell(events.SourcesOffered(self.now, (self._parcel(tasks, size, ""),)))
             if stop > self.sources:
-                self.measures.sources_ended(self.now)
                 self.tell(events.SourcesEnded(self.now))
 
         self.at(self.now + took + 1e-6, arrive)

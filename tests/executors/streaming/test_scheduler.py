@@ -1,0 +1,285 @@
+"""The scheduler, event by event."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from curator_streaming.scheduling import actions, events
+from curator_streaming.scheduling.needs import GB, UNIT, Capacity, Device, Need
+from curator_streaming.scheduling.parcels import Parcel, Piece
+from curator_streaming.scheduling.scheduler import Scheduler
+from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduling.steps import StepSpec
+
+
+def step(first, last=None, **more):
+    last = first if last is None else last
+    names = tuple(f"s{i}" for i in range(first, last + 1))
+    need = more.pop("need", Need())
+    return StepSpec(first, last, names, need, need.is_special, **more)
+
+
+GPU = Need(cpus=0, gpus=UNIT)
+
+
+@dataclass
+class Desk:
+    """Talks to a scheduler, and remembers what it said."""
+
+    scheduler: Scheduler
+    now: float = 0.0
+    said: list = field(default_factory=list)
+    handles: int = 0
+
+    def tell(self, event, /, *values, after=0.0, **named):
+        self.now += after
+        said = self.scheduler.handle([event(self.now, *values, **named)])
+        self.said += said
+        return said
+
+    def of(self, kind):
+        return [action for action in self.said if isinstance(action, kind)]
+
+    def parcel(self, tasks, size=100, node=""):
+        self.handles += 1
+        return Parcel(f"h{self.handles}", tasks, size, node)
+
+    def done(self, call, *outputs, seconds=0.01, **named):
+        return self.tell(events.CallDone, call.call, tuple(outputs), seconds, **named)
+
+
+def desk(*steps, cpus=1.0, gpus=0, tasks=1, up=True, **settings):
+    """A desk with one node, whose workers are up, and some sources."""
+    made = Desk(Scheduler(steps, Settings(**settings)))
+    devices = tuple(Device(str(i), 16 * GB) for i in range(gpus))
+    made.tell(events.NodeJoined, "n", Capacity(cpus, 8 * GB, devices))
+    if tasks:
+        made.tell(events.SourcesOffered, (made.parcel(tasks),))
+        made.tell(events.SourcesEnded)
+    made.tell(events.Tick, after=0.1)
+    for start in made.of(actions.StartWorker) if up else ():
+        made.tell(events.WorkerUp, start.worker)
+    return made
+
+
+def test_a_task_goes_through_every_step_and_the_workers_leave():
+    d = desk(step(0), step(1))
+    [first] = d.of(actions.Dispatch)
+    assert first.pieces == (Piece("h1", 0, 1),)
+    d.done(first, d.parcel(1))
+    assert actions.Release("h1") in d.said
+    second = d.of(actions.Dispatch)[-1]
+    assert (second.first, second.pieces) == (1, (Piece("h2", 0, 1),))
+    d.done(second)
+    assert d.scheduler.is_done
+    [stop] = d.of(actions.StopWorker)
+    assert stop.reason == "the work is done"
+    d.tell(events.WorkerDown, stop.worker, "stopped", kind="stopped")
+    assert d.scheduler.is_over
+
+
+def test_small_tasks_go_many_at_a_time():
+    d = desk(step(0), tasks=10_000)
+    for number in range(20):
+        call = d.of(actions.Dispatch)[number]
+        d.done(call, seconds=1e-4 * sum(map(len, call.pieces)))
+    sizes = [sum(map(len, call.pieces)) for call in d.of(actions.Dispatch)]
+    assert sizes[0] == 1
+    assert 200 <= max(sizes) <= 300  # 30 ms at .1 ms each
+
+
+def test_later_steps_come_first():
+    d = desk(step(0), step(1), tasks=5, slots_per_worker=1)
+    d.done(d.of(actions.Dispatch)[-1], d.parcel(1))
+    assert d.of(actions.Dispatch)[-1].first == 1
+
+
+def test_a_worker_takes_what_its_own_node_holds():
+    d = Desk(Scheduler([step(0)], Settings(slots_per_worker=1)))
+    d.tell(events.NodeJoined, "n", Capacity(1, GB))
+    d.tell(events.SourcesOffered, (d.parcel(1, node="far"), d.parcel(1, node="n")))
+    d.tell(events.WorkerUp, 1)
+    assert d.of(actions.Dispatch)[0].pieces[0].handle == "h2"
+
+
+@pytest.mark.parametrize(("cpus", "workers"), [(0.25, 8), (1, 2), (2, 1)])
+def test_cpus_are_slots(cpus, workers):
+    d = desk(step(0, need=Need(cpus=int(cpus * UNIT))), cpus=2, tasks=100)
+    d.done(d.of(actions.Dispatch)[0], seconds=1.0)
+    d.tell(events.Tick, after=0.1)
+    assert len(d.of(actions.StartWorker)) == workers
+
+
+def test_who_killed_a_worker_runs_alone_and_is_then_set_aside():
+    d = desk(step(0), tasks=3)
+    call = d.of(actions.Dispatch)[0]
+    for _ in range(2):
+        d.tell(events.WorkerDown, call.worker, "was killed by SIGKILL", culprit=call.call)
+        d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+        retried = [c for c in d.of(actions.Dispatch) if c.pieces == call.pieces]
+        call = retried[-1]
+        assert call.alone
+    assert call.condemned
+    others = [c for c in d.of(actions.Dispatch) if c.pieces != call.pieces]
+    assert not any(c.alone for c in others)
+    d.tell(events.WorkerDown, call.worker, "was killed by SIGKILL", culprit=call.call)
+    assert d.of(actions.GiveUp) == [actions.GiveUp(call.pieces[0], 0, "was killed by SIGKILL")]
+
+
+def test_only_the_tasks_in_hand_are_suspects_where_they_are_known():
+    d = desk(step(0), tasks=200, slots_per_worker=1)
+    d.done(d.of(actions.Dispatch)[0], seconds=0.001)
+    call = d.of(actions.Dispatch)[-1]
+    start = call.pieces[0].start
+    assert len(call.pieces[0]) > 3
+    hand = Piece("h1", start + 1, start + 2)
+    d.tell(events.WorkerDown, call.worker, "died", culprit=call.call, suspects=(hand,))
+    d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+    retried = d.of(actions.Dispatch)[-1]
+    assert (retried.pieces, retried.alone) == ((hand,), True)
+    d.done(retried)
+    assert not d.of(actions.Dispatch)[-1].alone
+
+
+def test_a_node_that_is_lost_is_nobody_s_fault():
+    d = desk(step(0), tasks=1)
+    d.tell(events.NodeLost, "n")
+    d.tell(events.NodeJoined, "m", Capacity(1, GB))
+    d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+    again = d.of(actions.Dispatch)[-1]
+    assert (len(d.of(actions.Dispatch)), again.alone) == (2, False)
+
+
+@pytest.mark.parametrize("need", [Need(), GPU])
+def test_a_step_that_never_sets_up_ends_the_run(need):
+    d = desk(step(0, need=need), gpus=1, tasks=1, up=False)
+    for _ in range(3):
+        assert not d.of(actions.Fail)
+        worker = d.of(actions.StartWorker)[-1].worker
+        d.tell(events.WorkerDown, worker, "no such model", kind="setup", first=0)
+        d.tell(events.Tick, after=1.1)
+    [fail] = d.of(actions.Fail)
+    assert fail.reason == "s0 could not be set up 3 times; last: no such model"
+    assert fail.first == 0
+
+
+def test_a_cluster_that_shrinks_waits_says_so_and_then_fails():
+    d = desk(step(0, need=GPU), gpus=1, tasks=2, shrink_limit_s=60.0)
+    d.tell(events.NodeLost, "n")
+    d.tell(events.NodeJoined, "m", Capacity(4, GB))
+    d.tell(events.Tick, after=2.0)
+    waits = [e for e in d.of(actions.Explain) if e.decision == "wait"]
+    assert [e.reason for e in waits] == [
+        "s0 needs 0 CPUs, 1 GPUs on one node, and no node has that now: it waits up to 60 s"
+    ]
+    d.tell(events.Tick, after=61.0)
+    assert d.of(actions.Fail)[0].reason.endswith("and for 60 s no node had that")
+
+
+def test_a_call_that_hangs_is_broken_off():
+    d = desk(step(0, timeout_s=2.0), tasks=1)
+    d.tell(events.Tick, after=6.0)
+    assert not d.of(actions.StopWorker)
+    d.tell(events.Tick, after=2.0)
+    [stop] = d.of(actions.StopWorker)
+    assert stop.at_once
+    assert stop.reason == "s0: a call took longer than its time limit"
+
+
+def test_stopping_pushes_through_what_has_begun():
+    d = desk(step(0), step(1), tasks=50, slots_per_worker=1)
+    call = d.of(actions.Dispatch)[0]
+    d.tell(events.StopAsked, d.now + 10)
+    d.done(call, d.parcel(1))
+    last = d.of(actions.Dispatch)[-1]
+    assert last.first == 1
+    d.done(last)
+    assert d.scheduler.is_done
+    assert len(d.of(actions.Dispatch)) == 2
+
+
+def test_what_is_not_through_in_time_is_ended():
+    d = desk(step(0), tasks=5)
+    d.tell(events.StopAsked, d.now + 10)
+    d.tell(events.Tick, after=11.0)
+    [stop] = d.of(actions.StopWorker)
+    assert stop.at_once
+    d.tell(events.WorkerDown, stop.worker, "stopped", kind="stopped")
+    d.tell(events.Tick, after=0.1)
+    assert d.scheduler.is_over
+
+
+def test_a_step_is_split_where_it_is_seen_to_fan_out():
+    d = desk(step(0, 2), tasks=2, slots_per_worker=1)
+    [call] = d.of(actions.Dispatch)
+    assert (call.first, call.last) == (0, 2)
+    d.done(call, fanned_out=1)
+    call = d.of(actions.Dispatch)[-1]
+    assert (call.first, call.last) == (0, 1)
+    d.done(call, d.parcel(7))
+    call = d.of(actions.Dispatch)[-1]
+    assert (call.first, call.last) == (2, 2)
+
+
+def test_a_stream_is_held_while_too_much_waits_behind_it():
+    d = desk(step(0), step(1), cpus=2, tasks=2, max_queued_bytes=1000)
+    first = d.of(actions.Dispatch)[0]
+    said = []
+    for _ in range(4):
+        said += d.tell(events.CallGave, first.call, (d.parcel(1, size=400),))
+    assert actions.Pause(first.call) in said
+    for _ in range(4):
+        running = {a.call for a in d.of(actions.Dispatch) if a.first == 1}
+        for call in sorted(running):
+            d.tell(events.CallDone, call, (), 0.01)
+    assert actions.Resume(first.call) in d.said
+
+
+def test_a_batch_waits_to_become_full_but_not_for_ever():
+    d = Desk(Scheduler([step(0, batch_size=4)], Settings(linger_s=0.2)))
+    d.tell(events.NodeJoined, "n", Capacity(1, GB))
+    d.tell(events.WorkerUp, 1)
+    d.tell(events.SourcesOffered, (d.parcel(3),))
+    assert not d.of(actions.Dispatch)
+    d.tell(events.Tick, after=0.3)
+    assert [len(p) for p in d.of(actions.Dispatch)[0].pieces] == [3]
+
+
+def test_final_outputs_that_nobody_takes_hold_up_the_line():
+    d = desk(step(0), tasks=9, slots_per_worker=1, max_queued_bytes=1000)
+    d.done(d.of(actions.Dispatch)[-1], d.parcel(1, size=2000))
+    assert len(d.of(actions.Dispatch)) == 1
+    d.tell(events.Delivered, 2000)
+    assert len(d.of(actions.Dispatch)) == 2
+
+
+def test_withdrawn_parcels_are_forgotten():
+    d = desk(step(0), tasks=5, slots_per_worker=1)
+    d.tell(events.Withdrawn, ("h1",))
+    d.tell(events.CallFailed, d.of(actions.Dispatch)[0].call, "its input is gone")
+    assert actions.Release("h1") in d.said
+    assert d.scheduler.is_done
+
+
+def test_models_share_a_gpu_by_the_memory_of_the_device():
+    need = Need(cpus=0, gpu_memory=5 * GB)
+    d = desk(step(0, need=need), gpus=1, tasks=50)
+    shares = [start.grant.shares[0].units for start in d.of(actions.StartWorker)]
+    assert shares == [3125] * 3  # 5 of 16 GB each
+
+
+def test_a_shared_worker_forgets_a_stage_to_make_room_for_another():
+    big = Need(memory=5 * GB)
+    d = desk(step(0, need=big), step(1, need=big), tasks=1)
+    d.done(d.of(actions.Dispatch)[0], d.parcel(1))
+    assert d.of(actions.TearDown) == [actions.TearDown(1, 0, 0)]
+    assert d.of(actions.Dispatch)[-1].first == 1
+
+
+def test_the_summary_names_the_bottleneck():
+    d = desk(step(0), step(1, need=GPU), gpus=1, tasks=1)
+    d.done(d.of(actions.Dispatch)[0], d.parcel(1), seconds=0.1)
+    d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+    d.done(d.of(actions.Dispatch)[-1], seconds=3.0)
+    summary = d.scheduler.summary()
+    assert summary.bottleneck == "s1"
+    assert summary.advice == "more room for s1 (0 CPUs, 1 GPUs each) would help most"

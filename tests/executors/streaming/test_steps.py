@@ -1,0 +1,123 @@
+"""Steps: what is run in one call, and what never is."""
+
+from collections.abc import Iterator
+
+import pytest
+from curator_core import Resources, processing_stage
+from curator_core.documents import DocumentBatch
+from curator_core.plans import PlannedStage
+from curator_core.policies import ErrorPolicy
+from curator_core.stages import ProcessingStage
+from curator_streaming.scheduling.needs import GB, Capacity, Device, Need
+from curator_streaming.scheduling.steps import StepSpec, lacking, split, steps_of
+
+
+class Plain(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def process(self, task):
+        return task
+
+
+class Spreading(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def process(self, task):
+        yield task
+
+
+class Listing(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def process(self, task: DocumentBatch) -> list[DocumentBatch]:
+        return [task]
+
+
+class Annotated(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def process(self, task: DocumentBatch) -> DocumentBatch | None:
+        return task
+
+
+def planned(*stages):
+    return [
+        PlannedStage(
+            i,
+            f"s{i}",
+            stage,
+            stage.resources,
+            stage.batch_size,
+            stage.wants_workers,
+            ErrorPolicy(timeout_s=stage.timeout_s),
+            stage.runtime_env,
+            stage.hints,
+        )
+        for i, stage in enumerate(stages)
+    ]
+
+
+def names(*stages, **options):
+    return [spec.name for spec in steps_of(planned(*stages), **options)]
+
+
+def test_neighbours_on_the_cpu_become_one_step():
+    assert names(Plain(), Annotated(), Plain()) == ["s0+s1+s2"]
+
+
+@pytest.mark.parametrize("spreading", [Spreading(), Listing()])
+def test_a_step_ends_with_a_stage_that_fans_out(spreading):
+    assert names(Plain(), spreading, Plain()) == ["s0+s1", "s2"]
+
+
+def test_a_function_that_yields_fans_out():
+    @processing_stage(name="many")
+    def many(task: DocumentBatch) -> Iterator[DocumentBatch]:
+        yield task
+
+    assert names(many, Plain()) == ["s0", "s1"]
+
+
+def test_what_was_seen_to_fan_out_before_ends_a_step():
+    assert names(Plain(), Plain(), fans_out=["s0"]) == ["s0", "s1"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"resources": Resources(cpus=2)},
+        {"resources": Resources(gpus=0.5)},
+        {"hints": {"streaming": {"fuse": False}}},
+        {"runtime_env": {"pip": ["x"]}},
+        {"num_workers": 2},
+    ],
+)
+def test_a_stage_apart_is_not_fused(changes):
+    assert names(Plain(), Plain().with_(**changes), Plain()) == ["s0", "s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_dedicated"),
+    [
+        ({"resources": Resources(cpus=2)}, False),
+        ({"resources": Resources(gpu_memory_gb=2)}, True),
+        ({"resources": Resources(custom={"disk": 1})}, True),
+        ({"runtime_env": {"pip": ["x"]}}, True),
+        ({"num_workers": 2}, True),
+    ],
+)
+def test_who_gets_workers_of_its_own(changes, is_dedicated):
+    [spec] = steps_of(planned(Plain().with_(**changes)))
+    assert spec.is_dedicated is is_dedicated
+
+
+def test_fused_stages_need_memory_together_and_time_one_after_the_other():
+    stage = Plain().with_(resources=Resources(memory_gb=2), timeout_s=3.0)
+    [spec] = steps_of(planned(stage, stage))
+    assert spec.need.memory == 4 * GB
+    assert spec.timeout_s == 6.0
+    before, after = split(spec, 0)
+    assert (before.names, after.names, after.first) == (("s0",), ("s1",), 1)
+    assert before.need.memory == after.need.memory == 2 * GB
+
+
+def test_what_no_node_has_is_named_with_what_there_is():
+    spec = StepSpec(0, 0, ("embed",), Need.of(Resources(gpus=2)), is_dedicated=True)
+    there = [Capacity(4, 8 * GB, (Device("0", GB),))]
+    assert list(lacking([spec], there)) == [
+        "stage 'embed' needs 1 CPUs, 2 GPUs on one node, but there is: 4 CPUs, 8 GB of memory, "
+        "1 GPUs; ask for less with .with_(resources=…), or add a node that has it"
+    ]
+    assert not list(lacking([spec], [Capacity(4, 8 * GB, (Device("0"), Device("1")))]))
