@@ -49,25 +49,27 @@ class Inbox(Generic[S]):
         self._flows = {k: v for k, v in self._flows.items() if v not in subjects}
         self._held = {k: v for k, v in self._held.items() if k not in subjects}
 
-    def take(self, patience_s: float) -> Iterator[Came[S]]:
+    def take(self, patience_s: float) -> list[Came[S]]:
         """Wait for the first, then give everything that is there."""
         import ray
 
         waiting = [*self._answers, *self._flows]
         if not waiting:
             time.sleep(patience_s)
-            return
+            return []
         ready, _ = ray.wait(waiting, num_returns=1, timeout=patience_s)
         if ready and len(waiting) > 1:
             ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        came: list[Came[S]] = []
         answers = [ref for ref in ready if ref in self._answers]
         for ref, told in zip(answers, _told(answers), strict=True):
             subject, parcel = self._answers.pop(ref)
             error = told if isinstance(told, Exception) else None
-            yield Came(subject, None if error else told, parcel, error)
+            came.append(Came(subject, None if error else told, parcel, error))
         for flow in ready:
             if flow in self._flows:
-                yield from self._next_of(flow)
+                came += self._next_of(flow)
+        return came
 
     def _next_of(self, flow: Any) -> Iterator[Came[S]]:
         subject = self._flows[flow]

@@ -1,0 +1,165 @@
+"""Crews: the workers of a run, as the driver of the scheduler holds them."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from curator_core.blame import Blame
+from curator_core.plans import PlannedStage
+from curator_core.resources import Resources
+from curator_ray.facts import NodeFacts
+from curator_ray.hosts import Host, Hosts
+
+from curator_streaming.inboxes import Inbox
+from curator_streaming.scheduling.actions import Dispatch, StartWorker
+from curator_streaming.scheduling.events import DownKind
+from curator_streaming.scheduling.steps import may_fan_out
+from curator_streaming.stores import Store
+
+END_PATIENCE_S = 30.0
+"""How long a worker may take to tear down while the run goes on."""
+
+LAST_PATIENCE_S = 5.0
+"""How long at the end of a run that was broken off."""
+
+
+@dataclass(eq=False)
+class Member:
+    """One worker."""
+
+    number: int
+    host: Host
+    node: str
+    first: int | None
+    calls: dict[int, Dispatch] = field(default_factory=dict)
+    """What it has been given and not yet finished, in this order."""
+
+    gave: set[int] = field(default_factory=set)
+    """Calls that have given outputs and go on."""
+
+    warm: set[int] = field(default_factory=set)
+    rss: int = 0
+    leaving: DownKind | None = None
+    """How its end is to be told, once it has been asked to end."""
+
+    why: str = ""
+    ended_by: float = 0.0
+    failed_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an answer will be about."""
+
+    kind: Literal["hello", "prepare", "call", "drop", "end"]
+    worker: int
+    call: int = -1
+
+
+class Crew:
+    """Starts workers, hands them calls, and sees to it that each of them ends."""
+
+    def __init__(
+        self,
+        hosts: Hosts,
+        stages: tuple[PlannedStage, ...],
+        inbox: Inbox[Subject],
+        store: Store,
+    ) -> None:
+        self.members: dict[int, Member] = {}
+        self._hosts = hosts
+        self.stages = stages
+        self._inbox = inbox
+        self._store = store
+        self._streams = [may_fan_out(planned.stage) for planned in stages]
+        self._shared = _largest(stages)
+
+    def start(self, action: StartWorker, node: NodeFacts) -> None:
+        planned = None if action.first is None else self.stages[action.first]
+        host = self._hosts.start(
+            str(action.worker),
+            self._shared if planned is None else planned.resources,
+            node=node,
+            runtime_env=planned.runtime_env if planned else None,
+            options={"num_cpus": 0, "num_gpus": action.grant.gpus},  # the scheduler counts CPUs
+        )
+        member = Member(action.worker, host, action.node, action.first)
+        self.members[action.worker] = member
+        self._inbox.expect(host.greeting, Subject("hello", action.worker))
+
+    def prepare(self, member: Member, last: int) -> None:
+        assert member.first is not None
+        ref = member.host.prepare(self._step(member.first, last))
+        self._inbox.expect(ref, Subject("prepare", member.number))
+
+    def dispatch(self, action: Dispatch, blame: Blame | None) -> None:
+        member = self.members.get(action.worker)
+        if member is None:
+            return
+        member.calls[action.call] = action
+        step = self._step(action.first, action.last)
+        spans = [(piece.start, piece.stop) for piece in action.pieces]
+        refs = [self._store[piece.handle].ref for piece in action.pieces]
+        subject = Subject("call", action.worker, action.call)
+        if any(self._streams[action.first : action.last + 1]):
+            self._inbox.expect_flow(member.host.flow(step, blame, spans, refs), subject)
+        else:
+            call = member.host.run(step, blame, spans, refs)
+            self._inbox.expect(call.answer, subject, call.parcel)
+
+    def drop(self, worker: int, first: int, last: int) -> None:
+        member = self.members.get(worker)
+        if member is None:
+            return
+        member.warm.discard(first)
+        for position in range(last, first - 1, -1):
+            ref = member.host.drop(self.stages[position].index)
+            self._inbox.expect(ref, Subject("drop", worker))
+
+    def let_end(self, member: Member, kind: DownKind, why: str) -> None:
+        """Have it tear down and leave, after the calls that it has."""
+        if member.leaving is None:
+            member.leaving, member.why = kind, why
+            member.ended_by = time.monotonic() + END_PATIENCE_S
+            self._inbox.expect(member.host.end(), Subject("end", member.number))
+
+    def overdue(self) -> list[Member]:
+        """Those that were asked to end and do not."""
+        now = time.monotonic()
+        return [m for m in self.members.values() if m.leaving and now > m.ended_by]
+
+    def remove(self, member: Member) -> None:
+        """It is gone, or is to be gone now: nothing is heard of it any more."""
+        self.members.pop(member.number, None)
+        member.host.kill()
+        kinds: Iterable[Any] = ("hello", "prepare", "drop", "end")
+        subjects = {Subject(kind, member.number) for kind in kinds}
+        self._inbox.forget(
+            subjects | {Subject("call", member.number, call) for call in member.calls}
+        )
+
+    def end_all(self) -> None:
+        """The run is broken off: stop what is at work, tear down, and leave nobody behind."""
+        import ray
+
+        ends = []
+        for member in self.members.values():
+            member.host.break_off()
+            ends.append(member.host.end())
+        try:
+            if ends:
+                ray.wait(ends, num_returns=len(ends), timeout=LAST_PATIENCE_S)
+        finally:
+            for member in self.members.values():
+                member.host.kill()
+            self.members.clear()
+
+    def _step(self, first: int, last: int) -> tuple[int, int]:
+        return self.stages[first].index, self.stages[last].index
+
+
+def _largest(stages: tuple[PlannedStage, ...]) -> Resources:
+    """What a shared worker tells its stages that they were granted."""
+    cpus = [p.resources.cpus for p in stages if not p.resources.needs_gpu]
+    return Resources(cpus=max(cpus, default=1.0))

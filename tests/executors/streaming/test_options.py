@@ -1,0 +1,63 @@
+"""Options: known names, sensible values, and what they do to the scheduler."""
+
+from typing import Any
+
+import pytest
+from curator_core.errors import PipelineError
+from curator_streaming.options import StreamingOptions
+
+
+class TestConfig:
+    def test_an_unknown_key_names_the_nearest(self) -> None:
+        with pytest.raises(PipelineError) as at:
+            StreamingOptions.from_config({"loging_interval": 5, "worker_max_task": 1})
+
+        assert at.value.problems == [
+            "the streaming executor has no option 'loging_interval' "
+            "(did you mean logging_interval?)",
+            "the streaming executor has no option 'worker_max_task' "
+            "(did you mean worker_max_tasks?)",
+        ]
+
+    def test_known_keys_are_taken(self) -> None:
+        config = {"execution_mode": "streaming", "logging_interval": 60, "ignore_failures": True}
+
+        assert StreamingOptions.from_config(config) == StreamingOptions(ignore_failures=True)
+
+    @pytest.mark.parametrize(
+        ("config", "told"),
+        [
+            ({"execution_mode": "batch"}, "execution_mode is 'batch', but .* only knows"),
+            ({"cpu_allocation_percentage": 95}, "is 95, but must be above 0, at most 1"),
+            ({"autoscale_interval_s": 0}, "autoscale_interval_s is 0, but must be more than 0"),
+            ({"slots_per_worker": 0}, "slots_per_worker is 0, but must be more than 0"),
+            ({"worker_max_tasks": -1}, r"worker_max_tasks is -1, but must be 0 \(no limit\)"),
+            ({"max_queued_bytes": 0}, "max_queued_bytes is 0, but must be 1 or more"),
+        ],
+    )
+    def test_values_that_cannot_be(self, config: dict[str, Any], told: str) -> None:
+        with pytest.raises(PipelineError, match=told):
+            StreamingOptions.from_config(config)
+
+
+class TestEffects:
+    @pytest.mark.parametrize(
+        ("there", "share", "used"),
+        [(2, 0.95, 2), (64, 0.95, 61), (64, 0.5, 32), (2, 0.5, 1), (1, 0.1, 1), (0, 0.9, 0)],
+    )
+    def test_whole_cpus_are_left_to_others(self, there: float, share: float, used: float) -> None:
+        assert StreamingOptions(cpu_allocation_percentage=share).cpus_of(there) == used
+
+    def test_the_budget_is_half_of_the_object_store_unless_given(self) -> None:
+        assert StreamingOptions().settings(4e9).max_queued_bytes == 2_000_000_000
+        assert StreamingOptions(max_queued_bytes=5).settings(4e9).max_queued_bytes == 5
+
+    def test_lifetimes_reach_the_scheduler_in_its_units(self) -> None:
+        options = StreamingOptions(
+            worker_max_lifetime_m=2, worker_max_tasks=7, worker_max_rss_gb=0.5, slots_per_worker=3
+        )
+
+        settings = options.settings(1e9)
+
+        assert (settings.worker_max_lifetime_s, settings.worker_max_tasks) == (120, 7)
+        assert (settings.worker_max_rss, settings.slots_per_worker) == (1 << 29, 3)
