@@ -249,7 +249,7 @@ class Echo:
         self.tasks += tasks
         is_last = call.last == self.last
         outputs = () if is_last else (self._parcel(tasks, self.places[call.worker]),)
-        seconds = 0.005 * tasks
+        seconds = 0.001 * tasks
         done = events.CallDone(self.now, call.call, outputs, seconds, 0.0, {call.first: seconds})
         self.happened.append(done)
 

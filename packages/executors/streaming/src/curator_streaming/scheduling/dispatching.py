@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heappush
+from collections.abc import Iterator
+from heapq import heappop, heappush
 from itertools import count, islice
 
 from curator_streaming.scheduling.actions import Dispatch, TearDown
@@ -66,6 +67,18 @@ class Dispatching:
             first = blocked.bit_length() - 1
             blocked &= ~(1 << first)
             self.wake(floor.stations[first])
+
+    def flush(self, linger: float, has_ended: bool) -> None:
+        """Tasks that waited long enough for a full batch, or wait in vain, are run as they are."""
+        floor = self.floor
+        for station in floor.stations.values():
+            if not station.queue.tasks or floor.ready & station.bit:
+                continue
+            quiet = has_ended and not floor.active & (station.bit - 1)
+            if quiet or floor.now - station.waiting_since >= linger:
+                station.flush = True
+                floor.note(station)
+                self.wake(station)
 
     def serve(self, node: Node) -> None:
         """CPUs came free here: whoever waits for them, pressing ones first."""
@@ -228,6 +241,14 @@ class Dispatching:
         limit = call.station.spec.timeout_s * call.tasks + settings.timeout_grace_s
         limit += call.station.setup_s or 0.0
         heappush(self.deadlines, (self.floor.now + limit, call.id))
+
+    def overdue(self) -> Iterator[Call]:
+        """Calls that are still at work though their time is over."""
+        while self.deadlines and self.deadlines[0][0] <= self.floor.now:
+            _, number = heappop(self.deadlines)
+            call = self.floor.calls.get(number)
+            if call is not None and call.worker.calls[0] is call and not call.paused:
+                yield call
 
     def _set_up(self, worker: Worker, station: Station) -> None:
         """Note that the worker will set the step up first; make room for it where it must be."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop
 from typing import Any
 
 from curator_streaming.scheduling import events
-from curator_streaming.scheduling.actions import Action, Explain, Fail, Pause, Resume
+from curator_streaming.scheduling.actions import Action, Explain, Fail
 from curator_streaming.scheduling.dispatching import Dispatching
 from curator_streaming.scheduling.events import Event
 from curator_streaming.scheduling.faults import Faults
 from curator_streaming.scheduling.floors import Floor
 from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduling.pausing import Pausing
 from curator_streaming.scheduling.queues import Stretch
 from curator_streaming.scheduling.recycling import Recycling
 from curator_streaming.scheduling.scaling import Scaling
@@ -27,7 +27,6 @@ from curator_streaming.scheduling.summaries import Summary, summary_of
 from curator_streaming.scheduling.workers import STARTING, Call, Worker
 
 _MOST_SLOTS = 8
-_STALLED_S = 1.0
 
 
 class Scheduler:
@@ -41,6 +40,7 @@ class Scheduler:
         self._scaling = Scaling(self._floor, self._staffing)
         self._sourcing = Sourcing(self._floor)
         self._faults = Faults(self._floor)
+        self._pausing = Pausing(self._floor)
         self._recycling = Recycling(self._floor, self._staffing)
         self._until: float | None = None
         self._is_stopping = self._is_ending = self._is_cut = False
@@ -101,7 +101,7 @@ class Scheduler:
         if floor.blocked & floor.ready:
             self._dispatching.unblock()
         if floor.paused:
-            self._resume()
+            self._pausing.resume()
         if not self._is_stopping:
             self._sourcing.ask()
         if not floor.active and self.is_done and not self._is_ending:
@@ -182,7 +182,7 @@ class Scheduler:
         if call is None:
             return
         self._take_outputs(call, event.outputs)
-        self._pause(call)
+        self._pausing.look_at(call)
 
     def _call_done(self, event: events.CallDone) -> None:
         floor = self._floor
@@ -270,36 +270,6 @@ class Scheduler:
         if floor.ready & station.bit:
             self._dispatching.wake(station, parcel.node)
 
-    def _pause(self, call: Call) -> None:
-        """Hold a call that streams, while what waits behind it can be worked off meanwhile."""
-        floor = self._floor
-        is_over = floor.used > floor.limits[call.last] or (
-            floor.boundaries[call.last + 1] > floor.boundary_limit
-        )
-        others = call.worker.crew.up - sum(
-            1 for paused in floor.paused.values() if paused.worker.crew is call.worker.crew
-        )
-        goes_on = floor.active >> (call.last + 1) or floor.boundaries[floor.length]
-        if is_over and goes_on and others > 1 and not call.paused:
-            call.paused = True
-            floor.paused[call.id] = call
-            floor.out.append(Pause(call.id))
-
-    def _resume(self) -> None:
-        floor = self._floor
-        stalled = floor.now - floor.last_done > _STALLED_S and not floor.boundaries[floor.length]
-        for call in list(floor.paused.values()):
-            fits = floor.used <= 0.9 * floor.limits[call.last]
-            fits = fits and floor.boundaries[call.last + 1] <= 0.9 * floor.boundary_limit
-            if (
-                fits
-                or stalled
-                or not (floor.active >> (call.last + 1) or floor.boundaries[floor.length])
-            ):
-                call.paused = False
-                del floor.paused[call.id]
-                floor.out.append(Resume(call.id))
-
     def _set_up_measured(self, event: events.SetUpMeasured) -> None:
         floor = self._floor
         station = floor.stations.get(event.first)
@@ -341,7 +311,7 @@ class Scheduler:
 
     def _sources_ended(self, _: events.SourcesEnded) -> None:
         self._sourcing.has_ended = self._scaling.no_more_sources = True
-        self._flush(0.0)
+        self._dispatching.flush(0.0, self._sourcing.has_ended)
 
     def _delivered(self, event: events.Delivered) -> None:
         self._floor.charge(self._floor.length, -event.size)
@@ -366,7 +336,7 @@ class Scheduler:
         self._sample(event.at - self._last_tick)
         self._last_tick = event.at
         self._break_off_hung()
-        self._flush(self.settings.linger_s)
+        self._dispatching.flush(self.settings.linger_s, self._sourcing.has_ended)
         if self._until is not None and floor.now >= self._until:
             self._stop_now()
         if not self._is_stopping and not self._is_ending:
@@ -398,26 +368,10 @@ class Scheduler:
             else:
                 station.idle_s += station.crew.idle * seconds
 
-    def _flush(self, linger: float) -> None:
-        """Tasks that waited long enough for a full batch, or wait in vain, are run as they are."""
-        floor = self._floor
-        for station in floor.stations.values():
-            if not station.queue.tasks or floor.ready & station.bit:
-                continue
-            quiet = self._sourcing.has_ended and not floor.active & (station.bit - 1)
-            if quiet or floor.now - station.waiting_since >= linger:
-                station.flush = True
-                floor.note(station)
-                self._dispatching.wake(station)
-
     def _break_off_hung(self) -> None:
-        floor, deadlines = self._floor, self._dispatching.deadlines
-        while deadlines and deadlines[0][0] <= floor.now:
-            _, number = heappop(deadlines)
-            call = floor.calls.get(number)
-            if call is not None and call.worker.calls[0] is call and not call.paused:
-                reason = f"{call.station.spec.name}: a call took longer than its time limit"
-                self._staffing.stop_at_once(call.worker, reason)
+        for call in self._dispatching.overdue():
+            reason = f"{call.station.spec.name}: a call took longer than its time limit"
+            self._staffing.stop_at_once(call.worker, reason)
 
     # The end
 
