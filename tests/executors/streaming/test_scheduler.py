@@ -283,3 +283,13 @@ def test_the_summary_names_the_bottleneck():
     summary = d.scheduler.summary()
     assert summary.bottleneck == "s1"
     assert summary.advice == "more room for s1 (0 CPUs, 1 GPUs each) would help most"
+
+
+def test_a_step_that_fits_one_node_alone_gets_a_worker_there():
+    d = Desk(Scheduler([step(0, need=Need(cpus=4 * UNIT))], Settings()))
+    d.tell(events.NodeJoined, "small", Capacity(1, GB))
+    d.tell(events.NodeJoined, "large", Capacity(8, GB))
+    d.tell(events.SourcesOffered, (d.parcel(1),))
+    for _ in range(5):
+        d.tell(events.Tick, after=0.1)
+    assert "large" in [start.node for start in d.of(actions.StartWorker)]

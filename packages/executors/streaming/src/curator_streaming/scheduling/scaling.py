@@ -17,6 +17,7 @@ from curator_streaming.scheduling.workers import Worker
 
 _LEAST_DWELL_S = 5.0
 _DWELL_SETUPS = 5
+_STRANDED_S = 0.3
 
 
 class Scaling:
@@ -51,9 +52,29 @@ class Scaling:
         before = floor.shared.staying
         while floor.shared.staying < wanted and self.staffing.start_shared():
             pass
+        for station in shared:
+            if self._is_stranded(station):
+                self._start_where_it_fits(station)
         if floor.shared.staying > before:
             reason = f"{floor.shared.staying - before} shared workers started, for work waits"
             floor.out.append(Explain("scale", reason))
+
+    def _is_stranded(self, station: Station) -> bool:
+        """Whether it waits for long though none of the workers there are could ever take it."""
+        floor = self.floor
+        if station.calls or not floor.ready & station.bit:
+            return False
+        if floor.now - station.waiting_since < _STRANDED_S:
+            return False
+        return not any(
+            _suits(w.node, station) or w.warm & station.bit for w in floor.shared.workers.values()
+        )
+
+    def _start_where_it_fits(self, station: Station) -> None:
+        for node in self.floor.nodes.values():
+            if _suits(node, station):
+                self.staffing.start_shared_on(node)
+                return
 
     def _wanted_shared(self, shared: list[Station]) -> int:
         """A task that waits means work for all shared steps that it still has to pass."""
@@ -353,6 +374,10 @@ def _enough(
         if trial.place(need) is not None:
             return let_go
     return []
+
+
+def _suits(node: Node, station: Station) -> bool:
+    return bool(node.fits & station.bit) and station.spec.need.memory <= node.memory
 
 
 def _by_device(worker: Worker) -> tuple[str, int]:
