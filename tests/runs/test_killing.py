@@ -104,7 +104,7 @@ def test_one_poison_task_among_two_thousand_is_the_only_one_set_aside(tmp_path: 
     write_records(tmp_path, 2000, 1, poison=(1234,))
     account = run_to_the_end(tmp_path, "--nasty", "poison").account()
     assert account["reasons"] == ["its worker was killed by SIGKILL"]
-    assert account["worker_restarts"] == {"was killed by SIGKILL": 2}
+    assert account["worker_restarts"] == {"was killed by SIGKILL": 4}
     assert record_ids(tmp_path / "out") == [n for n in range(2000) if n != 1234]
 
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from curator_core.outcomes import AnyTask
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 
+FROM_OUTSIDE = 0.5
+"""What a death weighs that may have come from outside: SIGKILL and SIGTERM are sent by people and
+systems as well, and an innocent task must not be set aside for being there twice."""
+
 
 @dataclass
 class Blame:
@@ -15,17 +19,22 @@ class Blame:
     alone when its worker died is charged with that death.
     """
 
-    deaths: dict[tuple[int, str], int] = field(default_factory=dict)
+    deaths: dict[tuple[int, str], float] = field(default_factory=dict)
+    attempts: dict[tuple[int, str], int] = field(default_factory=dict)
     reasons: dict[tuple[int, str], str] = field(default_factory=dict)
     suspected_stages: set[int] = field(default_factory=set)
     passed: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
     """Outputs (and all things given) of a task that had gone on before an earlier run ended."""
 
-    def charge(self, stage_index: int, task_ids: Sequence[str], reason: str) -> None:
+    def charge(
+        self, stage_index: int, task_ids: Sequence[str], reason: str, weight: float = 1.0
+    ) -> None:
         """`task_ids` were in the hands of stage `stage_index` when the worker died."""
         for task_id in task_ids:
             key = (stage_index, task_id)
-            self.deaths[key] = self.deaths.get(key, 0) + (len(task_ids) == 1)
+            alone = weight if len(task_ids) == 1 else 0.0
+            self.deaths[key] = self.deaths.get(key, 0.0) + alone
+            self.attempts[key] = self.attempts.get(key, 0) + 1
             self.reasons[key] = reason
 
     def suspect_all(self, stage_index: int) -> None:
@@ -36,6 +45,10 @@ class Blame:
         if stage_index in self.suspected_stages:
             return True
         return any((stage_index, task.task_id) in self.deaths for task in tasks)
+
+    def attempts_at(self, stage_index: int, task: AnyTask) -> int:
+        """How many workers have tried this task and died."""
+        return self.attempts.get((stage_index, task.task_id), ATTEMPTS_BEFORE_QUARANTINE)
 
     def condemned(self, stage_index: int, task: AnyTask) -> str | None:
         """Why this task must not be run again, if it must not."""

@@ -100,8 +100,8 @@ class Step:
         items = self.account.take(task)
         condemned = self.blame.condemned(self.planned.index, task)
         if condemned:
-            error = CondemnedError(condemned)
-            self.account.fail(task, error, ATTEMPTS_BEFORE_QUARANTINE, self._progress(task))
+            attempts = self.blame.attempts_at(self.planned.index, task)
+            self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))
             return
         try:
             result = self._try([task], lambda: self._call(task))

@@ -127,6 +127,10 @@ class Child:
         self.board.close()
 
 
+KILLED_FROM_OUTSIDE = ("was killed by SIGKILL", "was killed by SIGTERM")
+"""Deaths that are no sure sign of what the worker had in hand."""
+
+
 def death_of(child: Child, oom_kills_before: int) -> str:
     """Why a worker is gone, in a word that can be counted."""
     try:

@@ -4,9 +4,16 @@ from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import wait
 
+from curator_core.blame import FROM_OUTSIDE
 from curator_core.errors import StageError
 from curator_core.lineage import source_of
-from curator_core.local.children import Child, death_of, oom_kills, wait_for_ends
+from curator_core.local.children import (
+    KILLED_FROM_OUTSIDE,
+    Child,
+    death_of,
+    oom_kills,
+    wait_for_ends,
+)
 from curator_core.local.guarding import Guard
 from curator_core.local.messages import (
     Failed,
@@ -44,7 +51,7 @@ class Pool:
         self._sources = run.sources()
         self._has_more = True
         self._again: deque[AnyTask] = deque()
-        self._unexplained: dict[str, int] = {}
+        self._unexplained: dict[str, float] = {}
         self._children: list[Child] = []
         self._started = 0
         self._failed_starts = 0
@@ -210,12 +217,14 @@ class Pool:
         source = child.given[0].source
         source_id = source_of(source.lineage)
         note = child.board.note()
+        weight = FROM_OUTSIDE if reason in KILLED_FROM_OUTSIDE else 1.0
         if note is None:
-            deaths = self._unexplained[source_id] = self._unexplained.get(source_id, 0) + 1
+            deaths = self._unexplained.get(source_id, 0.0) + weight
+            self._unexplained[source_id] = deaths
             return deaths > ATTEMPTS_BEFORE_QUARANTINE
         blame = self._run.blame(source)
         if note.complete:
-            blame.charge(note.stage_index, note.task_ids, f"its worker {reason}")
+            blame.charge(note.stage_index, note.task_ids, f"its worker {reason}", weight)
         else:
             blame.suspect_all(note.stage_index)
         return False
