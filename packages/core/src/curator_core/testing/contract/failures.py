@@ -176,7 +176,7 @@ class FailuresContract(Trial):
 def _one_killer(result: RunResult, killer: Task[int]) -> None:
     [record] = result.quarantined
     assert record.stage == "kills"
-    assert 2 <= record.attempts <= 4  # a SIGKILL may have come from outside
+    assert 2 <= record.attempts <= 5  # a SIGKILL may have come from outside, or hit a batch
     assert "SIGKILL" in record.reason
     assert record.payload is not None
     assert Task.from_payload(record.payload) == killer
