@@ -117,7 +117,7 @@ def desk(trial_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PYTHONPATH", str(trial_modules))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.delenv("CURATOR_EXECUTOR", raising=False)
+    monkeypatch.setenv("CURATOR_EXECUTOR", "local")
     plugins.cache_clear()
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     (tmp_path / "raw").mkdir()

@@ -1,4 +1,8 @@
-"""The entry point `streaming`. It offers nothing yet.
+"""What this package adds to Curator."""
 
-The executor is named here with the hook `curator_executors`, as `streaming`.
-"""
+from curator_core.hookspecs import hookimpl
+
+
+@hookimpl
+def curator_executors() -> dict[str, str]:
+    return {"streaming": "curator_streaming.executor:StreamingExecutor"}

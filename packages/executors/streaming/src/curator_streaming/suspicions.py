@@ -1,6 +1,7 @@
 """Suspicions: which tasks are known to have killed workers, told to whoever gets them next."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from curator_core.blame import Blame
@@ -35,10 +36,8 @@ class Suspicions:
             return self._deaths if _says_something(self._deaths) else None
         merged = Blame()
         for blame in (self._deaths, *told):
-            merged.deaths.update(blame.deaths)
-            merged.reasons.update(blame.reasons)
-            merged.suspected_stages |= blame.suspected_stages
-            merged.passed.update(blame.passed)
+            for part in fields(Blame):
+                getattr(merged, part.name).update(getattr(blame, part.name))
         return merged
 
     def charge(self, note: Note, reason: str) -> None:

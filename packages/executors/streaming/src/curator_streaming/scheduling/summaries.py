@@ -79,8 +79,10 @@ def _advice(floor: Floor, slowest: Station) -> str:
     if not slowest.done:
         return ""
     if slowest.crew is floor.shared:
-        stage = max(slowest.stage_seconds, key=slowest.stage_seconds.__getitem__, default=None)
         names = slowest.spec.names
+        seconds = slowest.stage_seconds
+        own = [stage for stage in seconds if 0 <= stage - slowest.spec.first < len(names)]
+        stage = max(own, key=seconds.__getitem__, default=None)  # it may have been split since
         name = slowest.spec.name if stage is None else names[stage - slowest.spec.first]
         return f"more CPUs, or a faster {name}, would help most"
     if slowest.spec.num_workers is not None:
