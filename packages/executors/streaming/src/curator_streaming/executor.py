@@ -25,9 +25,7 @@ class StreamingExecutor(Executor):
     names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"isolation", "timeouts", "gpus", "runtime_env", "nodes"}
-    )
+    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
 
     def __init__(
         self,
