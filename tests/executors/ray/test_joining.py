@@ -34,8 +34,18 @@ def free_port() -> int:
         return port
 
 
+@pytest.fixture(params=["open", "with a token in the home directory"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """`ray start` asks for a token where an earlier Ray has left one, and only there."""
+    if request.param != "open":
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
+    return tmp_path
+
+
 @pytest.fixture
 def plain_cluster(
+    home: Path,
     short_folder: str,
     marked: Callable[[str], list[psutil.Process]],
     eventually: Callable[[Callable[[], bool], float], bool],
@@ -47,7 +57,7 @@ def plain_cluster(
     started = subprocess.Popen(
         [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
          "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}/plain"],
-        env={**inherited, "CURATOR_TEST": "plain"}, stdout=subprocess.PIPE, text=True,
+        env={**inherited, "HOME": str(home), "CURATOR_TEST": "plain"}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert started.stdout is not None
     while "Ray runtime started" not in (line := started.stdout.readline()):
@@ -61,9 +71,13 @@ def plain_cluster(
 
 class TestJoining:
     def test_a_plain_cluster_is_used_beside_a_private_one_and_lives_on(
-        self, plain_cluster: str, script: Any, marked: Callable[[str], list[psutil.Process]]
+        self,
+        home: Path,
+        plain_cluster: str,
+        script: Any,
+        marked: Callable[[str], list[psutil.Process]],
     ) -> None:
-        driver = script(DRIVER, RAY_ADDRESS=plain_cluster)
+        driver = script(DRIVER, RAY_ADDRESS=plain_cluster, HOME=str(home))
         said, complaints = driver.communicate(timeout=40)
         assert complaints == ""
         joined, private, again = map(json.loads, said.splitlines())

@@ -1,13 +1,14 @@
 """Joining a cluster that somebody else started: it is used, and never ended."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from curator_core.failing import reason_of
 
 from curator_ray.errors import ClusterError
 from curator_ray.settings import environment, undisturbed
+from curator_ray.tokens import token_at_hand
 
 _PATIENCE_S = 5.0
 
@@ -22,7 +23,7 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
         {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
     )
     try:
-        with environment({}), undisturbed():
+        with environment({}), token_at_hand(), undisturbed():
             ray.init(
                 address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
             )
@@ -64,12 +65,19 @@ def what_failed(address: str, error: Exception) -> str:
         )
     if "ray[client]" in said or (isinstance(error, ImportError) and "grpc" in said):
         return f"{address} needs Ray's client: pip install 'ray[client]'"
-    if type(error).__name__ == "AuthenticationError":
+    if any(type(one).__name__ == "AuthenticationError" for one in _chain(error)):
         return (
             f"the cluster at {address} wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
             "or RAY_AUTH_TOKEN_PATH, before starting"
         )
     return f"the Ray cluster at {address} cannot be joined"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those behind it: Ray wraps what matters up to three times."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _told(error: Exception) -> str:

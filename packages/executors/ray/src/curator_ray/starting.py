@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from secrets import token_hex
 from typing import Any
 
 from curator_core.failing import reason_of
@@ -12,9 +11,7 @@ from curator_core.failing import reason_of
 from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.settings import environment, loopback_only, undisturbed
-
-_TOKEN = token_hex(32)
-"""One for all clusters of this process: Ray keeps the first that it has read."""
+from curator_ray.tokens import token_of_our_own
 
 _LONGEST_FOLDER = 40
 """Ray puts sockets below it, and the path of a socket may have 107 characters."""
@@ -65,10 +62,8 @@ class Started:
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         import ray
 
-        # Ray asks for a token wherever it can; given one, it leaves no file in the home directory.
-        token = {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _TOKEN}
-        variables = {**token, **self._guard.environment, **_only_here()}
-        with environment(variables), loopback_only(), undisturbed():
+        variables = {**self._guard.environment, **_only_here()}
+        with environment(variables), token_of_our_own(), loopback_only(), undisturbed():
             ray.init(
                 address="local",
                 runtime_env=dict(runtime_env) if runtime_env else None,
