@@ -57,7 +57,8 @@ def plain_cluster(
     started = subprocess.Popen(
         [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
          "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}/plain"],
-        env={**inherited, "HOME": str(home), "CURATOR_TEST": "plain"}, stdout=subprocess.PIPE, text=True,
+        env={**inherited, "HOME": str(home), "CURATOR_TEST": "plain"},
+        stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert started.stdout is not None
     while "Ray runtime started" not in (line := started.stdout.readline()):

@@ -3,7 +3,9 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from secrets import token_hex
+from typing import Any
 
 from curator_ray.settings import environment
 
@@ -25,21 +27,18 @@ def token_at_hand() -> Iterator[None]:
     `ray start` asks for it as soon as it exists, while `ray.init` with an address shows it only
     when told to; a cluster that asks for none does not mind.
     """
-    from ray._raylet import AuthenticationTokenLoader
-
-    with _read_anew({}):
-        found = AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True)
+    with _read_anew({}) as raylet:
+        found = raylet.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True)
         shown = {"RAY_AUTH_MODE": "token"} if found and "RAY_AUTH_MODE" not in os.environ else {}
         with _read_anew(shown):
             yield
 
 
 @contextmanager
-def _read_anew(variables: Mapping[str, str]) -> Iterator[None]:
+def _read_anew(variables: Mapping[str, str]) -> Iterator[Any]:
     """Ray keeps the mode and the token that it read first, whatever the variables say later."""
-    from ray._raylet import AuthenticationTokenLoader, Config
-
+    raylet: Any = import_module("ray._raylet")  # compiled, and says nothing of its types
     with environment(variables):
-        AuthenticationTokenLoader.instance().reset_cache()
-        Config.initialize("")
-        yield
+        raylet.AuthenticationTokenLoader.instance().reset_cache()
+        raylet.Config.initialize("")
+        yield raylet
