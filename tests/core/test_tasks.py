@@ -1,5 +1,7 @@
 """Tasks carry a payload, what their author wants along, and what the framework notes on them."""
 
+import pickle
+
 import pytest
 from curator_core import Empty, Task
 from curator_core.tasks import Origin, StagedFile
@@ -89,3 +91,23 @@ class TestOrigins:
     ) -> None:
         assert one.clashes(other) is clashes
         assert other.clashes(one) is clashes
+
+
+class TestDerived:
+    """What stages of one process work out for each other."""
+
+    def task(self) -> Task[list[int]]:
+        task = Task([3, 1, 2])
+        task.derived["sorted"] = [1, 2, 3]
+        return task
+
+    def test_it_stays_in_its_process(self) -> None:
+        assert pickle.loads(pickle.dumps(self.task())).derived == {}
+
+    def test_it_does_not_go_over_to_other_data(self) -> None:
+        assert self.task().with_data([5]).derived == {}
+
+    def test_a_twin_has_it(self) -> None:
+        task = self.task()
+        assert task.twin().derived is task.derived
+        assert task.twin() is not task

@@ -13,6 +13,7 @@ from curator_text import (
     RepeatedLinesFilter,
     StopWordLanguageFilter,
     SymbolsToWordsFilter,
+    Text,
     TextFilter,
     UrlsFilter,
     WordCountFilter,
@@ -57,7 +58,7 @@ def test_text_that_is_missing_or_blank_passes_none(rule: TextFilter, text: str |
 def test_every_text_has_an_outcome(rule: TextFilter, text: str) -> None:
     assert rule.passes(text) in (True, False)
     if text.strip():
-        assert rule.score(text) >= 0
+        assert rule.score(Text(text)) >= 0
 
 
 @pytest.mark.parametrize("rule", FILTERS, ids=lambda rule: rule.name)

@@ -1,5 +1,6 @@
 import pytest
 from curator_text import NonAlphaNumericFilter, NumbersFilter, UrlsFilter
+from curator_text.texts import Text
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ from curator_text import NonAlphaNumericFilter, NumbersFilter, UrlsFilter
 def test_non_alpha_numeric_counts_all_but_ascii_letters_digits_and_plain_marks(
     text: str, score: float
 ) -> None:
-    assert NonAlphaNumericFilter().score(text) == pytest.approx(score)
+    assert NonAlphaNumericFilter().score(Text(text)) == pytest.approx(score)
 
 
 def test_non_alpha_numeric_keeps_exactly_a_quarter() -> None:
@@ -25,9 +26,9 @@ def test_non_alpha_numeric_keeps_exactly_a_quarter() -> None:
 
 
 def test_numbers_are_counted_in_every_script() -> None:
-    assert NumbersFilter().score("ab12") == 0.5
-    assert NumbersFilter().score("ab٣४") == 0.5
-    assert NumbersFilter().score("½ Ⅷ") == 0.0
+    assert NumbersFilter().score(Text("ab12")) == 0.5
+    assert NumbersFilter().score(Text("ab٣४")) == 0.5
+    assert NumbersFilter().score(Text("½ Ⅷ")) == 0.0
 
 
 def test_numbers_keep_exactly_fifteen_percent() -> None:
@@ -36,9 +37,9 @@ def test_numbers_keep_exactly_fifteen_percent() -> None:
 
 
 def test_urls_are_measured_by_their_characters() -> None:
-    assert UrlsFilter().score("see http://a.b/c now") == pytest.approx(12 / 20)
-    assert UrlsFilter().score("see https://a.b/?q=1&r=%20 ") == pytest.approx(22 / 27)
-    assert UrlsFilter().score("ftp://a.b/c and http:/a") == 0.0
+    assert UrlsFilter().score(Text("see http://a.b/c now")) == pytest.approx(12 / 20)
+    assert UrlsFilter().score(Text("see https://a.b/?q=1&r=%20 ")) == pytest.approx(22 / 27)
+    assert UrlsFilter().score(Text("ftp://a.b/c and http:/a")) == 0.0
 
 
 def test_urls_drop_above_a_fifth() -> None:

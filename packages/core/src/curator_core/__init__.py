@@ -28,7 +28,7 @@ from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.policies import ErrorPolicy, FailureBudget
 from curator_core.resources import Resources
 from curator_core.results import RunResult, StageCounts
-from curator_core.stages import CompositeStage, ProcessingStage
+from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.tasks import Empty, Task
 from curator_core.workflows import Workflow, WorkflowResult
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from curator_core.writing.parquet import ParquetWriter
 
 __all__ = [
+    "AnyStage",
     "BudgetError",
     "CompositeStage",
     "CuratorError",

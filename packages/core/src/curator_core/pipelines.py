@@ -125,10 +125,9 @@ class Pipeline:
         return pipeline_from_yaml(text)
 
     def _planned(self, on_error: OnError | None) -> Plan:
-        stages = tuple(
-            self._settled(index, stage, on_error)
-            for index, stage in enumerate(flatten(self.stages))
-        )
+        flat = flatten(self.stages)
+        aware = (stage.followed_by(flat[place + 1 :]) for place, stage in enumerate(flat))
+        stages = tuple(self._settled(index, stage, on_error) for index, stage in enumerate(aware))
         budget = FailureBudget(self.max_failures)
         return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe)
 

@@ -119,6 +119,14 @@ class ProcessingStage(Generic[In, Out]):
         """Whether a file at `path`, once it is there, would be one of its sources."""
         return False
 
+    def followed_by(self, stages: "Sequence[AnyStage]") -> Self:
+        """The stage as it should be with these behind it, such as one that saves them work.
+
+        What it works out for them goes into `task.derived`. They may still run elsewhere, and
+        then have to do without.
+        """
+        return self
+
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
         """Where the records go that any stage drops, for a stage that keeps them."""
         return None

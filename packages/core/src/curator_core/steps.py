@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -211,14 +210,14 @@ class Step:
     def _children(self, parents: list[AnyTask], outputs: list[AnyTask]) -> Iterator[AnyTask | None]:
         if len(parents) == len(outputs) == 1:
             [parent], [output] = parents, outputs
-            child = output if output is parent else copy(output)  # one object may be given twice
+            child = output if output is parent else output.twin()  # may be given twice
             kept = self.account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
             yield child if kept else None
             return
         parent_id = mixed_id([parent.task_id for parent in parents])
         share = equal_share(combined(parent.lineage for parent in parents), len(outputs))
         for position, output in enumerate(outputs):
-            child = copy(output)
+            child = output.twin()
             adopted = self.account.adopt(
                 child, child_id(parent_id, position), share, parents[0], self._elapsed
             )
@@ -275,7 +274,7 @@ class Step:
     def _next_child(
         self, task: AnyTask, item: AnyTask, flow: "_Flow", before: int
     ) -> AnyTask | None:
-        output = copy(item)
+        output = item.twin()
         share = next_share(task.lineage, flow.given - before)
         task_id = child_id(task.task_id, flow.given)
         flow.given += 1

@@ -56,6 +56,21 @@ class Task(Generic[T]):
     lineage: Lineage = field(default_factory=dict, init=False, repr=False, compare=False)
     timings: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     staged: tuple[StagedFile, ...] = field(default=(), init=False, repr=False, compare=False)
+    derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What a stage worked out about the data, for those that follow it in the same process.
+
+    Words, decoded pixels: what is costly to make and easy to make again. It is never sent to
+    another process, and is not handed on to other data, unless a stage does so on purpose.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "derived": {}}
+
+    def twin(self) -> Self:
+        """A copy that shares the data, and what was derived of it."""
+        twin = copy(self)
+        twin.derived = self.derived
+        return twin
 
     @property
     def num_items(self) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         WhitespaceNormalizer,
     )
     from curator_text.reading import JsonlReader, ParquetReader
+    from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "RepeatedLinesFilter",
     "StopWordLanguageFilter",
     "SymbolsToWordsFilter",
+    "Text",
     "TextFilter",
     "TextModifier",
     "UnicodeNormalizer",
@@ -67,6 +69,7 @@ _HOMES = {
     "filters.characters": ("NonAlphaNumericFilter", "NumbersFilter", "UrlsFilter"),
     "filters.languages": ("StopWordLanguageFilter",),
     "filtering": ("TextFilter",),
+    "texts": ("Text",),
 }
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from curator_text.filtering import TextFilter, share
+from curator_text.texts import Text
 
 _PLAIN = re.compile(r"[a-zA-Z0-9\n?!,.]+")
 _DIGITS = re.compile(r"\d+")
@@ -28,7 +29,7 @@ class NonAlphaNumericFilter(TextFilter):
     def reason(self) -> str:
         return f"over {share(self.max_non_alpha_numeric_to_text_ratio)} symbols and spaces"
 
-    def score(self, text: str) -> float:
+    def score(self, text: Text) -> float:
         return 1 - _share_in(_PLAIN, text)
 
     def keeps(self, score: float) -> bool:
@@ -46,7 +47,7 @@ class NumbersFilter(TextFilter):
     def reason(self) -> str:
         return f"over {share(self.max_number_to_text_ratio)} digits"
 
-    def score(self, text: str) -> float:
+    def score(self, text: Text) -> float:
         return _share_in(_DIGITS, text)
 
     def keeps(self, score: float) -> bool:
@@ -64,7 +65,7 @@ class UrlsFilter(TextFilter):
     def reason(self) -> str:
         return f"over {share(self.max_url_to_text_ratio)} URLs"
 
-    def score(self, text: str) -> float:
+    def score(self, text: Text) -> float:
         return _share_in(_URLS, text)
 
     def keeps(self, score: float) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from curator_text.filtering import TextFilter
 from curator_text.stop_words import STOP_WORDS
+from curator_text.texts import Text
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _LANGUAGES_OF: dict[str, list[str]] = {}
@@ -47,7 +48,7 @@ class StopWordLanguageFilter(TextFilter):
             known = ", ".join(sorted(STOP_WORDS))
             yield f"no stop words for language {self.language!r} (known: {known})"
 
-    def score(self, text: str) -> float:
+    def score(self, text: Text) -> float:
         """The share of stop words, or 0 where another language has more of its own."""
         shares = stop_word_shares(text)
         mine = shares[self.language]

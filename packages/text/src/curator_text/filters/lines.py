@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from curator_text.filtering import TextFilter, share
+from curator_text.texts import Text
 
 _END_MARKS = (".", "?", "!", '"', "'")
 _POLICY = (
@@ -17,10 +18,6 @@ _POLICY = (
 )
 
 
-def lines_of(text: str) -> list[str]:
-    return [line for line in text.split("\n") if line.strip()]
-
-
 @dataclass
 class RepeatedLinesFilter(TextFilter):
     """Drops texts that would lose too many of their lines if each were kept once."""
@@ -32,8 +29,8 @@ class RepeatedLinesFilter(TextFilter):
     def reason(self) -> str:
         return f"over {share(1 - self.min_unique_lines_ratio)} of lines are repeated"
 
-    def score(self, text: str) -> float:
-        lines = lines_of(text)
+    def score(self, text: Text) -> float:
+        lines = text.lines
         return len(set(lines)) / len(lines)
 
     def keeps(self, score: float) -> bool:
@@ -52,8 +49,8 @@ class PunctuationFilter(TextFilter):
         most = share(self.max_num_sentences_without_endmark_ratio)
         return f"over {most} of lines lack an end mark"
 
-    def score(self, text: str) -> float:
-        lines = lines_of(text)
+    def score(self, text: Text) -> float:
+        lines = text.lines
         return sum(not line.strip().endswith(_END_MARKS) for line in lines) / len(lines)
 
     def keeps(self, score: float) -> bool:
@@ -71,8 +68,8 @@ class BoilerPlateStringFilter(TextFilter):
     def reason(self) -> str:
         return f"lorem ipsum, or over {share(self.max_boilerplate_string_ratio)} boilerplate"
 
-    def score(self, text: str) -> float:
-        lowered = text.lower()
+    def score(self, text: Text) -> float:
+        lowered = text.lowered
         if "lorem ipsum" in lowered:
             return 1.0
         paragraphs = lowered.split("\n\n")

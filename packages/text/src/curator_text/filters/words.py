@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from curator_text.filtering import TextFilter, share
+from curator_text.texts import Text
 
 _HASHES = re.compile("#+")
 _ELLIPSES = frozenset({"...", "[...]", "(...)", "…", "[…]", "-»"})
@@ -24,8 +25,8 @@ class WordCountFilter(TextFilter):
     def reason(self) -> str:
         return f"not {self.min_words} to {self.max_words} words"
 
-    def score(self, text: str) -> float:
-        return len(text.split())
+    def score(self, text: Text) -> float:
+        return len(text.words)
 
     def keeps(self, score: float) -> bool:
         return self.min_words <= score <= self.max_words
@@ -46,8 +47,8 @@ class MeanWordLengthFilter(TextFilter):
         least, most = self.min_mean_word_length, self.max_mean_word_length
         return f"mean word length not {least:g} to {most:g}"
 
-    def score(self, text: str) -> float:
-        words = text.split()
+    def score(self, text: Text) -> float:
+        words = text.words
         return sum(map(len, words)) / len(words)
 
     def keeps(self, score: float) -> bool:
@@ -65,8 +66,8 @@ class SymbolsToWordsFilter(TextFilter):
     def reason(self) -> str:
         return f"over {share(self.max_symbol_to_word_ratio)} of words are # or ..."
 
-    def score(self, text: str) -> float:
-        words = text.split()
+    def score(self, text: Text) -> float:
+        words = text.words
         return sum(map(_is_symbol, words)) / len(words)
 
     def keeps(self, score: float) -> bool:
@@ -92,8 +93,8 @@ class CommonEnglishWordsFilter(TextFilter):
     def reason(self) -> str:
         return f"fewer than {self.min_num_common_words} common English words"
 
-    def score(self, text: str) -> float:
-        return sum(word in _COMMON_ENGLISH for word in text.split())
+    def score(self, text: Text) -> float:
+        return sum(word in _COMMON_ENGLISH for word in text.words)
 
     def keeps(self, score: float) -> bool:
         return score >= self.min_num_common_words
