@@ -1,0 +1,168 @@
+"""Stages that tell where they ran, and clusters of several nodes on this machine."""
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from curator_core import NodeInfo, Pipeline, ProcessingStage, RunResult, Task, WorkerInfo
+from curator_core.testing.contract.logs import note, read_log
+from curator_streaming.executor import StreamingExecutor
+
+Tasks = ProcessingStage[Task[Any], Task[Any]]
+
+FAST_HEALTH = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 200,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+"""A node that is gone is noticed in a second, not in fifteen."""
+
+STORE_BYTES = 150_000_000
+
+
+@dataclass
+class Where(Tasks):
+    """Adds to each task a line about the worker that it met: node, worker, process, devices."""
+
+    seconds: float = 0.01
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(self.seconds)
+        met = Met(
+            self.name,
+            self._worker.node.node_id,
+            self._worker.worker_id,
+            os.getpid(),
+            os.environ.get("CUDA_VISIBLE_DEVICES", "unset"),
+            os.environ.get("CURATOR_TEST_OWN", ""),
+            time.time(),
+        )
+        return task.with_data((*task.data, met) if isinstance(task.data, tuple) else (met,))
+
+
+@dataclass(frozen=True)
+class Met:
+    stage: str
+    node: str
+    worker: str
+    pid: int
+    devices: str
+    own: str
+    at: float
+
+
+@dataclass
+class Lives(Tasks):
+    """Notes its life in a file: setup_on_node, setup and teardown, each with its node."""
+
+    log: str
+    seconds: float = 0.01
+    _worker: WorkerInfo = field(default=WorkerInfo(), init=False, repr=False)
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        note(self.log, "node", self.name, node.node_id)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+        note(self.log, "setup", self.name, f"{worker.node.node_id}/{worker.worker_id}")
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(self.seconds)
+        return task
+
+    def teardown(self) -> None:
+        worker = self._worker
+        note(self.log, "teardown", self.name, f"{worker.node.node_id}/{worker.worker_id}")
+
+
+def ran(
+    stages: Sequence[Any], count: int = 40, config: dict[str, Any] | None = None, **options: Any
+) -> RunResult:
+    pipeline = Pipeline("p", stages=list(stages), **options)
+    return pipeline.run(StreamingExecutor(config=config), tasks=[Task(n) for n in range(count)])
+
+
+def met(result: RunResult, stage: str) -> list[Met]:
+    return [one for task in result for one in task.data if one.stage == stage]
+
+
+def by(found: Sequence[Met], what: str) -> Counter[Any]:
+    return Counter(getattr(one, what) for one in found)
+
+
+def places(log: Path, kind: str) -> Counter[str]:
+    """How often each place (a node, or a worker on one) told of an event of this kind."""
+    return Counter(event.place for event in read_log(log) if event.kind == kind)
+
+
+class Grid:
+    """A cluster whose nodes come and go as a test likes."""
+
+    def __init__(self, cluster: Any) -> None:
+        self.cluster = cluster
+        self.address: str = cluster.address
+
+    def add(self, **wanted: Any) -> Any:
+        from curator_ray.settings import undisturbed
+
+        wanted.setdefault("object_store_memory", STORE_BYTES)
+        with undisturbed():
+            return self.cluster.add_node(**wanted)
+
+    def kill(self, node: Any) -> None:
+        """As a machine that loses its power: nobody there can say goodbye."""
+        self.cluster.remove_node(node, allow_graceful=False)
+
+
+@contextmanager
+def grid(folder: str, *nodes: dict[str, Any], connect: bool = True, **head: Any) -> Iterator[Grid]:
+    import ray
+    from curator_ray.settings import environment, undisturbed
+    from ray.cluster_utils import Cluster
+
+    with environment({"RAY_TMPDIR": folder}), undisturbed():
+        cluster = Cluster(
+            initialize_head=True,
+            head_node_args={
+                "num_cpus": 1,
+                "include_dashboard": False,
+                "_system_config": FAST_HEALTH,
+                "object_store_memory": STORE_BYTES,
+                **head,
+            },
+        )
+        made = Grid(cluster)
+        for wanted in nodes:
+            made.add(**wanted)
+        if connect:
+            ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+    try:
+        yield made
+    finally:
+        with undisturbed():
+            ray.shutdown()
+            cluster.shutdown()
+
+
+def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def say(*words: object) -> None:
+    """Figures of a long test; shown with `pytest -s`, or where it fails."""
+    print(*words, file=sys.stdout, flush=True)

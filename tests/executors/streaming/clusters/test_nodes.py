@@ -1,0 +1,160 @@
+"""Several nodes: who runs where, with which devices, and how often each node is prepared."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusterkit import Grid, Lives, Where, by, grid, met, places, ran
+from curator_core import Resources
+from curator_core.errors import ResourceError
+from curator_ray.facts import GPU_MEMORY_LABEL
+
+
+@pytest.fixture(scope="module")
+def three(short_folder: str) -> Iterator[Grid]:
+    """A head with a CPU, a node with two GPUs of 40 GB, and one with something of its own."""
+    with grid(
+        short_folder,
+        {"num_cpus": 1, "num_gpus": 2, "labels": {GPU_MEMORY_LABEL: "40"}},
+        {"num_cpus": 1, "resources": {"disk": 2}},
+    ) as made:
+        yield made
+
+
+def node_with(three: Grid, name: str) -> str:
+    import ray
+
+    [found] = [node["NodeID"] for node in ray.nodes() if node["Resources"].get(name)]
+    return str(found)
+
+
+pytestmark = pytest.mark.usefixtures("three")
+
+
+class TestPlaces:
+    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes(self) -> None:
+        result = ran([Where(0.1)], 60)
+
+        assert len(result) == 60
+        assert len(by(met(result, "where"), "node")) == 3
+
+    def test_cpu_stages_see_no_device(self) -> None:
+        result = ran([Where()], 10)
+
+        assert set(by(met(result, "where"), "devices")) == {""}
+
+    def test_gpu_stages_run_where_gpus_are_on_devices_of_their_own(self, three: Grid) -> None:
+        gpu = Where(0.1).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
+
+        result = ran([Where(), gpu, Where().with_(name="last")], 60)
+
+        found = met(result, "gpu")
+        assert set(by(found, "node")) == {node_with(three, "GPU")}
+        assert sorted(by_worker(found).values()) == ["0", "1"]
+        assert len(met(result, "last")) == 60
+
+    def test_halves_of_a_gpu_share_it(self) -> None:
+        half = Where(0.1).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
+
+        result = ran([half.with_(num_workers=2)], 40)
+
+        devices = by_worker(met(result, "half"))
+        assert len(devices) == 2
+        assert len(set(devices.values())) == 1
+
+    def test_four_workers_of_ten_gb_share_a_gpu_of_forty(self) -> None:
+        small = Where(0.1).with_(name="small", resources=Resources(cpus=0.1, gpu_memory_gb=10))
+
+        result = ran([small.with_(num_workers=8)], 160)
+
+        devices = sorted(by_worker(met(result, "small")).values())
+        assert devices == ["0"] * 4 + ["1"] * 4
+
+    def test_one_more_than_fits_is_refused(self) -> None:
+        small = Where().with_(name="small", resources=Resources(gpu_memory_gb=10, cpus=0.1))
+
+        with pytest.raises(ResourceError, match="asks for 9 workers, but there is room for 8 of"):
+            ran([small.with_(num_workers=9)])
+
+    def test_halves_and_wholes_fit_together(self) -> None:
+        """Two halves leave one device whole, wherever Ray would have put them."""
+        half = Where(0.05).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
+        whole = Where(0.05).with_(name="whole", resources=Resources(cpus=0.1, gpus=1))
+
+        result = ran([half.with_(num_workers=2), whole.with_(num_workers=1)], 40)
+
+        halves = set(by_worker(met(result, "half")).values())
+        wholes = set(by_worker(met(result, "whole")).values())
+        assert (len(halves), len(wholes), halves & wholes) == (1, 1, set())
+
+    def test_custom_resources(self, three: Grid) -> None:
+        disk = Where(0.1).with_(name="disk", resources=Resources(cpus=0.5, custom={"disk": 1}))
+
+        result = ran([Where(), disk], 40)
+
+        found = met(result, "disk")
+        assert set(by(found, "node")) == {node_with(three, "disk")}
+        assert len(by(found, "worker")) == 2
+
+
+def by_worker(found: list[Any]) -> dict[str, str]:
+    return {one.worker: one.devices for one in found}
+
+
+class TestWorkers:
+    def test_an_environment_of_its_own_is_seen_by_no_other(self) -> None:
+        own = Where().with_(name="own", runtime_env={"env_vars": {"CURATOR_TEST_OWN": "yes"}})
+
+        result = ran([Where(), own, Where().with_(name="last")], 40)
+
+        assert set(by(met(result, "own"), "own")) == {"yes"}
+        assert set(by(met(result, "where"), "own")) == {""}
+        assert set(by(met(result, "last"), "own")) == {""}
+
+    @pytest.mark.parametrize("number", [1, 3, 5])
+    def test_a_fixed_number_of_workers_is_exactly_kept(self, number: int, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        fixed = Lives(str(log), 0.05).with_(name="fixed", num_workers=number)
+
+        result = ran([fixed.with_(resources=Resources(cpus=0.5))], 60)
+
+        assert len(result) == 60
+        assert places(log, "setup").total() == number
+
+    def test_each_node_is_prepared_once_and_each_setup_torn_down(self, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        half = Resources(cpus=0.5)
+
+        result = ran([Lives(str(log), 0.1).with_(resources=half)], 100)
+
+        assert len(result) == 100
+        assert sorted(places(log, "node").values()) == [1, 1, 1]
+        assert places(log, "setup").total() > 3
+        assert set(places(log, "setup").values()) == {1}
+        assert places(log, "teardown") == places(log, "setup")
+
+
+class TestRefusals:
+    def test_what_no_node_has(self) -> None:
+        big = Where().with_(name="big", resources=Resources(cpus=4))
+
+        with pytest.raises(ResourceError) as error:
+            ran([big])
+
+        said = str(error.value)
+        assert "stage 1 'big' asks for 4 CPU on one node, but the nodes have at most 1" in said
+        assert re.search("the cluster has .*1 node with 1 CPU, .* 2 GPU of 40 GB", said)
+
+    def test_more_memory_than_any_gpu(self) -> None:
+        big = Where().with_(name="big", resources=Resources(gpu_memory_gb=80))
+
+        with pytest.raises(ResourceError, match="asks for 80 GB of a GPU, but the largest one has"):
+            ran([big])
+
+    def test_not_together_on_one_node(self) -> None:
+        both = Where().with_(name="both", resources=Resources(gpus=1, custom={"disk": 1}))
+
+        with pytest.raises(ResourceError, match="1 GPU and 1 disk together, but no single node"):
+            ran([both])
