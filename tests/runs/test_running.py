@@ -130,8 +130,9 @@ def test_whatever_an_executor_loses_nothing_is_lost_or_doubled(
     assert result.sources_done == 8
     assert sorted(record.reason[-4:] for record in result.quarantined) == ["bad1", "bad2", "bad3"]
     assert hidden_leftovers(folder / "out") == []
-    if not mixing:
-        assert result.stages["judge"].tasks_in >= 19
+    judged = result.stages["judge"]
+    assert (judged.tasks_in, judged.tasks_passed, judged.tasks_failed) == (19, 14, 3)
+    assert (judged.tasks_dropped, judged.items_in, judged.items_dropped) == (2, 19, 2)
 
 
 def test_sources_that_are_mixed_become_visible_together(tmp_path: Path) -> None:

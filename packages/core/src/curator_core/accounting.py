@@ -1,16 +1,16 @@
 """Accounts: what a stage's outcomes mean for counts, credit, quarantine and kept drops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
-from curator_core.lineage import Lineage, rest_share, source_of
+from curator_core.lineage import Lineage, SourceKey, rest_share, source_of
 from curator_core.outcomes import AnyTask, Dropped, Rejected
 from curator_core.plans import PlannedStage
-from curator_core.reports import CallReport
-from curator_core.results import QuarantineRecord, payload_of
+from curator_core.reports import CallReport, Keys, Part
+from curator_core.results import QuarantineRecord, StageCounts, payload_of
 from curator_core.tasks import Task
 
 
@@ -20,15 +20,37 @@ class Account:
     def __init__(self, planned: PlannedStage, report: CallReport, drops: DropSink | None) -> None:
         self.planned = planned
         self.report = report
-        self.counts = report.of(planned.index)
+        self.counts = StageCounts()
+        self._part = Part()
+        self._keys: Keys | None = None
         self._drops = drops
 
-    def take(self, task: AnyTask) -> int:
-        items = task.num_items
-        self.counts.tasks_in += 1
-        self.counts.items_in += items
-        self.counts.bytes_in += task.num_bytes
+    def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
+        """Whatever is counted from now on is of tasks that are made of these sources."""
+        keys = tuple(sources)
+        if keys != self._keys:
+            self._keys = keys
+            self._part = self.report.part(keys)
+            self.counts = self._part.of(self.planned.index)
+        return self.counts
+
+    def take(self, task: AnyTask, size: tuple[int, int] | None = None) -> int:
+        """`size` is that which it had before the stage got hold of it, where it is told so late."""
+        items, num_bytes = size or (task.num_items, task.num_bytes)
+        counts = self.turn_to(task.lineage)
+        counts.tasks_in += 1
+        counts.items_in += items
+        counts.bytes_in += num_bytes
         return items
+
+    def tried(self, tasks: Sequence[AnyTask], seconds: float) -> None:
+        """The time of a batch is shared out evenly among its tasks."""
+        for task in tasks:
+            self.turn_to(task.lineage).seconds += seconds / len(tasks)
+
+    def retry(self, tasks: Sequence[AnyTask]) -> None:
+        for task in tasks:
+            self.turn_to(task.lineage).tasks_retried += 1
 
     def accounted(self) -> int:
         return self.counts.items_dropped + self.counts.items_rejected
@@ -146,7 +168,7 @@ class Account:
             )
         if self.planned.policy.on_error == "skip":
             return
-        self.report.quarantined.append(
+        self._part.quarantined.append(
             QuarantineRecord(
                 task.task_id,
                 self.planned.name,

@@ -109,7 +109,7 @@ class _Sample:
                     self._read(sources, readers, report)
                 else:
                     self._take(sources)
-        report.counts.update(listing.report.counts)
+        report.add(listing.report)
 
     def _read(
         self, sources: Iterator[AnyTask], readers: Sequence[PlannedStage], report: CallReport
@@ -124,7 +124,7 @@ class _Sample:
                 call = worker.call([source])
                 with closing(call.outputs()) as outputs:
                     self._take(outputs)
-                _add(report, call.report)
+                report.add(call.report)
 
     def _take(self, outputs: Iterator[AnyTask]) -> None:
         for output in outputs:
@@ -166,12 +166,6 @@ def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> 
     failures = [r for r in report.quarantined if r.stage_index == planned.index]
     drops = [DropExample(reason, items) for reason, items in counts.reasons.items()]
     return StagePreview(planned.name, counts, drew=True, drops=drops, quarantined=failures)
-
-
-def _add(total: CallReport, more: CallReport) -> None:
-    for index, counts in more.counts.items():
-        total.of(index).add(counts)
-    total.quarantined += more.quarantined
 
 
 class _Examples(DropSink):

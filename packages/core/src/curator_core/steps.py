@@ -9,6 +9,7 @@ from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
 from curator_core.lineage import (
+    Lineage,
     child_id,
     combined,
     equal_share,
@@ -76,7 +77,6 @@ class Step:
         self.stage = planned.stage
         self.report = report
         self.account = Account(planned, report, drops)
-        self.counts = self.account.counts
         self.watch = watch
         self.blame = blame
         self.required = tuple(planned.stage.inputs())
@@ -123,21 +123,20 @@ class Step:
             for task in batch:
                 yield from self._run_one(task)
             return
-        sizes = [task.num_items for task in batch]
+        sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
             results = self._try(batch, lambda: self._call_batch(batch))
         except Exception:  # noqa: BLE001 - the border to a stage's code
             for task in batch:  # one by one, so that the bad task takes no neighbour along
-                self.counts.tasks_retried += 1
+                self.account.retry([task])
                 yield from self._run_one(task)
             return
-        for task in batch:
-            self.account.take(task)
         if isinstance(results, Mixed):
-            yield from self._emit(batch, sum(sizes), list(results))
+            items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
+            yield from self._emit(batch, items, list(results))
             return
-        for task, items, result in zip(batch, sizes, results, strict=True):
-            yield from self._settle(task, items, result)
+        for task, size, result in zip(batch, sizes, results, strict=True):
+            yield from self._settle(task, self.account.take(task, size), result)
 
     def _call_batch(self, batch: list[AnyTask]) -> Any:
         for task in batch:
@@ -157,7 +156,7 @@ class Step:
             except Exception as error:
                 if attempt > self._retries_for(error):
                     raise
-                self.counts.tasks_retried += len(tasks)
+                self.account.retry(tasks)
                 self._wait(attempt)
                 attempt += 1
 
@@ -173,7 +172,7 @@ class Step:
             raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
         finally:
             self._elapsed = time.perf_counter() - started
-            self.counts.seconds += self._elapsed
+            self.account.tried(tasks, self._elapsed)
             self.watch.end()
 
     def _retries_for(self, error: Exception) -> int:
@@ -195,6 +194,10 @@ class Step:
 
     def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Iterator[AnyTask]:
         """Pass on all of a result whose length is known."""
+        lineage = parents[0].lineage
+        if len(parents) > 1:
+            lineage = combined(parent.lineage for parent in parents)
+            self.account.turn_to(lineage)
         accounted = self.account.accounted()
         outputs = self._without_notes(results, parents)
         accounted = self.account.accounted() - accounted
@@ -203,11 +206,13 @@ class Step:
             return
         if len(parents) == len(outputs) == 1 and type(outputs[0]) is type(parents[0]):
             self.account.explain_shrinking(items - accounted - outputs[0].num_items)
-        passed_on = [task for task in self._children(parents, outputs) if task is not None]
+        passed_on = [t for t in self._children(parents, outputs, lineage) if t is not None]
         self.account.close(len(parents), len(passed_on))
         yield from passed_on
 
-    def _children(self, parents: list[AnyTask], outputs: list[AnyTask]) -> Iterator[AnyTask | None]:
+    def _children(
+        self, parents: list[AnyTask], outputs: list[AnyTask], lineage: Lineage
+    ) -> Iterator[AnyTask | None]:
         if len(parents) == len(outputs) == 1:
             [parent], [output] = parents, outputs
             child = output if output is parent else output.twin()  # may be given twice
@@ -215,7 +220,7 @@ class Step:
             yield child if kept else None
             return
         parent_id = mixed_id([parent.task_id for parent in parents])
-        share = equal_share(combined(parent.lineage for parent in parents), len(outputs))
+        share = equal_share(lineage, len(outputs))
         for position, output in enumerate(outputs):
             child = output.twin()
             adopted = self.account.adopt(
@@ -264,7 +269,7 @@ class Step:
                     raise _BrokenFlowError(error, attempt) from error
                 self._wait(attempt)
                 attempt += 1
-                self.counts.tasks_retried += 1
+                self.account.retry([task])
                 results = self._again(task, flow.seen)
                 continue
             flow.seen += 1

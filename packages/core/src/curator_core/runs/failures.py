@@ -2,9 +2,9 @@
 
 from curator_core.errors import BudgetError
 from curator_core.plans import Plan
-from curator_core.reports import CallReport
+from curator_core.reports import Part
 from curator_core.results import StageCounts
-from curator_core.runs.totals import Totals
+from curator_core.runs.totals import Totals, take_from
 
 
 class Failures:
@@ -15,9 +15,13 @@ class Failures:
         self._run_dir = run_dir
         self._seen: Totals = {}
 
-    def add(self, report: CallReport) -> None:
+    def forget(self, part: Part) -> None:
+        """What is run again fails again, where it fails."""
+        take_from(self._seen, part.counts)
+
+    def add(self, part: Part) -> None:
         budget = self._plan.budget
-        for index, more in report.counts.items():
+        for index, more in part.counts.items():
             seen = self._seen.setdefault(index, StageCounts())
             seen.add(more)
             if not more.failures:
@@ -28,15 +32,15 @@ class Failures:
                 or budget.is_exceeded(seen.items_rejected, records)
                 or self._is_count_exceeded()
             ):
-                self._give_up(index, seen, report)
+                self._give_up(index, seen, part)
 
     def _is_count_exceeded(self) -> bool:
         limit = self._plan.budget.max_failures
         failures = sum(counts.failures for counts in self._seen.values())
         return isinstance(limit, int) and failures > limit
 
-    def _give_up(self, index: int, seen: StageCounts, report: CallReport) -> None:
-        reasons = [r.reason for r in report.quarantined if r.stage_index == index]
+    def _give_up(self, index: int, seen: StageCounts, part: Part) -> None:
+        reasons = [r.reason for r in part.quarantined if r.stage_index == index]
         last = f" (the last one: {reasons[-1]})" if reasons else ""
         limit = self._plan.budget.max_failures
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""

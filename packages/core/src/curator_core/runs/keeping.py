@@ -213,11 +213,11 @@ class DirectoryKeeper:
             sources=sorted(group.credit),
             origins={source.source_id: source.origins for source in sources},
             files=list(group.files),
-            counts=group.counts,
+            counts=group.account.counts,
             lost=group.lost,
         )
-        if group.quarantined:
-            self._quarantine.add(commit.sources[0], group.quarantined)
+        if group.account.quarantined:
+            self._quarantine.add(commit.sources[0], group.account.quarantined)
         self._journal.append(commit.to_entry())
         self._publisher.publish(commit.files)
         self._journal.append(done_entry(commit), durable=False)

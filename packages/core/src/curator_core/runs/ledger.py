@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from curator_core.lineage import WHOLE, Lineage, SourceKey
 from curator_core.outcomes import AnyTask
-from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.reports import Part
 from curator_core.tasks import StagedFile
 
 
@@ -17,8 +17,7 @@ class Group:
     credit: dict[str, Fraction] = field(default_factory=dict)
     files: list[StagedFile] = field(default_factory=list)
     outputs: list[AnyTask] = field(default_factory=list)
-    counts: dict[int, StageCounts] = field(default_factory=dict)
-    quarantined: list[QuarantineRecord] = field(default_factory=list)
+    account: Part = field(default_factory=Part)
     lost: bool = False
 
     @property
@@ -33,13 +32,8 @@ class Group:
         self.credit.update(other.credit)
         self.files += other.files
         self.outputs += other.outputs
-        self.quarantined += other.quarantined
         self.lost = self.lost or other.lost
-        self.add_counts(other.counts)
-
-    def add_counts(self, counts: dict[int, StageCounts]) -> None:
-        for index, more in counts.items():
-            self.counts.setdefault(index, StageCounts()).add(more)
+        self.account.add(other.account)
 
 
 class Ledger:
@@ -77,6 +71,9 @@ class Ledger:
         keys = list(lineage)
         current = {key[0] for key in keys if self.is_current(key)}
         return None if len(current) == len(keys) else current
+
+    def group_with(self, source_id: str) -> Group:
+        return self._groups[source_id]
 
     def group_of(self, keys: Iterable[SourceKey]) -> Group:
         """The group of these sources, bound together from now on where they are several."""

@@ -109,7 +109,7 @@ class FirstStage:
         seed = Empty()
         seed.lineage = whole("", 0)
         call = self._worker.call([seed])
-        self._counts = call.report.of(self._lister.index)
+        self._counts = call.report.part(seed.lineage).of(self._lister.index)
         try:
             self._worker.setup_on_node()
             self._worker.setup()

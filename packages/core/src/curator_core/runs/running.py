@@ -16,7 +16,7 @@ from curator_core.errors import (
     StageError,
 )
 from curator_core.failing import reason_of
-from curator_core.lineage import SourceKey, source_of, whole
+from curator_core.lineage import Lineage, source_of, whole
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
@@ -136,14 +136,14 @@ class Run:
         for file, keys in report.staged:
             if self._accept(keys):
                 self._ledger.group_of(keys).files.append(file)
-        current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
-        if not current:
-            return []
-        self._ledger.group_of(current[:1]).add_counts(report.counts)
-        self._note_failures(report, current)
-        self._failures.add(report)
+        for keys, part in report.parts.items():
+            if self._accept(keys):
+                self._ledger.group_of(keys).account.add(part)
+                self._failures.add(part)
         for lineage in (report.spent, report.lost):
             self._ledger.credit(lineage)
+        self._note_losses(report.lost)
+        current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
         touched = {id(g): g for g in (self._ledger.group_of([key]) for key in current)}
         return [output for group in touched.values() for output in self._settle(group)]
 
@@ -151,7 +151,9 @@ class Run:
         """Void what the current attempt at a source gave; the sources to run again, as tasks."""
         if source_id not in self._ledger:
             return []
+        self._failures.forget(self._ledger.group_with(source_id).account)
         sources = self._ledger.reopen(source_id)
+        self._tainted.difference_update(sources)
         self.events.tell("source_again", sources=sources, reason=reason)
         return [self._task_for(source) for source in sources]
 
@@ -166,11 +168,12 @@ class Run:
                 source=source_id,
             )
         report = CallReport(lost=dict(task.lineage))
-        counts = report.of(stage.index)
+        part = report.part(task.lineage)
+        counts = part.of(stage.index)
         counts.tasks_in = counts.tasks_failed = 1
         counts.items_in = counts.items_failed = task.num_items
         if stage.policy.on_error == "quarantine":
-            report.quarantined.append(
+            part.quarantined.append(
                 QuarantineRecord(
                     task.task_id,
                     stage.name,
@@ -192,9 +195,10 @@ class Run:
 
     def void_mixed(self) -> set[str]:
         """Sources whose output was refused because it was mixed with a void attempt: to be run
-        `again`."""
+        `again`, each with all that it is bound to."""
         tainted, self._tainted = self._tainted, set()
-        return {source for source in tainted if source in self._ledger}
+        groups = {id(self._ledger.group_with(s)): s for s in tainted if s in self._ledger}
+        return set(groups.values())
 
     def tick(self) -> None:
         """To be called now and then, at least every few seconds, so that waiting is noticed."""
@@ -287,7 +291,7 @@ class Run:
         self._label(group, sources)
         self._take_back_failures(group, sources)
         self._keeper.commit(group, sources)
-        add_to(self.totals, group.counts)
+        add_to(self.totals, group.account.counts)
         self.result.sources_done += len(group.credit)
         self.result.quarantined += self._shown_records(group)
         self.events.tell("sources_done", sources=group.sources, lost=group.lost)
@@ -296,13 +300,14 @@ class Run:
     def _shown_records(self, group: Group) -> list[QuarantineRecord]:
         """Where payloads are kept on disk, they need no room in memory too."""
         if self._keeper.run_dir is None:
-            return group.quarantined
-        return [replace(record, payload=None) for record in group.quarantined]
+            return group.account.quarantined
+        return [replace(record, payload=None) for record in group.account.quarantined]
 
     def _label(self, group: Group, sources: list[Source]) -> None:
         labels = {source.source_id: source.label for source in sources}
-        group.quarantined = [
-            replace(record, source=labels.get(record.source_id, "")) for record in group.quarantined
+        group.account.quarantined = [
+            replace(record, source=labels.get(record.source_id, ""))
+            for record in group.account.quarantined
         ]
 
     def _take_back_failures(self, group: Group, sources: list[Source]) -> None:
@@ -310,17 +315,12 @@ class Run:
         for record in (source.replaces for source in sources if source.replaces):
             undone = StageCounts(tasks_in=-1, tasks_failed=-1)
             undone.items_in = undone.items_failed = -record.items
-            group.add_counts({record.stage_index: undone})
+            group.account.of(record.stage_index).add(undone)
 
-    def _note_failures(self, report: CallReport, keys: Iterable[SourceKey]) -> None:
-        """To each source what failed in it; what a void attempt says is said again by the next."""
-        for key in report.lost:
+    def _note_losses(self, lost: Lineage) -> None:
+        for key in lost:
             if self._ledger.is_current(key):
                 self._ledger.group_of([key]).lost = True
-        groups = {key[0]: self._ledger.group_of([key]) for key in keys}
-        for record in report.quarantined:
-            if record.source_id in groups:
-                groups[record.source_id].quarantined.append(record)
 
     def _draw_up(self) -> None:
         """Complete the account with what the listing did and what had to be taken back; once."""

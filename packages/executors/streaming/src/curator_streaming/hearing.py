@@ -9,7 +9,7 @@ from curator_core.failing import reason_of
 from curator_core.local.board import Note
 from curator_core.results import StageCounts
 from curator_ray.answers import Answer
-from curator_ray.deaths import Death
+from curator_ray.deaths import Death, is_death
 from curator_ray.logs import Relay
 
 from curator_streaming.accounts import Accounts, Final
@@ -146,10 +146,11 @@ class Hearing:
             return
         del member.calls[call.call]
         member.gave.discard(call.call)
+        told = answer.report.counts
         counts = {
-            position: answer.report.counts[planned.index]
+            position: told[planned.index]
             for position, planned in enumerate(self._stages)
-            if call.first <= position <= call.last and planned.index in answer.report.counts
+            if call.first <= position <= call.last and planned.index in told
         }
         self.news.append(
             events.CallDone(
@@ -197,7 +198,7 @@ class Hearing:
     def _broken(self, member: Member, subject: Subject, error: Exception) -> None:
         import ray
 
-        if isinstance(error, ray.exceptions.RayActorError):
+        if is_death(error):
             self._died(member, error)
         elif subject.kind == "call" and isinstance(error, ray.exceptions.ObjectLostError):
             self._lost_objects(member, member.calls.pop(subject.call), error)

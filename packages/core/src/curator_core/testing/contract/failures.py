@@ -15,12 +15,14 @@ from curator_core.testing.contract.stages import (
     Adds,
     Fails,
     FailsFirst,
+    Falters,
     FansOut,
     Hangs,
+    KeepsEven,
     Kills,
     Writes,
 )
-from curator_core.testing.contract.trials import Trial, data
+from curator_core.testing.contract.trials import Trial, data, untimed
 
 
 class FailuresContract(Trial):
@@ -153,6 +155,22 @@ class FailuresContract(Trial):
         assert result.quarantined == []
         assert sum(result.worker_restarts.values()) == 1
         assert result.stages["kills"].tasks_passed == 20
+
+    def test_counts_after_a_death_are_those_of_an_undisturbed_run(self, tmp_path: Path) -> None:
+        self.needs("isolation")
+        cause, bad = tmp_path / "cause", frozenset({101, 700})
+        stages: list[AnyStage] = [Falters(5, str(cause)), KeepsEven(), Fails(bad), Adds(1)]
+
+        calm = self.run(*stages, numbers=range(9), max_failures=None)
+        cause.touch()
+        disturbed = self.run(*stages, numbers=range(9), max_failures=None)
+
+        assert data(disturbed) == data(calm)
+        assert len(disturbed.quarantined) == len(calm.quarantined) == 1
+        assert (len(calm.worker_restarts), len(disturbed.worker_restarts)) == (0, 1)
+        for name, counts in calm.stages.items():
+            assert disturbed.stages[name].balanced
+            assert untimed(disturbed.stages[name]) == untimed(counts), name
 
     def test_without_isolation_a_killer_ends_the_run_but_loses_nothing(
         self, tmp_path: Path

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from typing import Any
 
 import cloudpickle
 import pytest
@@ -26,7 +25,7 @@ from curator_core.testing.contract.stages import (
     Lists,
     Sums,
 )
-from curator_core.testing.contract.trials import Trial, data, tasks
+from curator_core.testing.contract.trials import Trial, data, tasks, untimed
 from curator_core.testing.running import run_stages
 
 
@@ -152,7 +151,7 @@ class ResultsContract(Trial):
         reference = run_stages(stages, tasks(range(10)), on_error="quarantine")
 
         for index, stage in enumerate(stages):
-            assert _timeless(result.stages[stage.name]) == _timeless(reference.report.of(index))
+            assert untimed(result.stages[stage.name]) == untimed(reference.report.of(index))
             assert result.stages[stage.name].balanced
         assert data(result) == data(reference.outputs)
 
@@ -216,7 +215,3 @@ class ResultsContract(Trial):
         if came < 3:  # it had to travel
             assert "stage 'gives_anchored' gave a task that cannot" in told
             assert "pickle" in told
-
-
-def _timeless(counts: Any) -> dict[str, Any]:
-    return {name: value for name, value in counts.to_json().items() if name != "seconds"}

@@ -80,6 +80,12 @@ class ResumingContract(Trial):
         assert 3 <= result.sources_skipped < 30
         assert kept <= {path.name for path in out.glob("part-*")}
         assert sum(written(out)) == sum(n * 100 + i for n in range(30) for i in range(4))
+        counts = result.stages
+        assert (counts["fans_out"].tasks_in, counts["fans_out"].tasks_out) == (30, 120)
+        assert (counts["sums"].tasks_in, counts["sums"].tasks_passed) == (120, 120)
+        through = {(c.tasks_in, c.tasks_out) for c in list(counts.values())[2:]}
+        assert through == {(counts["sums"].tasks_out,) * 2} == {(len(written(out)),) * 2}
+        assert all(stage.balanced for stage in counts.values())
 
     def test_a_run_that_is_not_to_be_resumed_begins_anew(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")

@@ -120,6 +120,24 @@ class Kills(Numbers):
 
 
 @dataclass
+class Falters(Numbers):
+    """Gives 100 n, 100 n + 1, … slowly, and its worker dies once in the middle of one number."""
+
+    bad: int
+    cause: str
+    count: int = 3
+    seconds: float = 0.15
+
+    def process(self, task: Task[int]) -> Iterator[Task[int]]:
+        for position in range(self.count):
+            time.sleep(self.seconds)
+            yield Task(task.data * 100 + position)
+            if position and task.data == self.bad and Path(self.cause).exists():
+                Path(self.cause).unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass
 class Hangs(Numbers):
     bad: int
 

@@ -8,7 +8,7 @@ import pytest
 from curator_core.executors import Executor
 from curator_core.outcomes import AnyTask
 from curator_core.pipelines import Pipeline
-from curator_core.results import RunResult
+from curator_core.results import RunResult, StageCounts
 from curator_core.stages import AnyStage
 from curator_core.tasks import Task
 from curator_core.testing.contract.jobs import Job
@@ -51,6 +51,11 @@ def tasks(numbers: Iterable[int]) -> list[AnyTask]:
 def data(outputs: Iterable[AnyTask]) -> list[Any]:
     """What came out, whichever order it came in."""
     return sorted(task.data for task in outputs)
+
+
+def untimed(counts: StageCounts) -> dict[str, Any]:
+    """A stage's account, but for how long it took."""
+    return {name: value for name, value in counts.to_json().items() if name != "seconds"}
 
 
 def _pipeline(
