@@ -1,9 +1,12 @@
 """Reasons of deaths, from what Ray says and what the post tells."""
 
+from typing import Any
+
 import pytest
 from curator_core.local.board import Note
-from curator_ray.deaths import death_from
+from curator_ray.deaths import death_from, is_death
 from curator_ray.posts import LastWords
+from ray import exceptions
 
 NOTE = Note(2, ["a.1"], 0.0, 1.5, True)
 SILENT = LastWords(NOTE, "", "the end of its log", False)
@@ -13,12 +16,18 @@ class OutOfMemoryError(Exception):
     pass
 
 
+class ActorUnschedulableError(Exception):
+    pass
+
+
 class TestDeathFrom:
     @pytest.mark.parametrize(
         ("words", "error", "reason"),
         [
             (SILENT, Exception("connection error code 2"), "died"),
             (None, Exception("connection error code 2"), "died"),
+            (None, ActorUnschedulableError("no such node"), "was on a node that is gone"),
+            (None, Exception("because its node has died."), "was on a node that is gone"),
             (SILENT, OutOfMemoryError("x"), "ran out of memory"),
             (None, Exception("exceeds the memory usage threshold of 0.95"), "ran out of memory"),
             (LastWords(NOTE, "", "", True), Exception("died"), "ran out of memory"),
@@ -51,3 +60,19 @@ class TestDeathFrom:
     def test_the_end_of_the_log_is_shown_where_nothing_else_is_known(self) -> None:
         death = death_from(SILENT, Exception("x"), node_is_alive=True)
         assert death.detail == "the end of its log"
+
+
+class TestIsDeath:
+    @pytest.mark.parametrize(
+        ("error", "is_one"),
+        [
+            (exceptions.ActorDiedError(), True),
+            (exceptions.ActorUnschedulableError("no such node"), True),
+            (exceptions.OutOfMemoryError("killed"), True),
+            (exceptions.RuntimeEnvSetupError("no such wheel"), True),
+            (exceptions.ObjectLostError("00" * 28, None, ""), False),
+            (exceptions.RaySystemError("odd"), False),
+        ],
+    )
+    def test_what_ray_raises_for_a_worker_that_is_gone(self, error: Any, is_one: bool) -> None:
+        assert is_death(error) is is_one

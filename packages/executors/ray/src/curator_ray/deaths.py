@@ -9,6 +9,9 @@ from curator_ray.posts import LastWords
 _FATAL = "Fatal Python error: "
 _OUT_OF_MEMORY = ("running low on memory", "memory usage threshold")
 
+_NODE_IS_GONE = ("ActorUnschedulableError", "NodeDiedError", "its node has died")
+"""Ray may know it a moment before it takes the node off its list."""
+
 
 @dataclass(frozen=True)
 class Death:
@@ -20,11 +23,26 @@ class Death:
     """Where it hung or crashed, or the end of its log: for a message, not for counting."""
 
 
+def is_death(error: Exception) -> bool:
+    """Whether Ray says with it that a worker is gone, or never came. Not all have one parent."""
+    from ray import exceptions
+
+    kinds = (
+        exceptions.RayActorError,
+        exceptions.ActorUnschedulableError,
+        exceptions.NodeDiedError,
+        exceptions.OutOfMemoryError,
+        exceptions.RuntimeEnvSetupError,
+        exceptions.WorkerCrashedError,
+    )
+    return isinstance(error, kinds)
+
+
 def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool) -> Death:
     """`error` is what Ray raised for a call of the worker."""
-    if not node_is_alive:
-        return Death("was on a node that is gone", words.note if words else None)
     said = f"{type(error).__name__}: {error}"
+    if not node_is_alive or any(word in said for word in _NODE_IS_GONE):
+        return Death("was on a node that is gone", words.note if words else None)
     if "RuntimeEnvSetupError" in said:
         return Death("could not get its runtime_env", detail=said)
     out_of_memory = "OutOfMemoryError" in said or any(word in said for word in _OUT_OF_MEMORY)
