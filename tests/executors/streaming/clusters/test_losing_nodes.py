@@ -1,0 +1,135 @@
+"""Nodes that are killed in mid-run, that join in mid-run, and clusters that become too small."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusterkit import Grid, Where, by, grid, met, say
+from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task
+from curator_core.testing.contract.stages import Writes
+from curator_streaming.executor import StreamingExecutor
+
+
+@pytest.fixture(scope="module")
+def field(short_folder: str) -> Iterator[Grid]:
+    """A head with a CPU; tests add what they need."""
+    with grid(short_folder) as made:
+        yield made
+
+
+def ran_with(pipeline: Pipeline, count: int, after: int, happens: Callable[[], Any]) -> RunResult:
+    """Run it, and when so many outputs have come, let something happen."""
+    stream = pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(count)])
+    outputs = []
+    for output in stream:
+        outputs.append(output)
+        if len(outputs) == after:
+            happens()
+    assert len(outputs) > after, "it was over before anything could happen"
+    stream.result.tasks = outputs
+    return stream.result
+
+
+class Fattens(ProcessingStage[Task[Any], Task[Any]]):
+    """Gives a megabyte for a number, so that it has to stay where it was made."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(0.02)
+        return task.with_data((task.data, bytes([task.data % 251]) * 1_000_000))
+
+
+class Thins(ProcessingStage[Task[Any], Task[Any]]):
+    """The number again, if the megabyte is whole."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        number, fat = task.data
+        assert fat == bytes([number % 251]) * 1_000_000
+        time.sleep(0.04)
+        return task.with_data(number)
+
+
+def files(out: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in out.glob("part-*")}
+
+
+def fat_pipeline(out: Path) -> Pipeline:
+    """Megabytes go through the store from one stage to the next, and become small files."""
+    out.mkdir()
+    apart = {"streaming": {"fuse": False}}
+    stages: list[Any] = [Fattens(), Thins().with_(hints=apart), Writes(str(out))]
+    return Pipeline("fat", stages=stages, max_failures=None)
+
+
+class TestAKilledNode:
+    def test_the_files_are_those_of_an_undisturbed_run(self, field: Grid, tmp_path: Path) -> None:
+        calm = fat_pipeline(tmp_path / "calm")
+        calm.run(StreamingExecutor(), tasks=[Task(n) for n in range(60)])
+        doomed = field.add(num_cpus=1)
+
+        pipeline = fat_pipeline(tmp_path / "out")
+        result = ran_with(pipeline, 60, 20, lambda: field.kill(doomed))
+
+        assert (result.sources_done, result.quarantined) == (60, [])
+        assert files(tmp_path / "out") == files(tmp_path / "calm")
+        assert set(result.worker_restarts) == {"was on a node that is gone"}
+        say("killed a node:", result.worker_restarts, "sources:", result.sources_done)
+
+    def test_each_of_three_nodes_in_turn(self, field: Grid, tmp_path: Path) -> None:
+        pipeline = fat_pipeline(tmp_path / "out")
+        doomed = [field.add(num_cpus=1) for _ in range(3)]
+        tasks = [Task(n) for n in range(200)]
+        for done, _ in enumerate(pipeline.stream(StreamingExecutor(), tasks=tasks)):
+            if done % 40 == 39 and doomed:
+                field.kill(doomed.pop())
+
+        assert not doomed
+        found = files(tmp_path / "out").values()
+        assert sorted(found, key=int) == [f"{n}\n" for n in range(200)]
+
+    def test_outputs_that_were_lost_before_they_were_fetched_are_made_again(
+        self, field: Grid
+    ) -> None:
+        """The consumer is slow: final outputs wait in the store of the node that dies."""
+        import ray
+
+        doomed = field.add(num_cpus=1, resources={"here": 1})
+        there = Fattens().with_(resources=Resources(cpus=0.5, custom={"here": 0.1}))
+        pipeline = Pipeline("p", stages=[there], max_failures=None)
+        seen = []
+        stream = pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(30)])
+        for task in stream:
+            seen.append(task.data[0])
+            if len(seen) == 5:
+                time.sleep(1)
+                field.kill(doomed)
+                field.add(num_cpus=1, resources={"here": 1})
+        assert ray.is_initialized()
+        assert sorted(seen) == list(range(30))
+
+
+class TestANodeThatJoins:
+    def test_it_is_used(self, field: Grid) -> None:
+        added: list[Any] = []
+        pipeline = Pipeline("p", stages=[Where(0.1)])
+
+        result = ran_with(pipeline, 120, 10, lambda: added.append(field.add(num_cpus=2)))
+
+        found = by(met(result, "where"), "node")
+        assert len(result) == 120
+        assert added[0].node_id in found
+        field.kill(added[0])
+
+    def test_a_gpu_stage_moves_in(self, field: Grid) -> None:
+        nodes = [field.add(num_cpus=1, num_gpus=1)]
+        gpu = Where(0.1).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
+        pipeline = Pipeline("p", stages=[gpu])
+
+        result = ran_with(
+            pipeline, 120, 10, lambda: nodes.append(field.add(num_cpus=1, num_gpus=1))
+        )
+
+        assert set(by(met(result, "gpu"), "node")) == {node.node_id for node in nodes}
+        for node in nodes:
+            field.kill(node)
