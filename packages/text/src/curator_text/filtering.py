@@ -1,29 +1,30 @@
 """Filters over one text column: a rule scores a text, and its score decides."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Self
+from typing import Any, ClassVar, Self
 from uuid import uuid4
 
-import pyarrow as pa
-from curator_core import AnyStage, DocumentBatch, Dropped, ProcessingStage
+from curator_core import AnyStage, DocumentBatch, ProcessingStage
 
-from curator_text.judging import Score, Verdicts, judged
+from curator_text.columns import texts_of
+from curator_text.judging import Said, Verdicts, judged
+from curator_text.settling import VERDICTS, Outcomes, Settling
 from curator_text.texts import Text
+from curator_text.wording import Wording, WordKind, unknown_words
 
-_VERDICTS = "curator_text.verdicts"
-_ALIKE = ("resources", "batch_size", "runtime_env", "on_error", "retries", "timeout_s", "hints")
+_ALIKE = ("resources", "wants_workers", "runtime_env", "batch_size", "hints", "timeout_s")
+"""What stages must have in common to run where one can leave the other what it worked out."""
 
 
 class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Drops documents by their text. Those that follow each other judge a text in one go.
+    """Judges documents by their text. Those that follow each other judge a text in one go.
 
     The first of a row asks all of them, document by document, and leaves what they said beside
     the data. Each still drops its own rows, so counts and reasons are as if it had been alone.
+    A document about which its rule fails is set aside, with the error; the others go on.
     """
 
     text_field: str
@@ -32,13 +33,18 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     _row: "tuple[JudgingStage, ...]" = ()
 
     @abstractmethod
-    def judge(self, text: Text) -> tuple[Score, str | None]:
+    def judge(self, text: Text) -> Said:
         """The score of a text that is not blank, and why it goes, or None where it stays."""
 
     @property
     @abstractmethod
-    def blank_reason(self) -> str:
-        """Why texts go that are missing or blank."""
+    def blank_reason(self) -> str | None:
+        """Why texts go that are missing or blank, or None where they stay."""
+
+    @property
+    def score_kind(self) -> str | None:
+        """The Arrow type of its scores, or None where they are not wanted."""
+        return None if self.score_field is None else "double"
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
@@ -49,6 +55,12 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def check(self) -> Iterable[str]:
         if self.score_field == self.text_field:
             yield f"score_field is {self.score_field!r}, the column that holds the text"
+
+    def with_(self, **changes: Any) -> Self:
+        changed = super().with_(**changes)
+        object.__setattr__(changed, "_token", None)  # another stage, with verdicts of its own
+        object.__setattr__(changed, "_row", ())
+        return changed
 
     def followed_by(self, stages: Sequence[AnyStage]) -> Self:
         self.token()  # before it is copied, so that the copy has it too
@@ -77,66 +89,22 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             for name in ("setup_on_node", "setup", "teardown")
         )
 
-    def process(self, task: DocumentBatch) -> "list[DocumentBatch | Dropped]":
-        verdicts: Verdicts | None = task.derived.get(_VERDICTS)
+    def process(self, task: DocumentBatch) -> Outcomes:
+        verdicts: Verdicts | None = task.derived.get(VERDICTS)
         token = self.token()
-        if verdicts is None or not verdicts.has(token):
+        if verdicts is None or token not in verdicts.members:
             verdicts = self._ask(task)
-        return self._settled(task, verdicts, token)
+        return Settling(task, self.score_field).by(verdicts, token)
 
     def _ask(self, task: DocumentBatch) -> Verdicts:
         asked = (self, *self._row)
-        rules = [(stage.token(), stage) for stage in asked]
-        wanted = frozenset(s.token() for s in asked if s.score_field is not None)
-        return judged(task.data.column(self.text_field).to_pylist(), rules, wanted)
-
-    def _settled(
-        self, task: DocumentBatch, verdicts: Verdicts, token: str
-    ) -> "list[DocumentBatch | Dropped]":
-        mask = verdicts.mask(token)
-        scores = verdicts.scores.get(token)
-        scored = task if scores is None else self._scored(task, scores)
-        outcomes = list(_parted(scored, mask, verdicts.reasons))
-        left = verdicts if all(mask) else verdicts.only(mask)
-        for outcome in outcomes:
-            if isinstance(outcome, DocumentBatch) and token != left.members[-1]:
-                outcome.derived = {**task.derived, _VERDICTS: left}
-        return outcomes
-
-    def _scored(self, task: DocumentBatch, scores: Sequence[Score]) -> DocumentBatch:
-        column = pa.array(scores, pa.float64())
-        table = task.data
-        if self.score_field in table.column_names:
-            place = table.column_names.index(self.score_field)
-            return task.with_data(table.set_column(place, self.score_field, column))
-        return task.with_data(table.append_column(self.score_field, column))
+        return judged(texts_of(task, self.text_field), [(stage.token(), stage) for stage in asked])
 
     def token(self) -> str:
         """What its verdicts are found by, also by its copies in other processes."""
         if self._token is None:
             object.__setattr__(self, "_token", uuid4().hex)
         return str(self._token)
-
-
-def _parted(
-    task: DocumentBatch, mask: Sequence[bool], reasons: Sequence[str | None]
-) -> "Iterable[DocumentBatch | Dropped]":
-    """The rows that stay, and a note for each reason why others go."""
-    gone = Counter(reason for reason, stays in zip(reasons, mask, strict=True) if not stays)
-    if not gone:
-        yield task
-        return
-    yield task.with_data(task.data.filter(pa.array(mask, pa.bool_())))
-    for reason, items in gone.items():
-        yield Dropped(str(reason), items, partial(_those, task, mask, reasons, reason))
-
-
-def _those(
-    task: DocumentBatch, mask: Sequence[bool], reasons: Sequence[str | None], reason: str | None
-) -> DocumentBatch:
-    pairs = zip(reasons, mask, strict=True)
-    chosen = [not stays and said == reason for said, stays in pairs]
-    return task.with_data(task.data.filter(pa.array(chosen, pa.bool_())))
 
 
 @dataclass
@@ -146,6 +114,9 @@ class TextFilter(JudgingStage):
     A text that is missing, empty or blank passes no rule, so a rule never sees one; nor does it
     pass a rule that is inverted. Its score is null.
     """
+
+    cost: ClassVar[float] = 20.0
+    """About how many microseconds it takes for a page of 3,000 characters; see CheapestFirst."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
@@ -179,13 +150,33 @@ class TextFilter(JudgingStage):
             return False
         return self.judge(Text(text))[1] is None
 
-    def judge(self, text: Text) -> tuple[Score, str | None]:
+    def judge(self, text: Text) -> Said:
         score = self.score(text)
-        return score, None if self.keeps(score) is not self.invert else self._said
+        reason = None if self.keeps(score) != self.invert else self._said
+        return score if self.score_field is None else float(score), reason
 
     @property
     def _said(self) -> str:
         return f"not: {self.reason}" if self.invert else self.reason
+
+
+@dataclass
+class WordFilter(TextFilter):
+    """A rule over words, which says what it takes for one."""
+
+    words: WordKind = field(default="whitespace", kw_only=True)
+    """What a word is. `whitespace`: what white space separates. `punctuation`: runs of letters
+    and digits, and every other mark by itself. `cjk-aware`: as `whitespace`, but each character of
+    Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word."""
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if problem := unknown_words(self.words):
+            yield problem
+
+    def wording(self, text: Text) -> Wording:
+        """The words of a text as this rule takes them."""
+        return text.wording if self.words == "whitespace" else text.worded(self.words)
 
 
 def share(part: float) -> str:

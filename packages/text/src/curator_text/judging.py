@@ -1,101 +1,149 @@
 """Judging documents by several rules at once, so that all of them share what one worked out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core.failing import reason_of
+from curator_core.watching import TaskTimeoutError
+
+from curator_text.columns import Raw
 from curator_text.texts import Text
 
-Score = float | None
+Score: TypeAlias = float | str | None
+Said: TypeAlias = tuple[Score, str | None]
+"""The score of a text, and why it goes, or None where it stays."""
 
 
 class Rule(Protocol):
     """What a row of filters is judged by."""
 
-    def judge(self, text: Text) -> tuple[Score, str | None]:
-        """The score of a text that is not blank, and why it goes, or None where it stays."""
+    @property
+    def score_kind(self) -> str | None:
+        """The Arrow type of its scores, or None where they are not wanted."""
 
     @property
-    def blank_reason(self) -> str:
-        """Why texts go that are missing or blank."""
+    def blank_reason(self) -> str | None:
+        """Why texts go that are missing or blank, or None where they stay."""
+
+    def judge(self, text: Text) -> Said:
+        """What becomes of a text that is not blank."""
+
+
+class Ending(NamedTuple):
+    """How the way of a document ended. `failed`: the rule could not be asked about it."""
+
+    reason: str
+    failed: bool = False
 
 
 @dataclass
 class Verdicts:
-    """What a row of rules said about the rows of a batch: for each one the first that drops it."""
+    """What a row of rules said about the rows of a batch: for each one the first that ends it."""
 
     members: tuple[str, ...]
     """The tokens of the rules, in order."""
-    dropped_by: list[int]
-    """For each row the position of the rule, or the number of rules where the row stays."""
-    reasons: list[str | None]
-    scores: dict[str, list[Score]]
-    """By token, for the rules whose score is wanted; None where it was not needed any more."""
+    rows: pa.Table
+    """`row` in the batch that was judged, the position of the rule that ended it in `by` (the
+    number of rules where it stays), `how` as a position in `endings`, and scores by token."""
+    endings: list[Ending]
 
-    def has(self, token: str | None) -> bool:
-        return token in self.members
-
-    def mask(self, token: str) -> list[bool]:
+    def mask(self, token: str) -> pa.ChunkedArray:
         """Which rows stay after this rule."""
-        place = self.members.index(token)
-        return [dropper != place for dropper in self.dropped_by]
+        return pc.not_equal(self.rows["by"], self.members.index(token))
 
-    def only(self, mask: Sequence[bool]) -> "Verdicts":
+    def only(self, mask: pa.ChunkedArray) -> "Verdicts":
         """The same about the rows that are left."""
-        return Verdicts(
-            self.members,
-            [one for one, stays in zip(self.dropped_by, mask, strict=True) if stays],
-            [one for one, stays in zip(self.reasons, mask, strict=True) if stays],
-            {
-                token: [one for one, stays in zip(scores, mask, strict=True) if stays]
-                for token, scores in self.scores.items()
-            },
-        )
+        return Verdicts(self.members, self.rows.filter(mask), self.endings)
+
+    def ended(self, mask: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int], list[int]]]:
+        """How the rows ended that do not stay: their places now, and in the batch as judged."""
+        places = pc.indices_nonzero(pc.invert(mask))
+        gone = self.rows.take(places)
+        by_ending: dict[int, tuple[list[int], list[int]]] = {}
+        for place, row, how in zip(
+            places.to_pylist(), gone["row"].to_pylist(), gone["how"].to_pylist(), strict=True
+        ):
+            now, judged_at = by_ending.setdefault(how, ([], []))
+            now.append(place)
+            judged_at.append(row)
+        for how, (now, judged_at) in by_ending.items():
+            yield self.endings[how], now, judged_at
 
 
-def judged(
-    texts: Sequence[str | None], rules: Sequence[tuple[str, Rule]], wanted: frozenset[str]
-) -> Verdicts:
+def judged(texts: Sequence[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
     """Judge every text by the rules in turn, until one drops it.
 
-    An error of the first rule is raised. One of a later rule ends the row before that rule,
-    which will meet it again when its own turn comes.
+    What a rule raises concerns that text only: it ends there, and the rule's stage will say so.
     """
-    members = [token for token, _ in rules]
-    ends = len(rules)
-    dropped_by: list[int] = []
-    reasons: list[str | None] = []
-    scores: dict[str, list[Score]] = {token: [] for token in members if token in wanted}
-    for row, raw in enumerate(texts):
-        text = None if raw is None or not raw or raw.isspace() else Text(raw)
-        dropper, reason = ends, None
-        for place in range(ends):
-            token, rule = rules[place]
-            try:
-                score, reason = (None, rule.blank_reason) if text is None else rule.judge(text)
-            except Exception:
-                if not place:
-                    raise
-                dropper = ends = place
-                break
-            if token in scores:
-                scores[token].append(score)
-            if reason is not None:
-                dropper = place
-                break
-        dropped_by.append(dropper)
-        reasons.append(reason)
-        for column in scores.values():
-            column.extend([None] * (row + 1 - len(column)))
-    return _cut(Verdicts(tuple(members), dropped_by, reasons, scores), ends)
+    hearing = _Hearing([rule for _, rule in rules])
+    for raw in texts:
+        hearing.hear(raw)
+    return hearing.verdicts([token for token, _ in rules])
 
 
-def _cut(verdicts: Verdicts, ends: int) -> Verdicts:
-    """Forget what rules said that stand behind one that could not be asked."""
-    members = verdicts.members[:ends]
-    for row, dropper in enumerate(verdicts.dropped_by):
-        if dropper >= ends:
-            verdicts.dropped_by[row] = len(members)
-            verdicts.reasons[row] = None
-    kept = {token: scores for token, scores in verdicts.scores.items() if token in members}
-    return Verdicts(members, verdicts.dropped_by, verdicts.reasons, kept)
+class _Hearing:
+    """Takes one text after another and writes down what becomes of it."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._judges: list[Callable[[Text], Said]] = [rule.judge for rule in rules]
+        self._scores: dict[int, list[Score]] = {
+            place: [] for place, rule in enumerate(rules) if rule.score_kind is not None
+        }
+        self._by: list[int] = []
+        self._how: list[int] = []
+        self._endings: dict[Ending, int] = {}
+
+    def hear(self, raw: Raw) -> None:
+        place, ending = self._outcome(raw)
+        for scores in self._scores.values():
+            if len(scores) == len(self._by):
+                scores.append(None)
+        self._by.append(place)
+        number = -1
+        if ending is not None:
+            number = self._endings.setdefault(ending, len(self._endings))
+        self._how.append(number)
+
+    def _outcome(self, raw: Raw) -> tuple[int, Ending | None]:
+        if isinstance(raw, UnicodeDecodeError):
+            return 0, Ending(f"its text is no UTF-8: {raw.reason} at byte {raw.start}", True)
+        if not raw or raw.isspace():
+            return self._blank()
+        return self._asked(Text(raw))
+
+    def _blank(self) -> tuple[int, Ending | None]:
+        for place, rule in enumerate(self._rules):
+            if rule.blank_reason is not None:
+                return place, Ending(rule.blank_reason)
+        return len(self._rules), None
+
+    def _asked(self, text: Text) -> tuple[int, Ending | None]:
+        place = 0
+        scores = self._scores
+        try:
+            for place, judge in enumerate(self._judges):
+                score, reason = judge(text)
+                if place in scores:
+                    scores[place].append(score)
+                if reason is not None:
+                    return place, Ending(reason)
+        except TaskTimeoutError:  # concerns the call
+            raise
+        except Exception as error:  # noqa: BLE001 - the border to a rule's code
+            return place, Ending(reason_of(error), True)
+        return len(self._judges), None
+
+    def verdicts(self, tokens: Sequence[str]) -> Verdicts:
+        columns = {
+            "row": pa.array(range(len(self._by)), pa.int64()),
+            "by": pa.array(self._by, pa.int32()),
+            "how": pa.array(self._how, pa.int64()),
+        }
+        for place, scores in self._scores.items():
+            kind = pa.type_for_alias(self._rules[place].score_kind)
+            columns[tokens[place]] = pa.array(scores, kind)
+        return Verdicts(tuple(tokens), pa.table(columns), list(self._endings))
