@@ -19,36 +19,66 @@ if TYPE_CHECKING:
         SymbolsToWordsFilter,
         WordCountFilter,
     )
-    from curator_text.modifying import (
-        NewlineNormalizer,
-        TextModifier,
+    from curator_text.segments.joining import DocumentJoiner
+    from curator_text.modifiers.characters import (
+        ControlCharacterRemover,
+        HtmlEntityDecoder,
         UnicodeNormalizer,
-        WhitespaceNormalizer,
+        UnicodeReformatter,
     )
+    from curator_text.modifiers.functions import Modify
+    from curator_text.modifiers.labels import FastTextLabelModifier
+    from curator_text.modifiers.lines import (
+        BoilerPlateStringModifier,
+        LineRemover,
+        RepeatedLinesRemover,
+        RepeatedParagraphsRemover,
+    )
+    from curator_text.modifiers.markup import MarkdownRemover, QuotationRemover, UrlRemover
+    from curator_text.modifiers.slices import Slicer
+    from curator_text.modifiers.spaces import NewlineNormalizer, WhitespaceNormalizer
+    from curator_text.modifying import TextModifier, TextRewriter
     from curator_text.reading import JsonlReader, ParquetReader
+    from curator_text.segments.splitting import DocumentSplitter
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
     "BlockedDomainsFilter",
     "BoilerPlateStringFilter",
+    "BoilerPlateStringModifier",
     "CommonEnglishWordsFilter",
+    "ControlCharacterRemover",
+    "DocumentJoiner",
+    "DocumentSplitter",
+    "FastTextLabelModifier",
+    "HtmlEntityDecoder",
     "JsonlReader",
     "JsonlWriter",
+    "LineRemover",
+    "MarkdownRemover",
     "MeanWordLengthFilter",
+    "Modify",
     "NewlineNormalizer",
     "NonAlphaNumericFilter",
     "NumbersFilter",
     "ParquetReader",
     "ParquetWriter",
     "PunctuationFilter",
+    "QuotationRemover",
     "RepeatedLinesFilter",
+    "RepeatedLinesRemover",
+    "RepeatedParagraphsRemover",
+    "Slicer",
     "StopWordLanguageFilter",
     "SymbolsToWordsFilter",
     "Text",
     "TextFilter",
     "TextModifier",
+    "TextRewriter",
     "UnicodeNormalizer",
+    "UnicodeReformatter",
+    "UrlRemover",
     "UrlsFilter",
     "WhitespaceNormalizer",
     "WordCountFilter",
@@ -65,7 +95,26 @@ _HOMES = {
     ),
     "reading": ("JsonlReader", "ParquetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
-    "modifying": ("NewlineNormalizer", "TextModifier", "UnicodeNormalizer", "WhitespaceNormalizer"),
+    "segments.joining": ("DocumentJoiner",),
+    "segments.splitting": ("DocumentSplitter",),
+    "modifying": ("TextModifier", "TextRewriter"),
+    "modifiers.characters": (
+        "ControlCharacterRemover",
+        "HtmlEntityDecoder",
+        "UnicodeNormalizer",
+        "UnicodeReformatter",
+    ),
+    "modifiers.functions": ("Modify",),
+    "modifiers.labels": ("FastTextLabelModifier",),
+    "modifiers.lines": (
+        "BoilerPlateStringModifier",
+        "LineRemover",
+        "RepeatedLinesRemover",
+        "RepeatedParagraphsRemover",
+    ),
+    "modifiers.markup": ("MarkdownRemover", "QuotationRemover", "UrlRemover"),
+    "modifiers.slices": ("Slicer",),
+    "modifiers.spaces": ("NewlineNormalizer", "WhitespaceNormalizer"),
     "filters.characters": ("NonAlphaNumericFilter", "NumbersFilter", "UrlsFilter"),
     "filters.languages": ("StopWordLanguageFilter",),
     "filtering": ("TextFilter",),

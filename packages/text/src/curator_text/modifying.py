@@ -1,18 +1,19 @@
 """Modifiers: stages that rewrite one text column and keep every document."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from curator_core import DocumentBatch, ProcessingStage
+from curator_core import DocumentBatch, ProcessingStage, Rejected
+
+from curator_text.rejecting import RowErrors, storable
+from curator_text.text_columns import as_texts, damage_of, text_column, with_column
 
 
 @dataclass
 class TextModifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Rewrites one column of texts. A missing text stays missing."""
+    """Rewrites one column of texts, all at once. A missing text stays missing."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
@@ -24,39 +25,49 @@ class TextModifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
 
-    def process(self, task: DocumentBatch) -> DocumentBatch:
-        table = task.data
-        place = table.column_names.index(self.text_field)
-        changed = self.modify(table.column(place))
-        return task.with_data(table.set_column(place, self.text_field, changed))
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        errors = RowErrors(task, damage_of(text_column(task.data, self.text_field)))
+        return errors.settle(self._modified)
+
+    def _modified(self, table: pa.Table) -> pa.Table:
+        texts = self.modify(text_column(table, self.text_field))
+        return with_column(table, self.text_field, texts)
 
 
 @dataclass
-class NewlineNormalizer(TextModifier):
-    """Writes every line end as `\\n`, and three or more of them as two."""
+class TextRewriter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
+    """Rewrites one column of texts, one after another. A missing text stays missing.
 
-    def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        unix = pc.replace_substring_regex(texts, r"\r\n?", "\n")
-        return pc.replace_substring_regex(unix, r"\n{3,}", "\n\n")
+    A text that cannot be rewritten is set aside alone: the others of its batch go on.
+    """
+
+    text_field: str = field(default="text", kw_only=True)
+    """The column that holds the text."""
+
+    @abstractmethod
+    def rewrite(self, text: str) -> str:
+        """The new text."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        column = text_column(task.data, self.text_field)
+        damage = damage_of(column)
+        errors = RowErrors(task, damage)
+        texts: list[str | None] = []
+        for row, scalar in enumerate(column if damage else column.to_pylist()):
+            if row in damage:
+                continue
+            text = scalar.as_py() if damage else scalar
+            with errors.of(row):
+                texts.append(None if text is None else _text(self.rewrite(text)))
+        return errors.settle(
+            lambda table: with_column(table, self.text_field, as_texts(texts, column.type))
+        )
 
 
-@dataclass
-class UnicodeNormalizer(TextModifier):
-    """Writes characters that look the same in the same way, so that they compare equal."""
-
-    form: Literal["NFC", "NFKC", "NFD", "NFKD"] = "NFC"
-    """The Unicode normal form. NFKC also unfolds ligatures and full-width letters."""
-
-    def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        return pc.utf8_normalize(texts, form=self.form)
-
-
-@dataclass
-class WhitespaceNormalizer(TextModifier):
-    """Makes one space of a row of spaces, tabs and odd blanks, and trims lines and text."""
-
-    def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        # RE2's \s is ASCII only; \p{Zs} holds the no-break and other blanks of the web.
-        single = pc.replace_substring_regex(texts, r"[\t\x0b\x0c\p{Zs}\x{200B}\x{FEFF}]+", " ")
-        trimmed = pc.replace_substring_regex(single, r" ?\n ?", "\n")
-        return pc.utf8_trim_whitespace(trimmed)
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"rewrite returned {given!r:.60}, but must return a text")
+    return storable(given)

@@ -3,6 +3,7 @@
 from curator_core.hookspecs import hookimpl
 
 _FILTERS = "curator_text.filters"
+_MODIFIERS = "curator_text.modifiers"
 
 
 @hookimpl
@@ -12,9 +13,23 @@ def curator_stages() -> dict[str, str]:
         "text.jsonl_writer": "curator_text.writing:JsonlWriter",
         "text.parquet_reader": "curator_text.reading:ParquetReader",
         "text.parquet_writer": "curator_text.writing:ParquetWriter",
-        "text.newline_normalizer": "curator_text.modifying:NewlineNormalizer",
-        "text.unicode_normalizer": "curator_text.modifying:UnicodeNormalizer",
-        "text.whitespace_normalizer": "curator_text.modifying:WhitespaceNormalizer",
+        "text.boiler_plate_string_modifier": f"{_MODIFIERS}.lines:BoilerPlateStringModifier",
+        "text.control_character_remover": f"{_MODIFIERS}.characters:ControlCharacterRemover",
+        "text.document_joiner": "curator_text.segments.joining:DocumentJoiner",
+        "text.document_splitter": "curator_text.segments.splitting:DocumentSplitter",
+        "text.fast_text_label_modifier": f"{_MODIFIERS}.labels:FastTextLabelModifier",
+        "text.html_entity_decoder": f"{_MODIFIERS}.characters:HtmlEntityDecoder",
+        "text.line_remover": f"{_MODIFIERS}.lines:LineRemover",
+        "text.markdown_remover": f"{_MODIFIERS}.markup:MarkdownRemover",
+        "text.newline_normalizer": f"{_MODIFIERS}.spaces:NewlineNormalizer",
+        "text.quotation_remover": f"{_MODIFIERS}.markup:QuotationRemover",
+        "text.repeated_lines_remover": f"{_MODIFIERS}.lines:RepeatedLinesRemover",
+        "text.repeated_paragraphs_remover": f"{_MODIFIERS}.lines:RepeatedParagraphsRemover",
+        "text.slicer": f"{_MODIFIERS}.slices:Slicer",
+        "text.unicode_normalizer": f"{_MODIFIERS}.characters:UnicodeNormalizer",
+        "text.unicode_reformatter": f"{_MODIFIERS}.characters:UnicodeReformatter",
+        "text.url_remover": f"{_MODIFIERS}.markup:UrlRemover",
+        "text.whitespace_normalizer": f"{_MODIFIERS}.spaces:WhitespaceNormalizer",
         "text.blocked_domains_filter": f"{_FILTERS}.addresses:BlockedDomainsFilter",
         "text.boiler_plate_string_filter": f"{_FILTERS}.lines:BoilerPlateStringFilter",
         "text.common_english_words_filter": f"{_FILTERS}.words:CommonEnglishWordsFilter",

@@ -1,0 +1,1 @@
+"""Stages that rewrite texts, grouped by what they change."""

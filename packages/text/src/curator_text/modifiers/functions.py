@@ -1,0 +1,226 @@
+"""A user's own functions as modifiers."""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from curator_core import AnyStage, DocumentBatch, NodeInfo, ProcessingStage, Rejected, WorkerInfo
+
+from curator_text.modifying import TextModifier, TextRewriter
+from curator_text.rejecting import RowErrors, storable
+from curator_text.text_columns import with_column
+
+Function: TypeAlias = Callable[..., Any]
+Modifier: TypeAlias = TextModifier | TextRewriter | Function
+Fields: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One function, the columns that it reads and the one that it writes."""
+
+    modifier: Modifier
+    inputs: tuple[str, ...]
+    output: str
+
+
+@dataclass
+class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Rewrites or adds columns by your own functions, or by modifiers, one after another.
+
+    A function of one column is given its values; one of several is given them by name:
+    `Modify(join, [["title", "body"]], "text")` calls `join(title=..., body=...)`. What is missing
+    stays missing: a function is not asked where all that it reads is missing. A document that a
+    function fails on is set aside alone.
+    """
+
+    modifier_fn: Modifier | Sequence[Modifier]
+    """A function, a modifier, or a list of them."""
+
+    input_fields: Fields = "text"
+    """The column to read; or one for each function; or a list of columns for each."""
+
+    output_fields: str | Sequence[str | None] | None = None
+    """The column to write, or one for each function. None writes where it was read."""
+
+    batched: bool = False
+    """Functions are given lists, a whole batch at once, and return lists as long."""
+
+    def __post_init__(self) -> None:
+        self.name = _named(self._modifiers())
+
+    def check(self) -> Iterable[str]:
+        try:
+            self._steps()
+        except ValueError as error:
+            yield str(error)
+
+    def inputs(self) -> Sequence[str]:
+        """What is read before a function of this very stage has written it."""
+        written: set[str] = set()
+        needed: dict[str, None] = {}
+        for step in self._steps():
+            needed.update((name, None) for name in step.inputs if name not in written)
+            written.add(step.output)
+        return tuple(needed)
+
+    def outputs(self) -> Sequence[str]:
+        return tuple(dict.fromkeys(step.output for step in self._steps()))
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        for stage in self._stages():
+            stage.setup_on_node(node)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        for stage in self._stages():
+            stage.setup(worker)
+
+    def teardown(self) -> None:
+        for stage in self._stages():
+            stage.teardown()
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        rejected: list[Rejected] = []
+        for step in self._steps():
+            for given in self._run(step, task):
+                if isinstance(given, Rejected):
+                    rejected.append(given)
+                else:
+                    task = given
+        return [task, *rejected]
+
+    def _run(self, step: _Step, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        if isinstance(step.modifier, TextModifier | TextRewriter):
+            return _run_modifier(step.modifier, step, task)
+        work = _in_one_go if self.batched else _one_by_one
+        columns = [task.data.column(name).to_pylist() for name in step.inputs]
+        errors = RowErrors(task)
+        values = work(step.modifier, step.inputs, columns, errors)
+        return errors.settle(
+            lambda table: with_column(table, step.output, _column(values, table, step))
+        )
+
+    def _modifiers(self) -> list[Modifier]:
+        listed = self.modifier_fn
+        return list(listed) if isinstance(listed, Sequence) else [listed]
+
+    def _stages(self) -> list[AnyStage]:
+        return [one for one in self._modifiers() if isinstance(one, TextModifier | TextRewriter)]
+
+    def _steps(self) -> list[_Step]:
+        modifiers = self._modifiers()
+        if not modifiers:
+            raise ValueError("modifier_fn is an empty list, so there is nothing to do")
+        inputs = _inputs(self.input_fields, len(modifiers))
+        outputs = _outputs(self.output_fields, inputs)
+        return [_Step(*each) for each in zip(modifiers, inputs, outputs, strict=True)]
+
+
+def _named(modifiers: Sequence[Modifier]) -> str:
+    names = [str(getattr(one, "name", getattr(one, "__name__", ""))) for one in modifiers]
+    return "_".join(["modify", *(name for name in names if name.isidentifier())])
+
+
+def _inputs(fields: Fields, number: int) -> list[tuple[str, ...]]:
+    """The columns that each of the functions reads."""
+    if isinstance(fields, str):
+        return [(fields,)] * number
+    each = [(one,) if isinstance(one, str) else tuple(one) for one in fields]
+    if len(each) not in (1, number):
+        raise ValueError(
+            f"input_fields names {len(each)} columns for {number} functions; give one for each "
+            'of them, or a list of lists for functions of several columns: [["title", "body"]]'
+        )
+    return each * number if len(each) == 1 else each
+
+
+def _outputs(
+    fields: str | Sequence[str | None] | None, inputs: Sequence[tuple[str, ...]]
+) -> list[str]:
+    """The column that each of the functions writes."""
+    number = len(inputs)
+    listed = [fields] if fields is None or isinstance(fields, str) else list(fields)
+    if len(listed) not in (1, number):
+        raise ValueError(
+            f"output_fields names {len(listed)} columns for {number} functions; give one for each"
+        )
+    outputs = []
+    for read, wanted in zip(inputs, listed * number if len(listed) == 1 else listed, strict=True):
+        if wanted is None and len(read) > 1:
+            raise ValueError(
+                f"output_fields does not say where to write what is made of {', '.join(read)}"
+            )
+        outputs.append(read[0] if wanted is None else wanted)
+    return outputs
+
+
+def _run_modifier(
+    modifier: TextModifier | TextRewriter, step: _Step, task: DocumentBatch
+) -> Iterable[DocumentBatch | Rejected]:
+    """A modifier of ours, at work on the column that it will write."""
+    [source] = step.inputs
+    copied = with_column(task.data, step.output, task.data.column(source))
+    at_work = copy(modifier)  # and not a new one: this one has been set up
+    object.__setattr__(at_work, "text_field", step.output)
+    given = at_work.process(task.with_data(copied))
+    return [given] if isinstance(given, DocumentBatch) else given
+
+
+def _one_by_one(
+    function: Function, names: Sequence[str], columns: Sequence[list[Any]], errors: RowErrors
+) -> list[Any]:
+    values = []
+    for row, record in enumerate(zip(*columns, strict=True)):
+        with errors.of(row):
+            values.append(_value(function, names, record))
+    return values
+
+
+def _value(function: Function, names: Sequence[str], record: Sequence[Any]) -> Any:
+    if all(value is None for value in record):
+        return None
+    if len(names) == 1:
+        return storable(function(record[0]))
+    return storable(function(**dict(zip(names, record, strict=True))))
+
+
+def _in_one_go(
+    function: Function, names: Sequence[str], columns: Sequence[list[Any]], errors: RowErrors
+) -> list[Any]:
+    """All rows together; where that fails, each alone, to know which one it was."""
+
+    def called(rows: Sequence[Sequence[Any]]) -> list[Any]:
+        lists = [list(column) for column in zip(*rows, strict=True)]
+        named = dict(zip(names, lists, strict=True))
+        found = function(lists[0]) if len(names) == 1 else function(**named)
+        values = [storable(value) for value in found]
+        if len(values) != len(rows):
+            raise ValueError(f"the function returned {len(values)} values for {len(rows)}")
+        return values
+
+    rows = list(zip(*columns, strict=True))
+    present = [row for row in rows if any(value is not None for value in row)]
+    try:
+        values = iter(called(present) if present else [])
+    except Exception:  # noqa: BLE001 - the border to a user's function
+        return _one_by_one(
+            lambda *args, **named: called([tuple(args) or tuple(named.values())])[0],
+            names,
+            columns,
+            errors,
+        )
+    return [next(values) if any(v is not None for v in row) else None for row in rows]
+
+
+def _column(values: Sequence[Any], table: pa.Table, step: _Step) -> pa.Array:
+    """New values in the type of the column they replace or come from, where they fit into it."""
+    kinds = [table.schema.field(name).type for name in (step.output, *step.inputs)
+             if name in table.column_names]  # fmt: skip
+    if not pa.types.is_null(kinds[0]):
+        try:
+            return pa.array(values, kinds[0])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass
+    return pa.array(values)

@@ -1,0 +1,29 @@
+"""Modifiers that make training data for a classifier of texts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from curator_text.modifying import TextModifier
+
+_MARK = "__label__"
+
+
+@dataclass
+class FastTextLabelModifier(TextModifier):
+    """Makes of each text a line as fastText learns from: the label, a space, the text."""
+
+    label: str
+    """The label, such as `__label__hq`."""
+
+    def check(self) -> Iterable[str]:
+        if not self.label.startswith(_MARK):
+            yield f"label is {self.label!r}, but fastText learns only from {_MARK}{self.label}"
+
+    def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        in_one_line = pc.replace_substring(texts, "\n", " ")
+        unmarked = pc.replace_substring(in_one_line, _MARK, " ")
+        label, space = (pa.scalar(part, texts.type) for part in (self.label, " "))
+        return pc.binary_join_element_wise(label, unmarked, space)

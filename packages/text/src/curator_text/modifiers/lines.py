@@ -1,0 +1,97 @@
+"""Modifiers that take out whole lines or paragraphs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from curator_text.modifying import TextRewriter
+from curator_text.phrases import FILLER, POLICY
+
+
+@dataclass
+class LineRemover(TextRewriter):
+    """Takes out the lines that are one of the given texts, blanks and all."""
+
+    patterns: Sequence[str]
+    """The lines to take out, as they stand in the text."""
+
+    def check(self) -> Iterable[str]:
+        if isinstance(self.patterns, str):
+            yield f"patterns is the text {self.patterns!r}, but must be a list: [{self.patterns}]"
+
+    def rewrite(self, text: str) -> str:
+        unwanted = frozenset(self.patterns)
+        return "\n".join(line for line in text.split("\n") if line not in unwanted)
+
+
+@dataclass
+class RepeatedLinesRemover(TextRewriter):
+    """Takes out lines that stood in the same text before. Blank lines stay."""
+
+    min_characters: int = 1
+    """Shorter lines, such as a lone bracket, may be repeated. Blanks around them do not count."""
+
+    def rewrite(self, text: str) -> str:
+        return "\n".join(_first_ones(text.split("\n"), self.min_characters))
+
+
+@dataclass
+class RepeatedParagraphsRemover(TextRewriter):
+    """Takes out paragraphs that stood in the same text before. Blank lines separate them."""
+
+    min_characters: int = 1
+    """Shorter paragraphs may be repeated. Blanks around them do not count."""
+
+    def rewrite(self, text: str) -> str:
+        return "\n\n".join(_first_ones(text.split("\n\n"), self.min_characters))
+
+
+def _first_ones(parts: Iterable[str], shortest: int) -> Iterator[str]:
+    seen: set[str] = set()
+    for part in parts:
+        bare = part.strip()
+        if len(bare) >= max(1, shortest):
+            if bare in seen:
+                continue
+            seen.add(bare)
+        yield part
+
+
+@dataclass
+class BoilerPlateStringModifier(TextRewriter):
+    """Takes out paragraphs about cookies and terms at the top or the bottom of a text.
+
+    Where they stand elsewhere too, the text stays as it is. A text with lorem ipsum, or one that
+    is not to be saved, becomes empty: a filter behind this one drops it.
+    """
+
+    remove_if_at_top_or_bottom: bool = True
+    """Off: any such paragraph empties the whole text."""
+
+    def rewrite(self, text: str) -> str:
+        lowered = text.lower()
+        if FILLER in lowered:
+            return ""
+        if not any(phrase in lowered for phrase in POLICY):
+            return text
+        paragraphs = text.split("\n\n")
+        found = [i for i, one in enumerate(paragraphs) if _is_policy(one)]
+        if not found:  # a phrase that a paragraph ends in the middle of
+            return text
+        if not self.remove_if_at_top_or_bottom:
+            return ""
+        if not _at_one_end(found, len(paragraphs)):
+            return text
+        gone = frozenset(found)
+        return "\n\n".join(one for i, one in enumerate(paragraphs) if i not in gone)
+
+
+def _is_policy(paragraph: str) -> bool:
+    lowered = paragraph.lower()
+    return any(phrase in lowered for phrase in POLICY)
+
+
+def _at_one_end(found: Sequence[int], paragraphs: int) -> bool:
+    """Whether they are neighbours, begin or end the text, and are not all of it."""
+    in_a_row = found[-1] - found[0] == len(found) - 1
+    touches = found[0] == 0 or found[-1] == paragraphs - 1
+    return in_a_row and touches and len(found) < paragraphs

@@ -1,0 +1,51 @@
+"""Rejecting rows: an error in one document leaves the others of its batch alone."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+import pyarrow as pa
+from curator_core import DocumentBatch, Rejected
+from curator_core.failing import reason_of
+
+T = TypeVar("T")
+
+
+def storable(value: T) -> T:
+    """The value, unless it is a text that no file can hold: one with half of a character in it."""
+    if isinstance(value, str) and not value.isascii():
+        value.encode()
+    return value
+
+
+class RowErrors:
+    """Which rows of a batch could not be worked on, and why."""
+
+    def __init__(self, task: DocumentBatch, found: Mapping[int, Exception] | None = None) -> None:
+        self._task = task
+        self._errors = dict(found or {})
+
+    @contextmanager
+    def of(self, row: int) -> Iterator[None]:
+        """Take note of an error in the work on one row."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the border to a user's function
+            self._errors[row] = error
+
+    def good(self) -> pa.Table:
+        """The rows without an error."""
+        table = self._task.data
+        if not self._errors:
+            return table
+        return table.filter(pa.array([row not in self._errors for row in range(table.num_rows)]))
+
+    def settle(self, change: Callable[[pa.Table], pa.Table]) -> list[DocumentBatch | Rejected]:
+        """The batch, its good rows changed, and the others as what is set aside."""
+        changed = self._task.with_data(change(self.good()))
+        return [changed, *(self._rejected(row) for row in sorted(self._errors))]
+
+    def _rejected(self, row: int) -> Rejected:
+        alone = self._task.with_data(self._task.data.slice(row, 1))
+        where = f"row {row} of {self._task.task_id or 'the batch'}"
+        return Rejected(reason_of(self._errors[row]), where, payload=alone.to_payload())

@@ -1,0 +1,1 @@
+"""Documents in parts: a row each, and put together again."""

@@ -1,0 +1,61 @@
+"""Columns of text as tables hold them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import InputError
+
+
+def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """The column as strings. One in which every text is missing has no type of its own yet."""
+    column = table.column(name)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return column
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_string_view(kind) or _is_text_dictionary(kind):
+        return pc.cast(column, pa.large_string())
+    raise InputError(
+        f"column {name!r} holds {kind}, but must hold text; "
+        "name the column of text in text_field, or convert this one"
+    )
+
+
+def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
+    """The rows whose bytes are no UTF-8: files can hold such texts, and Arrow believes them."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        found = {row: _damage_of(scalar) for row, scalar in enumerate(column)}
+        return {row: error for row, error in found.items() if error is not None}
+    return {}
+
+
+def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
+    """The table with these values under that name, in place of what stood there."""
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, values)
+    return table.append_column(name, values)
+
+
+def as_texts(values: Sequence[str | None], kind: pa.DataType) -> pa.ChunkedArray:
+    """New texts as a column of the type that the old ones had."""
+    return pa.chunked_array([pa.array(values, kind)])
+
+
+def _damage_of(scalar: pa.Scalar) -> UnicodeDecodeError | None:
+    try:
+        scalar.as_py()
+    except UnicodeDecodeError as error:
+        return error
+    return None
+
+
+def _is_text_dictionary(kind: pa.DataType) -> bool:
+    if not pa.types.is_dictionary(kind):
+        return False
+    values = kind.value_type
+    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
