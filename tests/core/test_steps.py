@@ -1,6 +1,7 @@
 """One stage at work: retries, split batches, checks of what goes in and comes out."""
 
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -233,6 +234,24 @@ class TestBatches:
         quarantining(stage, *[Task(number) for number in range(12)])
 
         assert [len(call) for call in stage.calls] == [5, 5, 2]
+
+    def test_that_fail_hold_nothing_while_their_tasks_are_run_alone(self) -> None:
+        """What ran out of memory as a batch must not lie in the way of its single tasks."""
+        held: list[weakref.ref[Any]] = []
+
+        class Tensor:
+            """What a stage holds on to while it works."""
+
+        class Devours(AllBut):
+            def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
+                assert all(tensor() is None for tensor in held)
+                mine = Tensor()
+                held.append(weakref.ref(mine))
+                return super().process_batch(tasks)
+
+        ran = quarantining(Devours({1}).with_(batch_size=3), *[Task(n) for n in range(3)])
+
+        assert [record.reason for record in ran.report.quarantined] == ["ValueError: bad: [1]"]
 
     def test_that_fail_are_counted_once(self) -> None:
         ran = quarantining(AllBut({1}).with_(batch_size=3), Task(0), Task(1), Task(2))

@@ -127,6 +127,8 @@ class Step:
         try:
             results = self._try(batch, lambda: self._call_batch(batch))
         except Exception:  # noqa: BLE001 - the border to a stage's code
+            results = None
+        if results is None:  # not in the handler: there, what the stage held would still be held
             for task in batch:  # one by one, so that the bad task takes no neighbour along
                 self.account.retry([task])
                 yield from self._run_one(task)
