@@ -8,6 +8,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from curator_core.blame import Blame
+from curator_core.errors import PipelineError
 from curator_core.plans import Plan
 from curator_core.resources import Resources
 
@@ -15,6 +16,7 @@ from curator_ray.actors import Assignment, Span, StageHost, Step
 from curator_ray.answers import Hello
 from curator_ray.deaths import Death, death_from
 from curator_ray.demands import ray_options
+from curator_ray.environments import wrong_environments
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import NodeFacts, look
 from curator_ray.posts import Post
@@ -115,6 +117,8 @@ class Hosts:
         """`folder` is a private cluster's own; `far`: workers may be on other machines."""
         import ray
 
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
         self.baggage = Baggage(far=far)
         self.folder = str(Path(folder or tempfile.gettempdir(), f"curator-posts-{token_hex(8)}"))
         self._run_token = run_token

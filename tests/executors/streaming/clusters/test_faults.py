@@ -1,0 +1,212 @@
+"""What goes wrong inside of workers: each fault has its name, and costs only its own task."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusterkit import Grid, Lives, Where, by, grid, met, places, ran
+from curator_core import ProcessingStage, Resources, RunResult, Task, WorkerInfo
+from curator_core.errors import PipelineError, StageError
+from curator_ray.facts import GPU_MEMORY_LABEL
+
+GPU = Resources(cpus=0.5, gpus=0.5)
+
+
+@pytest.fixture(scope="module")
+def pair(short_folder: str) -> Iterator[Grid]:
+    """A head, and a node with a GPU."""
+    gpu_node = {"num_cpus": 1, "num_gpus": 1, "labels": {GPU_MEMORY_LABEL: "40"}}
+    with grid(short_folder, gpu_node) as made:
+        yield made
+
+
+pytestmark = pytest.mark.usefixtures("pair")
+
+
+@dataclass
+class Hangs(ProcessingStage[Task[int], Task[int]]):
+    bad: int
+
+    def process(self, task: Task[int]) -> Task[int]:
+        if task.data == self.bad:
+            threading.Event().wait(60)
+        return task
+
+
+@dataclass
+class Segfaults(ProcessingStage[Task[int], Task[int]]):
+    bad: int
+
+    def process(self, task: Task[int]) -> Task[int]:
+        if task.data == self.bad:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return task
+
+
+@dataclass
+class Devours(ProcessingStage[Task[int], Task[int]]):
+    """Raises, for one number, what torch raises; notes in how large a batch it was tried."""
+
+    bad: int
+    log: str
+
+    def process_batch(self, tasks: Sequence[Task[int]]) -> list[Task[int]]:
+        if any(task.data == self.bad for task in tasks):
+            with open(self.log, "a") as log:
+                log.write(f"{len(tasks)}\n")
+            raise _torch_cuda().OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return list(tasks)
+
+
+def _torch_cuda() -> Any:
+    """Where there is no torch, something with the same names."""
+    cuda = types.ModuleType("torch.cuda")
+
+    class OutOfMemoryError(RuntimeError):
+        pass
+
+    OutOfMemoryError.__module__ = "torch"
+    cuda.OutOfMemoryError = OutOfMemoryError  # type: ignore[attr-defined]
+    return cuda
+
+
+@dataclass
+class ComesUpElsewhere(Where):
+    """Cannot be set up on one of the nodes."""
+
+    bad_node: str = ""
+
+    def setup(self, worker: WorkerInfo) -> None:
+        if worker.node.node_id == self.bad_node:
+            raise OSError("no space left on device")
+        super().setup(worker)
+
+
+@dataclass
+class NeverComesUp(ProcessingStage[Task[int], Task[int]]):
+    how: str
+
+    def setup(self, worker: WorkerInfo) -> None:
+        if self.how == "raises":
+            raise OSError("weights.bin is not there")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def process(self, task: Task[int]) -> Task[int]:
+        return task
+
+
+class Holds(ProcessingStage[Task[int], Task[int]]):
+    """Has an attribute that cannot travel."""
+
+    def __init__(self) -> None:
+        self.camera = threading.Lock()
+
+    def process(self, task: Task[int]) -> Task[int]:
+        return task
+
+
+def numbers(result: RunResult) -> list[int]:
+    return sorted(task.data for task in result)
+
+
+def all_but(bad: int, count: int = 40) -> list[int]:
+    return [n for n in range(count) if n != bad]
+
+
+class TestWorkersThatEnd:
+    def test_a_call_that_hangs_on_a_gpu(self) -> None:
+        stage = Hangs(7).with_(resources=GPU, timeout_s=0.5)
+
+        result = ran([stage], max_failures=None)
+
+        assert numbers(result) == all_but(7)
+        [record] = result.quarantined
+        assert record.reason == "its worker took longer than its timeout_s of 0.5 s"
+
+    def test_a_segfault(self) -> None:
+        result = ran([Segfaults(7)], max_failures=None)
+
+        assert numbers(result) == all_but(7)
+        [record] = result.quarantined
+        assert record.reason == "its worker crashed: Segmentation fault"
+        assert result.worker_restarts == {"crashed: Segmentation fault": 2}
+
+    def test_a_segfault_on_a_gpu(self) -> None:
+        result = ran([Segfaults(7).with_(resources=GPU)], max_failures=None)
+
+        assert numbers(result) == all_but(7)
+        assert [r.reason for r in result.quarantined] == ["its worker crashed: Segmentation fault"]
+
+
+class TestOutOfMemory:
+    def test_of_a_gpu(self, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        stage = Devours(7, str(log)).with_(resources=GPU, batch_size=8)
+
+        result = ran([stage], max_failures=None)
+
+        assert numbers(result) == all_but(7)
+        [record] = result.quarantined
+        assert record.reason.startswith("OutOfMemoryError: CUDA out of memory")
+        sizes = [int(line) for line in log.read_text().split()]
+        assert sizes[-1] == 1
+        assert sizes[0] > 1
+        assert result.worker_restarts == {}
+
+
+class TestSetup:
+    def test_on_one_node_it_fails(self, pair: Grid) -> None:
+        bad = pair.cluster.head_node.node_id
+        stage = ComesUpElsewhere(0.05, bad).with_(name="picky", num_workers=2)
+
+        result = ran([stage.with_(resources=Resources(cpus=1))], 40)
+
+        assert set(by(met(result, "picky"), "node")).isdisjoint({bad})
+        assert len(result) == 40
+
+    def test_it_fails_everywhere(self) -> None:
+        with pytest.raises(StageError) as error:
+            ran([NeverComesUp("raises")])
+
+        assert "stage 'never_comes_up' could not be set up" in str(error.value)
+        assert "weights.bin is not there" in str(error.value)
+
+    def test_it_kills_its_worker_everywhere(self) -> None:
+        with pytest.raises(StageError) as error:
+            ran([NeverComesUp("dies").with_(resources=GPU)])
+
+        said = str(error.value)
+        assert "never_comes_up could not be set up 3 times" in said
+        assert "died without a word" in said
+
+
+class TestRefusals:
+    def test_a_stage_that_cannot_travel_names_its_attribute(self) -> None:
+        with pytest.raises(PipelineError, match=r"'holds'.*camera"):
+            ran([Holds()])
+
+    def test_an_environment_that_makes_no_sense(self) -> None:
+        with pytest.raises(PipelineError) as error:
+            ran([Where(), Where().with_(name="own", runtime_env={"working_dir": "/nowhere"})])
+
+        assert "stage 2 'own' has a runtime_env that Ray refuses (ValueError: /nowhere" in str(
+            error.value
+        )
+
+    def test_an_environment_that_cannot_be_made(self, tmp_path: Path) -> None:
+        """It says what is asked for in words that look right; that it is not there is seen later."""
+        broken = {"working_dir": "file:///nowhere/at/all.zip"}
+        with pytest.raises(StageError) as error:
+            ran([Where().with_(name="own", runtime_env=broken)])
+
+        assert "own could not be set up 3 times; last: a worker could not get its runtime_env" in (
+            str(error.value)
+        )
