@@ -27,12 +27,24 @@ class TestConfig:
     @pytest.mark.parametrize(
         ("config", "told"),
         [
-            ({"execution_mode": "batch"}, "execution_mode is 'batch', but .* only knows"),
+            (
+                {"execution_mode": "bath"},
+                r"execution_mode is 'bath', but must be 'streaming' .*did you mean batch\?",
+            ),
+            (
+                {"autoscale_interval_s": "180"},
+                "autoscale_interval_s is '180', but must be a number",
+            ),
+            ({"slots_per_worker": 1.5}, "slots_per_worker is 1.5, but must be a whole number"),
+            ({"ignore_failures": "no"}, "ignore_failures is 'no', but must be True or False"),
+            ({"object_store_gb": 0}, "object_store_gb is 0, but must be more than 0"),
+            ({"shrink_limit_s": 0}, "shrink_limit_s is 0, but must be more than 0"),
+            ({"worker_restart_interval_m": -1}, "worker_restart_interval_m is -1, but must be 0"),
             ({"cpu_allocation_percentage": 95}, "is 95, but must be above 0, at most 1"),
             ({"autoscale_interval_s": 0}, "autoscale_interval_s is 0, but must be more than 0"),
             ({"slots_per_worker": 0}, "slots_per_worker is 0, but must be more than 0"),
             ({"worker_max_tasks": -1}, r"worker_max_tasks is -1, but must be 0 \(no limit\)"),
-            ({"max_queued_bytes": 0}, "max_queued_bytes is 0, but must be 1 or more"),
+            ({"max_queued_bytes": 0}, "max_queued_bytes is 0, but must be more than 0"),
         ],
     )
     def test_values_that_cannot_be(self, config: dict[str, Any], told: str) -> None:
@@ -61,3 +73,29 @@ class TestEffects:
 
         assert (settings.worker_max_lifetime_s, settings.worker_max_tasks) == (120, 7)
         assert (settings.worker_max_rss, settings.slots_per_worker) == (1 << 29, 3)
+
+    def test_what_the_seeds_print_is_taken(self) -> None:
+        options = StreamingOptions.from_config(
+            {
+                "execution_mode": "streaming",
+                "cpu_allocation_percentage": 0.95,
+                "autoscale_interval_s": 180,
+                "logging_interval": 60,
+            }
+        )
+
+        settings = options.settings(1e9)
+
+        assert (settings.autoscale_interval_s, settings.remind_s) == (180, 60)
+        assert not settings.has_barriers
+
+    def test_modes_intervals_and_limits_reach_the_scheduler(self) -> None:
+        options = StreamingOptions(
+            execution_mode="batch", worker_restart_interval_m=0.5, shrink_limit_s=20
+        )
+
+        settings = options.settings(3e9, 1e9)
+
+        assert settings.has_barriers
+        assert (settings.worker_restart_interval_s, settings.shrink_limit_s) == (30, 20)
+        assert settings.store_bytes == 1e9

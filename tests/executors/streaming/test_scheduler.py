@@ -163,16 +163,57 @@ def test_a_step_that_never_sets_up_ends_the_run(need):
 
 
 def test_a_cluster_that_shrinks_waits_says_so_and_then_fails():
-    d = desk(step(0, need=GPU), gpus=1, tasks=2, shrink_limit_s=60.0)
+    d = desk(step(0, need=GPU), gpus=1, tasks=2, shrink_limit_s=60.0, remind_s=20.0)
     d.tell(events.NodeLost, "n")
     d.tell(events.NodeJoined, "m", Capacity(4, GB))
     d.tell(events.Tick, after=2.0)
     waits = [e for e in d.of(actions.Explain) if e.decision == "wait"]
     assert [e.reason for e in waits] == [
-        "s0 needs 0 CPUs, 1 GPUs on one node, and no node has that now: it waits up to 60 s"
+        "s0 needs 0 CPUs, 1 GPU on one node, and no node has that now: it waits up to 60 s"
     ]
-    d.tell(events.Tick, after=61.0)
+    for _ in range(5):
+        d.tell(events.Tick, after=10.0)
+    waits = [e for e in d.of(actions.Explain) if e.decision == "wait"]
+    assert [e.reason for e in waits[1:]] == [
+        f"s0 needs 0 CPUs, 1 GPU on one node, and still no node has that: it waits up to {s} s"
+        for s in (40, 20)
+    ]
+    assert not d.of(actions.Fail)
+    d.tell(events.Tick, after=11.0)
     assert d.of(actions.Fail)[0].reason.endswith("and for 60 s no node had that")
+
+
+def test_a_cluster_that_grows_again_goes_on():
+    d = desk(step(0, need=GPU), gpus=1, tasks=2)
+    d.tell(events.NodeLost, "n")
+    d.tell(events.Tick, after=2.0)
+    d.tell(events.NodeJoined, "m", Capacity(4, GB, (Device("0", GB),)))
+    d.tell(events.Tick, after=2.0)
+    assert [e.reason for e in d.of(actions.Explain)][-2:] == [
+        "s0: 1 worker started, for there is room and work",
+        "s0 need not wait any more",
+    ]
+    assert d.of(actions.StartWorker)[-1].node == "m"
+
+
+def test_a_cluster_without_any_node_fails_too():
+    d = desk(step(0), tasks=0, shrink_limit_s=60.0)
+    d.tell(events.NodeLost, "n")
+    d.tell(events.Tick, after=2.0)
+    d.tell(events.Tick, after=61.0)
+    assert d.of(actions.Fail)[0].reason.startswith("s0 needs 1 CPU on one node")
+
+
+def test_what_is_larger_than_the_store_is_said_once():
+    d = desk(step(0), tasks=3, store_bytes=1e9)
+    for call in d.of(actions.Dispatch):
+        d.done(call, d.parcel(1, size=3 * 10**9))
+    large = [e for e in d.of(actions.Explain) if e.decision == "large"]
+    assert [e.reason for e in large] == [
+        "s0 gave 1 task of 3.0 GB together, more than the object store of a node (1.0 GB): they go "
+        "by way of the disk, which is slow; give smaller tasks, or make the store larger "
+        "(object_store_gb)"
+    ]
 
 
 def test_a_call_that_hangs_is_broken_off():
@@ -273,16 +314,6 @@ def test_a_shared_worker_forgets_a_stage_to_make_room_for_another():
     d.done(d.of(actions.Dispatch)[0], d.parcel(1))
     assert d.of(actions.TearDown) == [actions.TearDown(1, 0, 0)]
     assert d.of(actions.Dispatch)[-1].first == 1
-
-
-def test_the_summary_names_the_bottleneck():
-    d = desk(step(0), step(1, need=GPU), gpus=1, tasks=1)
-    d.done(d.of(actions.Dispatch)[0], d.parcel(1), seconds=0.1)
-    d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
-    d.done(d.of(actions.Dispatch)[-1], seconds=3.0)
-    summary = d.scheduler.summary()
-    assert summary.bottleneck == "s1"
-    assert summary.advice == "more room for s1 (0 CPUs, 1 GPUs each) would help most"
 
 
 def test_a_step_that_fits_one_node_alone_gets_a_worker_there():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from curator_streaming.scheduling import actions
 from curator_streaming.scheduling.needs import GB, UNIT, Capacity, Device, Need
 from curator_streaming.scheduling.settings import Settings
 from curator_streaming.simulating.simulation import CHILDREN, Physics, Simulation
@@ -171,6 +172,34 @@ def test_the_same_events_give_the_same_actions(steps, sources, budget):
         return simulation.now, simulation.decisions, [e.reason for e in simulation.explained]
 
     assert run() == run()
+
+
+@quickly
+@given(LINES, st.integers(1, 3), st.integers(0, 300), BUDGETS)
+def test_with_barriers_no_step_begins_before_all_others_are_done(steps, nodes, sources, budget):
+    how = Settings(max_queued_bytes=budget, has_barriers=True)
+    simulation = Simulation(steps, cluster(nodes), sources, how)
+    begun: list[int] = []
+    dispatch = simulation._does[actions.Dispatch]
+    simulation._does[actions.Dispatch] = lambda a: (begun.append(a.first), dispatch(a))
+    simulation.run(5_000)
+    check_all_is_back(simulation)
+    delivered, condemned = survivors(steps, sources)
+    assert simulation.outcomes.delivered == delivered
+    assert simulation.outcomes.condemned == condemned
+    assert begun == sorted(begun)
+
+
+def test_workers_are_replaced_no_oftener_than_the_interval_allows():
+    def recycled(interval: float) -> int:
+        options = Settings(worker_max_tasks=10, worker_restart_interval_s=interval)
+        simulation = Simulation([SimulatedStep("a", steady(0.02))], cluster(2), 3_000, options)
+        simulation.run(5_000)
+        check_all_is_back(simulation)
+        return len([e for e in simulation.explained if e.decision == "recycle"])
+
+    assert recycled(0.0) > 20
+    assert recycled(2.0) <= 5
 
 
 @pytest.mark.parametrize("option", ["worker_max_tasks", "worker_max_lifetime_s"])

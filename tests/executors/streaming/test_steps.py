@@ -117,7 +117,7 @@ def test_what_no_node_has_is_named_with_what_there_is():
     spec = StepSpec(0, 0, ("embed",), Need.of(Resources(gpus=2)), is_dedicated=True)
     there = [Capacity(4, 8 * GB, (Device("0", GB),))]
     assert list(lacking([spec], there)) == [
-        "stage 'embed' needs 1 CPUs, 2 GPUs on one node, but there is: 4 CPUs, 8 GB of memory, "
-        "1 GPUs; ask for less with .with_(resources=…), or add a node that has it"
+        "stage 'embed' needs 1 CPU, 2 GPUs on one node, but there is: 4 CPUs, 8 GB of memory, "
+        "1 GPU; ask for less with .with_(resources=…), or add a node that has it"
     ]
     assert not list(lacking([spec], [Capacity(4, 8 * GB, (Device("0"), Device("1")))]))

@@ -47,13 +47,13 @@ class Driver:
         survey: Survey,
         hosts: Hosts,
     ) -> None:
-        store_bytes = sum(node.object_store_gb for node in survey.facts.nodes) * 1e9
+        stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
         self._plan = plan
         self._run = run
         self._options = options
         self._survey = survey
         self._stages = tuple(plan.stages[p.index] for p in run.worker_stages)
-        self._scheduler = Scheduler(steps, options.settings(store_bytes))
+        self._scheduler = Scheduler(steps, options.settings(sum(stores), max(stores, default=0.0)))
         self._store = Store()
         self._known = Suspicions(run)
         self._accounts = Accounts(run)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class StreamingExecutor(Executor):
     """Runs all stages at the same time, on different tasks, on a Ray cluster.
 
+    With `execution_mode="batch"` one after the other, for stages that are to have all of it.
+
     The cluster is the one that Ray is connected to, else `address`, else RAY_ADDRESS, else a
     private one on this machine that ends with the run. Give `options`, or a `config` with the same
     names.
@@ -81,7 +83,8 @@ class StreamingExecutor(Executor):
         hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
         try:
             stages = [plan.stages[planned.index] for planned in run.worker_stages]
-            driver = Driver(plan, run, steps_of(stages), self.options, survey, hosts)
+            steps = steps_of(stages, fuses=not self.options.has_barriers)
+            driver = Driver(plan, run, steps, self.options, survey, hosts)
             yield from driver.outputs()
         finally:
             hosts.close()

@@ -1,6 +1,6 @@
 """Options of the streaming executor. Each of them changes what it does."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,8 +10,25 @@ from curator_core.suggestions import hint
 from curator_streaming.scheduling.settings import Settings
 
 STREAMING = "streaming"
+BATCH = "batch"
 _SHARE_OF_STORE = 0.5
 _AT_LEAST = 64 << 20
+
+_ABOVE_ZERO = (
+    "autoscale_interval_s",
+    "logging_interval",
+    "slots_per_worker",
+    "shrink_limit_s",
+    "max_queued_bytes",
+    "object_store_gb",
+)
+_ZERO_OR_MORE = (
+    "worker_max_lifetime_m",
+    "worker_max_tasks",
+    "worker_max_rss_gb",
+    "worker_restart_interval_m",
+)
+_WHOLE = ("slots_per_worker", "worker_max_tasks", "max_queued_bytes")
 
 
 @dataclass(frozen=True)
@@ -22,8 +39,10 @@ class StreamingOptions:
     `max_queued_bytes` bounds what waits between stages; by default half of the object store.
     `ignore_failures` sets failing tasks aside even where a stage says `on_error="fail"`.
     Workers that are older than `worker_max_lifetime_m`, have done `worker_max_tasks` or hold more
-    than `worker_max_rss_gb` are replaced; 0 means that they are kept. `address` and
-    `object_store_gb` say which cluster is joined, and how large the store of a private one is.
+    than `worker_max_rss_gb` are replaced, at most one every `worker_restart_interval_m`; 0 means
+    that they are kept. `shrink_limit_s` says how long a stage may wait for hardware that went away.
+    `address` and `object_store_gb` say which cluster is joined, and how large the store of a
+    private one is. In the `execution_mode` "batch" a stage begins when all before it are done.
     """
 
     execution_mode: str = STREAMING
@@ -36,6 +55,8 @@ class StreamingOptions:
     worker_max_lifetime_m: float = 0.0
     worker_max_tasks: int = 0
     worker_max_rss_gb: float = 0.0
+    worker_restart_interval_m: float = 0.0
+    shrink_limit_s: float = 600.0
     address: str | None = None
     object_store_gb: float | None = None
 
@@ -46,23 +67,38 @@ class StreamingOptions:
 
     def _problems(self) -> list[str]:
         found = []
-        if self.execution_mode != STREAMING:
+        if self.execution_mode not in (STREAMING, BATCH):
             found.append(
-                f"execution_mode is {self.execution_mode!r}, but this executor only knows "
-                f"{STREAMING!r}: all stages at once"
+                f"execution_mode is {self.execution_mode!r}, but must be {STREAMING!r} (all stages "
+                f"at once) or {BATCH!r} (one after the other)"
+                f"{hint(str(self.execution_mode), (STREAMING, BATCH))}"
             )
+        found += self._wrong_kinds()
+        if found:
+            return found
         if not 0 < self.cpu_allocation_percentage <= 1:
             share = self.cpu_allocation_percentage
             found.append(f"cpu_allocation_percentage is {share}, but must be above 0, at most 1")
-        for name in ("autoscale_interval_s", "logging_interval", "slots_per_worker"):
-            if getattr(self, name) <= 0:
-                found.append(f"{name} is {getattr(self, name)}, but must be more than 0")
-        for name in ("worker_max_lifetime_m", "worker_max_tasks", "worker_max_rss_gb"):
+        for name in _ABOVE_ZERO:
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                found.append(f"{name} is {value}, but must be more than 0")
+        for name in _ZERO_OR_MORE:
             if getattr(self, name) < 0:
                 found.append(f"{name} is {getattr(self, name)}, but must be 0 (no limit) or more")
-        if self.max_queued_bytes is not None and self.max_queued_bytes < 1:
-            found.append(f"max_queued_bytes is {self.max_queued_bytes}, but must be 1 or more")
         return found
+
+    def _wrong_kinds(self) -> Iterator[str]:
+        """What stands for another type than its default, as numbers in quotes do."""
+        for name in (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage"):
+            value = getattr(self, name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if name in _WHOLE and value is not None and not isinstance(value, int):
+                yield f"{name} is {value!r}, but must be a whole number"
+            elif value is not None and not is_number:
+                yield f"{name} is {value!r}, but must be a number"
+        if not isinstance(self.ignore_failures, bool):
+            yield f"ignore_failures is {self.ignore_failures!r}, but must be True or False"
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
@@ -81,7 +117,12 @@ class StreamingOptions:
         left = int(there * (1 - self.cpu_allocation_percentage) + 1e-9)
         return there if there <= 1 else max(1.0, there - left)
 
-    def settings(self, object_store_bytes: float) -> Settings:
+    @property
+    def has_barriers(self) -> bool:
+        return self.execution_mode == BATCH
+
+    def settings(self, object_store_bytes: float, largest_store: float = 0.0) -> Settings:
+        """What the scheduler goes by, with so much object store in all, and on its largest node."""
         room = self.max_queued_bytes or max(_AT_LEAST, int(object_store_bytes * _SHARE_OF_STORE))
         return Settings(
             max_queued_bytes=room,
@@ -90,4 +131,9 @@ class StreamingOptions:
             worker_max_lifetime_s=self.worker_max_lifetime_m * 60,
             worker_max_tasks=self.worker_max_tasks,
             worker_max_rss=int(self.worker_max_rss_gb * (1 << 30)),
+            worker_restart_interval_s=self.worker_restart_interval_m * 60,
+            shrink_limit_s=self.shrink_limit_s,
+            remind_s=self.logging_interval,
+            has_barriers=self.has_barriers,
+            store_bytes=largest_store,
         )

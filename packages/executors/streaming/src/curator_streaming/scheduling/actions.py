@@ -106,7 +106,9 @@ class Fail:
     first: int | None = None
 
 
-Decision: TypeAlias = Literal["scale", "move", "recycle", "wait", "split", "suspect", "node"]
+Decision: TypeAlias = Literal[
+    "scale", "move", "recycle", "wait", "split", "suspect", "node", "large"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from curator_streaming.scheduling.actions import Action, Release
+from curator_streaming.scheduling.barriers import Barriers
 from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.queues import Stored, Stretch
@@ -43,9 +44,8 @@ class Floor:
         self.ready = self.active = self.blocked = self.urgent = 0
         self.cheap = self.cold = 0
         self.last_done = 0.0
-        total = settings.max_queued_bytes
-        self.limits = [total * (0.5 + 0.5 * (i + 1) / self.length) for i in range(self.length)]
-        self.boundary_limit = total * (_BOUNDARY_SHARE if self.length > 1 else 1.0)
+        self.barriers = Barriers(settings.has_barriers)
+        self.limits, self.boundary_limits = _room(settings, self.length)
         for spec in steps:
             self.add(spec)
 
@@ -94,7 +94,7 @@ class Floor:
         """How many tasks this step may begin now, for all that will come out of them."""
         last = station.spec.last
         space = self.limits[last] - self.used
-        here = self.boundary_limit - self.boundaries[last + 1]
+        here = self.boundary_limits[last + 1] - self.boundaries[last + 1]
         if here < space:
             space = here
         size = station.out_bytes
@@ -141,6 +141,8 @@ class Floor:
         if waiting == 0:
             self.ready &= ~bit
             station.flush = False
+        elif bit & self.barriers.closed:
+            self.ready &= ~bit
         elif waiting >= station.spec.batch_size or station.flush or station.queue.suspects:
             self.ready |= bit
         else:
@@ -185,6 +187,25 @@ class Floor:
         elif station.warm * takes <= station.queue.tasks * (station.cost or 0.0):
             self.cold |= bit
 
+    def open_barriers(self, has_ended: bool) -> Station | None:
+        """The step whose turn has just come, with all before it done."""
+        if not self.barriers.move(self.active, has_ended):
+            return None
+        for station in self.stations.values():
+            self.note(station)
+        return self.stations.get(self.barriers.first)
+
     @property
     def is_empty(self) -> bool:
         return not self.active and not self.calls
+
+
+def _room(settings: Settings, length: int) -> tuple[list[float], list[float]]:
+    """Bytes that may be in use when a step begins something, and that may wait at each boundary."""
+    total = float(settings.max_queued_bytes)
+    share = _BOUNDARY_SHARE if length > 1 else 1.0
+    if settings.has_barriers:
+        unbounded = [float(NO_LIMIT)] * length
+        return unbounded, [*unbounded, total * share]
+    limits = [total * (0.5 + 0.5 * (i + 1) / length) for i in range(length)]
+    return limits, [total * share] * (length + 1)

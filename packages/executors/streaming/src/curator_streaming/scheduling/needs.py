@@ -49,9 +49,9 @@ class Need:
         return bool(self.gpus or self.gpu_memory or self.custom)
 
     def __str__(self) -> str:
-        parts = [f"{self.cpus / UNIT:g} CPUs"]
+        parts = [f"{self.cpus / UNIT:g} CPU{'s' * (self.cpus != UNIT)}"]
         if self.gpus:
-            parts.append(f"{self.gpus / UNIT:g} GPUs")
+            parts.append(f"{self.gpus / UNIT:g} GPU{'s' * (self.gpus != UNIT)}")
         if self.gpu_memory:
             parts.append(f"{self.gpu_memory / GB:g} GB of one GPU")
         if self.memory:
@@ -80,7 +80,7 @@ class Capacity:
     def __str__(self) -> str:
         parts = [f"{self.cpus:g} CPUs", f"{self.memory / GB:g} GB of memory"]
         if self.devices:
-            parts.append(f"{len(self.devices)} GPUs")
+            parts.append(f"{len(self.devices)} GPU{'s' * (len(self.devices) != 1)}")
         parts += [f"{amount:g} {name}" for name, amount in (self.custom or {}).items()]
         return ", ".join(parts)
 

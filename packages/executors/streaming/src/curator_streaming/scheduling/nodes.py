@@ -12,7 +12,7 @@ class Node:
 
     __slots__ = (
         "capacity", "cpus", "cpus_promised", "custom", "device_memory", "devices", "fits",
-        "free_cpus", "memory", "name", "pressing", "shared", "slots", "waiting",
+        "free_cpus", "memory", "name", "pressing", "shared", "shuns", "slots", "waiting",
     )  # fmt: skip
 
     def __init__(self, name: str, capacity: Capacity) -> None:
@@ -28,6 +28,9 @@ class Node:
         self.slots = 0
         self.fits = 0
         """The shared steps that this node could run, as bits."""
+
+        self.shuns = 0
+        """The steps that did not come up here, and are not to be tried again yet."""
 
         self.pressing: dict[Worker, None] = {}
         self.waiting: dict[Worker, None] = {}

@@ -35,10 +35,8 @@ class Pausing:
 
     def _fits(self, call: Call, share: float) -> bool:
         floor = self.floor
-        here = floor.boundaries[call.last + 1]
-        return (
-            floor.used <= share * floor.limits[call.last] and here <= share * floor.boundary_limit
-        )
+        here, limit = (of[call.last + 1] for of in (floor.boundaries, floor.boundary_limits))
+        return floor.used <= share * floor.limits[call.last] and here <= share * limit
 
     def _has_work_behind(self, call: Call) -> bool:
         floor = self.floor

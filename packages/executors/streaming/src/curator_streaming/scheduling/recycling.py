@@ -20,15 +20,18 @@ class Recycling:
         )
         self._successors: dict[int, Worker] = {}
         self._retiring: dict[Worker, str] = {}
+        self._not_before = 0.0
 
     def look_at(self, worker: Worker, rss: int) -> None:
-        if worker.state != UP or worker in self._retiring:
+        floor = self.floor
+        if worker.state != UP or worker in self._retiring or floor.now < self._not_before:
             return
         reason = self._reason(worker, rss)
         crew = worker.crew
         if not reason or crew.leaving + len(self._retiring) >= max(1, crew.staying // 4):
             return
-        self.floor.out.append(Explain("recycle", f"worker {worker.id}: {reason}", crew.first))
+        self._not_before = floor.now + floor.settings.worker_restart_interval_s
+        floor.out.append(Explain("recycle", f"worker {worker.id}: {reason}", crew.first))
         successor = None
         if crew.first is None:
             successor = self.staffing.start_shared_on(worker.node)

@@ -12,7 +12,6 @@ from curator_streaming.scheduling.needs import UNIT, Need
 from curator_streaming.scheduling.nodes import Node, placed, without_cpus
 from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
 from curator_streaming.scheduling.stations import Station
-from curator_streaming.scheduling.steps import could_hold
 from curator_streaming.scheduling.workers import Worker
 
 _LEAST_DWELL_S = 5.0
@@ -56,7 +55,8 @@ class Scaling:
             if self._is_stranded(station):
                 self._start_where_it_fits(station)
         if floor.shared.staying > before:
-            reason = f"{floor.shared.staying - before} shared workers started, for work waits"
+            started = _workers(floor.shared.staying - before, "shared worker")
+            reason = f"{started} started, for work waits"
             floor.out.append(Explain("scale", reason))
 
     def _is_stranded(self, station: Station) -> bool:
@@ -140,7 +140,7 @@ class Scaling:
             target = counts[first] if pays else max(counts[first], current[first])
             if pays and target not in (station.target, current[first]):
                 reason = (
-                    f"{station.spec.name}: {current[first]} -> {target} workers, for it takes "
+                    f"{station.spec.name}: {current[first]} -> {_workers(target)}, for it takes "
                     f"{claimant.weight:.3g} worker-seconds for one source"
                 )
                 floor.out.append(Explain("scale", reason, first))
@@ -156,7 +156,8 @@ class Scaling:
     def _claimants(self) -> list[Claimant]:
         """Those with the best right to a first worker come first."""
         flow = dict(self._flows())
-        stations = sorted(self._dedicated(), key=self._rank)
+        closed = self.floor.barriers.closed
+        stations = sorted((s for s in self._dedicated() if not s.bit & closed), key=self._rank)
         costs = [s.measured.per_task for s in stations if s.measured.per_task]
         usual = sum(costs) / len(costs) if costs else 1.0
         found = []
@@ -228,6 +229,14 @@ class Scaling:
             return (2, position)
         return (0, position)
 
+    def end_turns(self) -> None:
+        """In batch mode: workers of steps whose turn is not now leave their place to others."""
+        for station in self._dedicated():
+            if station.bit & self.floor.barriers.closed and station.crew.staying:
+                station.target = 0
+                for worker in list(station.crew.workers.values()):
+                    self.staffing.let_go(worker, f"{station.spec.name} has had its turn")
+
     # Making it so
 
     def fill(self) -> None:
@@ -243,12 +252,16 @@ class Scaling:
             if station in missing and station.crew.staying >= station.target:
                 missing.remove(station)
         for station, count in started.items():
-            reason = f"{station.spec.name}: {count} workers started, for there is room and work"
+            reason = f"{station.spec.name}: {_workers(count)} started, for there is room and work"
             self.floor.out.append(Explain("scale", reason, station.spec.first))
 
     def _start(self, station: Station) -> bool:
         first, staffing = station.spec.first, self.staffing
-        nodes = [n for n in self.floor.nodes.values() if self._kept.get(n.name, first) == first]
+        nodes = [
+            node
+            for node in self.floor.nodes.values()
+            if self._kept.get(node.name, first) == first and not node.shuns & station.bit
+        ]
         done = staffing.start_dedicated(station, nodes)
         if not done and staffing.free_memory(station, nodes):
             done = staffing.start_dedicated(station, nodes)
@@ -315,26 +328,7 @@ class Scaling:
                     break
         return best
 
-    # What cannot be
-
-    def find_lack(self) -> Station | None:
-        """Note steps that no node could hold; the one that has waited too long, if one has."""
-        floor = self.floor
-        for station in floor.stations.values():
-            there = any(could_hold(n.capacity, station.spec.need) for n in floor.nodes.values())
-            if there or not station.has_work:
-                station.lacks_since = None
-            elif station.lacks_since is None:
-                station.lacks_since = floor.now
-                limit = floor.settings.shrink_limit_s
-                reason = (
-                    f"{station.spec.name} needs {station.spec.need} on one node, and no node has "
-                    f"that now: it waits up to {limit:g} s"
-                )
-                floor.out.append(Explain("wait", reason, station.spec.first))
-            elif floor.now - station.lacks_since >= floor.settings.shrink_limit_s:
-                return station
-        return None
+    # What may wait
 
     def update(self) -> None:
         """What changes slowly: how much may wait, and who may set up what."""
@@ -348,6 +342,8 @@ class Scaling:
 
     def _worth_waiting(self, station: Station) -> int:
         settings, crew = self.floor.settings, station.crew
+        if settings.has_barriers:
+            return NO_LIMIT
         staying = max(crew.staying, 1)
         least = 2 * crew.slots * staying * station.spec.batch_size
         if station.cost is None:
@@ -383,3 +379,7 @@ def _suits(node: Node, station: Station) -> bool:
 def _by_device(worker: Worker) -> tuple[str, int]:
     device = worker.grant.shares[0].device if worker.grant.shares else ""
     return (device, len(worker.calls))
+
+
+def _workers(count: int, kind: str = "worker") -> str:
+    return f"{count} {kind}{'s' * (count != 1)}"

@@ -11,9 +11,11 @@ from curator_streaming.scheduling.dispatching import Dispatching
 from curator_streaming.scheduling.events import Event
 from curator_streaming.scheduling.faults import Faults
 from curator_streaming.scheduling.floors import Floor
+from curator_streaming.scheduling.lacking import Lacking
 from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.pausing import Pausing
+from curator_streaming.scheduling.preparing import Preparing
 from curator_streaming.scheduling.queues import Stretch
 from curator_streaming.scheduling.recycling import Recycling
 from curator_streaming.scheduling.scaling import Scaling
@@ -24,6 +26,7 @@ from curator_streaming.scheduling.staffing import Staffing
 from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.scheduling.summaries import Summary, summary_of
+from curator_streaming.scheduling.waits import Waits
 from curator_streaming.scheduling.workers import STARTING, Call, Worker
 
 _MOST_SLOTS = 8
@@ -38,15 +41,16 @@ class Scheduler:
         self._dispatching = Dispatching(self._floor)
         self._staffing = Staffing(self._floor, self._dispatching)
         self._scaling = Scaling(self._floor, self._staffing)
+        self._preparing = Preparing(self._floor, self._dispatching)
+        self._lacking = Lacking(self._floor)
         self._sourcing = Sourcing(self._floor)
         self._faults = Faults(self._floor)
         self._pausing = Pausing(self._floor)
         self._recycling = Recycling(self._floor, self._staffing)
         self._until: float | None = None
         self._is_stopping = self._is_ending = self._is_cut = False
-        self._next_round = self._last_tick = 0.0
-        self._failed_starts = 0
-        self._shared_idle_s = 0.0
+        self._next_round = 0.0
+        self._waits = Waits(self._floor)
         self._handlers: dict[type, Callable[[Any], None]] = {
             events.NodeJoined: self._node_joined,
             events.NodeLost: self._node_lost,
@@ -55,7 +59,7 @@ class Scheduler:
             events.CallGave: self._call_gave,
             events.CallDone: self._call_done,
             events.CallFailed: self._call_failed,
-            events.SetUpMeasured: self._set_up_measured,
+            events.SetUpMeasured: self._preparing.measured,
             events.SourcesOffered: self._sources_offered,
             events.SourcesEnded: self._sources_ended,
             events.Delivered: self._delivered,
@@ -91,13 +95,15 @@ class Scheduler:
         return self._floor.used
 
     def summary(self) -> Summary:
-        return summary_of(self._floor, self._shared_idle_s)
+        return summary_of(self._floor, self._waits)
 
     def _settle(self) -> None:
         """After all that happened at once: what it makes possible elsewhere."""
         floor = self._floor
         if self._is_cut and floor.active:
             self._forget(frozenset(floor.stored), list(floor.stations.values()))
+        if turn := floor.open_barriers(self._sourcing.has_ended or self._is_stopping):
+            self._begin_turn(turn)
         if floor.blocked & floor.ready:
             self._dispatching.unblock()
         if floor.paused:
@@ -108,6 +114,14 @@ class Scheduler:
             self._is_ending = True
             for worker in list(floor.workers.values()):
                 self._staffing.let_go(worker, "the work is done")
+
+    def _begin_turn(self, station: Station) -> None:
+        """In batch mode: everything is there for the next step."""
+        self._scaling.end_turns()
+        self._scaling.start_shared()
+        self._next_round = 0.0
+        self._dispatching.flush(0.0, self._sourcing.has_ended)
+        self._dispatching.wake(station)
 
     # Nodes and workers
 
@@ -132,7 +146,7 @@ class Scheduler:
         if worker is None:
             return
         if worker.crew.first is None:
-            self._failed_starts = 0
+            self._preparing.failed_starts = 0
         self._staffing.is_up(worker)
         self._recycling.is_up(worker)
 
@@ -160,15 +174,8 @@ class Scheduler:
 
     def _count_failed_setup(self, worker: Worker, event: events.WorkerDown) -> None:
         first = worker.crew.first if event.first is None else event.first
-        station = None if first is None else self._floor.stations.get(first)
-        if station is None:
-            self._failed_starts += 1
-            failed, name = self._failed_starts, "a worker"
-        else:
-            station.failed_setups += 1
-            failed, name = station.failed_setups, station.spec.name
-        if failed >= self.settings.setup_attempts:
-            self._fail(f"{name} could not be set up {failed} times; last: {event.reason}", first)
+        if problem := self._preparing.too_many_failed(first, worker.node, event.reason):
+            self._fail(problem, first)
 
     def _rescue(self) -> None:
         """Work came back to queues: whoever is free takes it."""
@@ -201,7 +208,7 @@ class Scheduler:
         if event.fanned_out is not None and event.fanned_out < station.spec.last:
             split_station(floor, station, event.fanned_out)
         if worker.setting_up & station.bit:
-            self._is_set_up(worker, station)
+            self._preparing.is_done(worker, station)
         if event.waited > 0.0005 + 0.02 * event.seconds:
             self._deepen(call)
         self._next_call(worker, call, event.rss)
@@ -254,6 +261,7 @@ class Scheduler:
         for parcel in outputs:
             call.given += parcel.tasks
             call.came += parcel.size
+            self._look_at_size(call.station, parcel)
             back = min(call.reserve, parcel.size)
             if back:
                 call.reserve -= back
@@ -263,38 +271,24 @@ class Scheduler:
             elif parcel.tasks:
                 self._push(behind, parcel)
 
+    def _look_at_size(self, station: Station, parcel: Parcel) -> None:
+        limit = self.settings.store_bytes
+        if limit and parcel.size > limit and not station.said_large:
+            station.said_large = True
+            reason = (
+                f"{station.spec.name} gave {parcel.tasks} task{'s' * (parcel.tasks != 1)} of "
+                f"{parcel.size / 1e9:.1f} GB together, more than the object store of a node "
+                f"({limit / 1e9:.1f} GB): they go by way of the disk, which is slow; give smaller "
+                "tasks, or make the store larger (object_store_gb)"
+            )
+            self._floor.out.append(Explain("large", reason, station.spec.first))
+
     def _push(self, station: Station, parcel: Parcel) -> None:
         floor = self._floor
         stored = floor.store(parcel, station.spec.first)
         floor.push(station, Stretch(stored, 0, parcel.tasks))
         if floor.ready & station.bit:
             self._dispatching.wake(station, parcel.node)
-
-    def _set_up_measured(self, event: events.SetUpMeasured) -> None:
-        floor = self._floor
-        station = floor.stations.get(event.first)
-        worker = floor.workers.get(event.worker)
-        if station is None:
-            return
-        station.failed_setups = 0
-        station.setup_s = max(event.seconds, 0.5 * (station.setup_s or 0.0))
-        if worker is not None and worker.setting_up & station.bit:
-            self._is_set_up(worker, station)
-        if station.crew is floor.shared:
-            station.memory = max(station.memory, event.memory)
-            if worker is not None and event.first in worker.holds:
-                worker.node.memory -= max(0, event.memory - worker.holds[event.first])
-                worker.holds[event.first] = max(worker.holds[event.first], event.memory)
-            floor.open_to_cold(station)
-            self._dispatching.wake(station)
-
-    def _is_set_up(self, worker: Worker, station: Station) -> None:
-        worker.setting_up &= ~station.bit
-        station.setting_up -= 1
-        if station.setup_s is None:
-            station.setup_s = 0.0
-        if station.crew is self._floor.shared:
-            self._floor.open_to_cold(station)
 
     # Sources and the consumer
 
@@ -330,11 +324,10 @@ class Scheduler:
 
     # Time
 
-    def _tick(self, event: events.Tick) -> None:
+    def _tick(self, _: events.Tick) -> None:
         floor = self._floor
         self._scaling.update()
-        self._sample(event.at - self._last_tick)
-        self._last_tick = event.at
+        self._waits.look(0 if self._sourcing.has_ended else self._sourcing.asked)
         self._break_off_hung()
         self._dispatching.flush(self.settings.linger_s, self._sourcing.has_ended)
         if self._until is not None and floor.now >= self._until:
@@ -347,26 +340,17 @@ class Scheduler:
 
     def _round(self) -> None:
         floor = self._floor
-        if floor.now < self._next_round or not (floor.active or floor.workers):
+        has_any = floor.active or floor.workers or not floor.nodes or self.settings.keeps_warm
+        if floor.now < self._next_round or not has_any:
             return
         self._next_round = floor.now + self.settings.autoscale_interval_s
+        self._preparing.shunning.forgive()
         self._scaling.round()
-        lacking = self._scaling.find_lack()
+        lacking = self._lacking.waited_too_long()
         if lacking is not None:
             limit = self.settings.shrink_limit_s
             needs = f"{lacking.spec.name} needs {lacking.spec.need} on one node"
             self._fail(f"{needs}, and for {limit:g} s no node had that", lacking.spec.first)
-
-    def _sample(self, seconds: float) -> None:
-        floor = self._floor
-        self._shared_idle_s += floor.shared.idle * seconds
-        for station in floor.stations.values():
-            if station.crew is floor.shared:
-                continue
-            if floor.blocked & station.bit:
-                station.blocked_s += station.crew.idle * seconds
-            else:
-                station.idle_s += station.crew.idle * seconds
 
     def _break_off_hung(self) -> None:
         for call in self._dispatching.overdue():

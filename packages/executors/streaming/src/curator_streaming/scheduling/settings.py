@@ -34,9 +34,6 @@ class Settings:
     payback_s: float = 60.0
     """Over how long a move of workers is to pay for the time they take to set up."""
 
-    idle_s: float = 30.0
-    """How long dedicated workers may be idle before others get their place."""
-
     shrink_limit_s: float = 600.0
     """How long a step may wait for hardware that is no longer there."""
 
@@ -48,6 +45,21 @@ class Settings:
     worker_max_lifetime_s: float = 0.0
     worker_max_tasks: int = 0
     worker_max_rss: int = 0
+    worker_restart_interval_s: float = 0.0
+    """At least so long between two workers that are replaced."""
+
+    has_barriers: bool = False
+    """Stage after stage: each begins when all before it is done. Bytes between them are free."""
+
+    store_bytes: float = 0.0
+    """What the object store of a node holds at most; 0 where that is not known."""
+
+    keeps_warm: bool = False
+    """Workers of their own are there before there is work, as for a caller who waits."""
+
+    remind_s: float = 60.0
+    """How often it is said that something is still waited for."""
+
     shared_workers_per_node: int = 0
     """At most so many shared workers on a node; 0: as many as the smallest need allows."""
 

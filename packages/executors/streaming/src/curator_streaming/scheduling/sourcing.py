@@ -48,7 +48,9 @@ class Sourcing:
 
     def _room(self) -> int:
         floor = self.floor
-        room = min(0.5 * floor.settings.max_queued_bytes - floor.used, floor.boundary_limit)
+        if floor.barriers.are_there:
+            return _MOST
+        room = min(0.5 * floor.settings.max_queued_bytes - floor.used, floor.boundary_limits[0])
         if room <= 0:
             return 0
         waiting = floor.first.queue.tasks

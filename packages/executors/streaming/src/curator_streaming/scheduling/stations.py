@@ -53,10 +53,10 @@ class Station:
     """One step of the line while a run goes on."""
 
     __slots__ = (
-        "bit", "blocked_s", "busy_s", "calls", "coming", "cost", "crew", "done", "failed_setups",
-        "flush", "given", "idle_s", "lacks_since", "measured", "memory", "most_per_call",
-        "most_waiting", "out_bytes", "queue", "setting_up", "setup_s", "spec", "stage_seconds",
-        "target", "waiting_since", "warm",
+        "bit", "busy_s", "calls", "coming", "cost", "crew", "done", "failed_setups",
+        "flush", "given", "lacks_since", "measured", "memory", "most_per_call",
+        "most_waiting", "out_bytes", "queue", "said_large", "setting_up", "setup_s", "spec",
+        "stage_seconds", "target", "waiting_since", "warm",
     )  # fmt: skip
 
     def __init__(self, spec: StepSpec, crew: Crew) -> None:
@@ -82,11 +82,11 @@ class Station:
         self.failed_setups = 0
         self.target = 0
         self.done = self.given = 0
-        self.busy_s = self.idle_s = self.blocked_s = 0.0
+        self.busy_s = 0.0
         self.stage_seconds: dict[int, float] = {}
         self.waiting_since = 0.0
         self.lacks_since: float | None = None
-        self.flush = False
+        self.flush = self.said_large = False
 
     @property
     def ratio(self) -> float:

@@ -34,17 +34,19 @@ class StepSpec:
         return "+".join(self.names)
 
 
-def steps_of(stages: Sequence[PlannedStage], fans_out: Iterable[str] = ()) -> list[StepSpec]:
+def steps_of(
+    stages: Sequence[PlannedStage], fans_out: Iterable[str] = (), *, fuses: bool = True
+) -> list[StepSpec]:
     """The steps of a line of stages; `fans_out` names stages that were seen to fan out before.
 
     Neighbouring CPU stages become one step, but never across a fan-out, a changed need, or a
-    stage with `hints={"streaming": {"fuse": False}}`.
+    stage with `hints={"streaming": {"fuse": False}}`; without `fuses` each is one by itself.
     """
     known = frozenset(fans_out)
     steps: list[StepSpec] = []
     for position, planned in enumerate(stages):
         spec = _step_of(position, planned)
-        if steps and _may_follow(stages[position - 1], planned, known):
+        if fuses and steps and _may_follow(stages[position - 1], planned, known):
             steps[-1] = _joined(steps[-1], spec)
         else:
             steps.append(spec)

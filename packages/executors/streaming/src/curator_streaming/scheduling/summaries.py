@@ -1,15 +1,21 @@
-"""Summaries: how busy each step's workers were, what they waited for, and what would help."""
+"""Summaries: how busy each step's workers were, and what they waited for."""
 
 from dataclasses import dataclass
 
+from curator_streaming.scheduling.diagnosing import Diagnosis, diagnose
 from curator_streaming.scheduling.floors import Floor
 from curator_streaming.scheduling.needs import UNIT
 from curator_streaming.scheduling.stations import Station
+from curator_streaming.scheduling.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """One step: tasks through, seconds at work, and seconds its own workers waited for what."""
+    """One step: tasks through, seconds at work, and seconds its own workers waited for what.
+
+    `workers` and what they waited for are 0 where the work is done by shared workers;
+    `cpu_share` is what the step took of all CPUs.
+    """
 
     first: int
     name: str
@@ -18,75 +24,71 @@ class StepSummary:
     workers: int
     waiting_tasks: int
     busy_s: float
+    there_s: float
     waited_for_input_s: float
     waited_for_room_s: float
+    waited_for_cpus_s: float
     seconds_per_task: float
+    cpu_share: float
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The whole line. `shared_idle_s` are seconds that shared workers had nothing to do."""
+    """The whole line. `shared_idle_s` are seconds that shared workers had nothing to do.
+
+    `bottleneck` is empty where nothing held up the line; `evidence` says how that shows, and
+    `advice` what would help.
+    """
 
     steps: tuple[StepSummary, ...]
+    seconds: float
     shared_workers: int
     shared_idle_s: float
+    shared_waited_for_room_s: float
+    shared_waited_for_cpus_s: float
+    waited_for_sources_s: float
+    waited_for_consumer_s: float
     peak_bytes: int
     bottleneck: str
+    evidence: str
     advice: str
 
 
-def summary_of(floor: Floor, shared_idle_s: float) -> Summary:
-    stations = list(floor.stations.values())
-    slowest = max(stations, key=lambda s: _load(floor, s))
+def summary_of(floor: Floor, waits: Waits) -> Summary:
+    found: Diagnosis = diagnose(floor, waits)
+    shared = waits.of(floor.shared)
     return Summary(
-        steps=tuple(_step(s) for s in stations),
-        shared_workers=floor.shared.staying,
-        shared_idle_s=shared_idle_s,
+        steps=tuple(_step(s, waits) for s in floor.stations.values()),
+        seconds=waits.seconds,
+        shared_workers=shared.most,
+        shared_idle_s=shared.input,
+        shared_waited_for_room_s=shared.room,
+        shared_waited_for_cpus_s=shared.cpus,
+        waited_for_sources_s=waits.sources,
+        waited_for_consumer_s=waits.consumer,
         peak_bytes=floor.peak,
-        bottleneck=slowest.spec.name,
-        advice=_advice(floor, slowest),
+        bottleneck=found.name,
+        evidence=found.evidence,
+        advice=found.advice,
     )
 
 
-def _step(station: Station) -> StepSummary:
+def _step(station: Station, waits: Waits) -> StepSummary:
+    is_dedicated = station.spec.is_dedicated
+    times = waits.of(station.crew)
+    cpus = station.spec.need.cpus / UNIT
     return StepSummary(
         first=station.spec.first,
         name=station.spec.name,
         tasks=station.done,
         given=station.given,
-        workers=station.crew.staying if station.spec.is_dedicated else 0,
+        workers=times.most if is_dedicated else 0,
         waiting_tasks=station.queue.tasks,
         busy_s=station.busy_s,
-        waited_for_input_s=station.idle_s,
-        waited_for_room_s=station.blocked_s,
+        there_s=times.there if is_dedicated else 0.0,
+        waited_for_input_s=times.input if is_dedicated else 0.0,
+        waited_for_room_s=times.room if is_dedicated else 0.0,
+        waited_for_cpus_s=times.cpus if is_dedicated else 0.0,
         seconds_per_task=station.busy_s / station.done if station.done else 0.0,
+        cpu_share=cpus * station.busy_s / waits.cpu_seconds if waits.cpu_seconds else 0.0,
     )
-
-
-def _load(floor: Floor, station: Station) -> float:
-    """Seconds at work for each worker or CPU of the step: the bottleneck has most."""
-    if station.crew is not floor.shared:
-        return station.busy_s / max(station.crew.staying, 1)
-    cpus = sum(node.cpus for node in floor.nodes.values()) or UNIT
-    every = [s for s in floor.stations.values() if s.crew is floor.shared]
-    busy = sum(s.busy_s * s.spec.need.cpus for s in every) / cpus
-    mine = station.busy_s * station.spec.need.cpus
-    total = sum(s.busy_s * s.spec.need.cpus for s in every) or 1.0
-    return busy * (0.5 + 0.5 * mine / total)
-
-
-def _advice(floor: Floor, slowest: Station) -> str:
-    if not slowest.done:
-        return ""
-    if slowest.crew is floor.shared:
-        names = slowest.spec.names
-        seconds = slowest.stage_seconds
-        own = [stage for stage in seconds if 0 <= stage - slowest.spec.first < len(names)]
-        stage = max(own, key=seconds.__getitem__, default=None)  # it may have been split since
-        name = slowest.spec.name if stage is None else names[stage - slowest.spec.first]
-        return f"more CPUs, or a faster {name}, would help most"
-    if slowest.spec.num_workers is not None:
-        return (
-            f"more workers would help: {slowest.spec.name} is fixed at {slowest.spec.num_workers}"
-        )
-    return f"more room for {slowest.spec.name} ({slowest.spec.need} each) would help most"
