@@ -1,0 +1,133 @@
+"""The C4 rules on lines and pages (Raffel et al. 2020)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from curator_text.sets.editing import Edit, EditingRuleSet
+from curator_text.sets.sentences import count_sentences, sentences
+from curator_text.texts import Text
+
+_CITATIONS = re.compile(r"\[(?:\d*|edit|citation needed)\]")
+_END_MARKS = (".", "?", "!", '"', "'")
+_FILLER = "lorem ipsum"
+_SCRIPT = "javascript"
+_POLICY = re.compile("(?:cookie|privacy) policy|terms of use|use(?:s| of)? cookies")
+_POLICY_SIGNS = ("cookie", "privacy policy", "terms of use")
+_DROP_LINE = ""
+
+
+@dataclass
+class C4QualityFilter(EditingRuleSet):
+    """Takes lines that are no prose out of a page, and drops pages that have too little left.
+
+    Reasons: `too_few_sentences`, `lorem_ipsum`, `curly_bracket`. White space around lines goes,
+    too. Words are what white space separates; a sentence ends with `.`, `!` or `?` before white
+    space, or with a Chinese or Japanese end mark.
+    """
+
+    split_paragraph: bool = True
+    """Judge line by line; otherwise sentence by sentence, which are joined by spaces."""
+
+    remove_citations: bool = True
+    """Take out `[12]`, `[]`, `[edit]` and `[citation needed]`."""
+
+    filter_no_terminal_punct: bool = True
+    """Take out lines that do not end with `. ? ! " '`, or end with `...`."""
+
+    min_num_sentences: int = 5
+    """Drop pages with fewer sentences left; -1 for any number."""
+
+    min_words_per_line: int = 3
+    """Take out lines with fewer words; -1 for any number."""
+
+    max_word_length: int = 1000
+    """Take out lines with a longer word; -1 for any length."""
+
+    filter_lorem_ipsum: bool = True
+    """Drop pages that say `lorem ipsum`."""
+
+    filter_javascript: bool = True
+    """Take out lines that name JavaScript."""
+
+    filter_curly_bracket: bool = True
+    """Drop pages with a `{`."""
+
+    filter_policy: bool = True
+    """Take out lines about cookies, privacy policies and terms of use."""
+
+    blank_reason = "too_few_sentences"
+
+    def edited(self, text: Text) -> Edit:
+        lines = text.splitlines() if self.split_paragraph else sentences(text)
+        is_suspect = self._is_suspect(text)
+        kept = []
+        for raw in lines:
+            line = self._in_shape(raw)
+            if line is None:
+                continue
+            said = self._said_of(line) if is_suspect else None
+            if said:
+                return Edit(text, said)
+            if said is None:
+                kept.append(line)
+        if self._too_few_sentences(kept):
+            return Edit(text, "too_few_sentences")
+        return Edit(Text(("\n" if self.split_paragraph else " ").join(kept).strip()))
+
+    def _in_shape(self, raw: str) -> str | None:
+        """The line as it stays, or None where its length or its end says that it goes."""
+        line = raw.strip()
+        fewest, longest = self.min_words_per_line, self.max_word_length
+        # Splitting stops at the words that are needed, and only a long line has a long word.
+        if fewest > 0 and len(line.split(None, fewest - 1)) < fewest:
+            return None
+        if -1 != longest < len(line) and any(len(word) > longest for word in line.split()):
+            return None
+        if self.remove_citations and "[" in line:
+            line = _CITATIONS.sub("", line)
+        return None if self.filter_no_terminal_punct and not _ends_well(line) else line
+
+    def _is_suspect(self, text: Text) -> bool:
+        """Whether any line can hold a phrase that is looked for: most pages have none."""
+        if self.filter_curly_bracket and "{" in text:
+            return True
+        if self.remove_citations and "[" in text:
+            lowered = _CITATIONS.sub("", text).lower()
+        else:
+            lowered = text.lowered
+        return any(sign in lowered for sign in self._signs())
+
+    def _signs(self) -> Iterable[str]:
+        if self.filter_lorem_ipsum:
+            yield _FILLER
+        if self.filter_javascript:
+            yield _SCRIPT
+        if self.filter_policy:
+            yield from _POLICY_SIGNS
+
+    def _said_of(self, line: str) -> str | None:
+        """Why the page goes, or that the line does, or None where it stays."""
+        lowered = line.lower()
+        if self.filter_lorem_ipsum and _FILLER in lowered:
+            return "lorem_ipsum"
+        if self.filter_javascript and _SCRIPT in lowered:
+            return _DROP_LINE
+        if self.filter_curly_bracket and "{" in line:
+            return "curly_bracket"
+        return _DROP_LINE if self.filter_policy and _POLICY.search(lowered) else None
+
+    def _too_few_sentences(self, lines: list[str]) -> bool:
+        fewest = self.min_num_sentences
+        if not self.split_paragraph:
+            return len(lines) < fewest
+        found = 0
+        for line in lines:
+            if found >= fewest:
+                return False
+            found += count_sentences(line, fewest - found)
+        return found < fewest
+
+
+def _ends_well(line: str) -> bool:
+    return line.endswith(_END_MARKS) and not line.endswith("...")

@@ -1,0 +1,73 @@
+"""The FineWeb rules on lines (Penedo et al. 2024)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from curator_text.sets.marks import SENTENCE_ENDS
+from curator_text.sets.repetitions import duplicates
+from curator_text.sets.rules import WordRuleSet
+from curator_text.texts import Text
+
+
+@dataclass
+class FineWebQualityFilter(WordRuleSet):
+    """Drops texts that are lists: lines without end marks, short lines, repeated lines.
+
+    Reasons: `line_punct_ratio`, `short_line_ratio`, `char_dup_ratio`, `list_ratio`; a blank text
+    is `empty`. Lines that are blank do not count.
+    """
+
+    line_punct_thr: float = 0.12
+    """The least share of lines that end with an end mark."""
+
+    line_punct_exclude_zero: bool = False
+    """Keep texts in which no line ends with one."""
+
+    stop_chars: Sequence[str] | None = None
+    """The end marks; by default those of all scripts."""
+
+    short_line_thr: float = 0.67
+    """The largest share of short lines."""
+
+    short_line_length: int = 30
+    """The most characters of a short line."""
+
+    char_duplicates_ratio: float = 0.01
+    """The largest share of characters in lines that stood there before."""
+
+    new_line_ratio: float = 0.3
+    """The most new lines for each word."""
+
+    blank_reason = "empty"
+
+    def __post_init__(self) -> None:
+        self._ends = SENTENCE_ENDS if self.stop_chars is None else tuple(self.stop_chars)
+
+    def why_not(self, text: Text) -> str | None:
+        lines = text.lines
+        share = self._ending_well(lines) / len(lines)
+        if share < self.line_punct_thr and (share or not self.line_punct_exclude_zero):
+            return "line_punct_ratio"
+        short = sum(len(line) <= self.short_line_length for line in lines)
+        if short / len(lines) > self.short_line_thr:
+            return "short_line_ratio"
+        breaks = text.count("\n")
+        if duplicates(lines)[1] / (len(text) - breaks) > self.char_duplicates_ratio:
+            return "char_dup_ratio"
+        return "list_ratio" if self._is_list(text, breaks) else None
+
+    def _ending_well(self, lines: list[str]) -> int:
+        ends = self._ends
+        if isinstance(ends, frozenset):
+            return sum(line[-1] in ends for line in lines)
+        return sum(line.endswith(ends) for line in lines)
+
+    def _is_list(self, text: Text, breaks: int) -> bool:
+        most = self.new_line_ratio
+        if self.words == "whitespace" and most > 0:
+            # Where this many words are there, more of them change nothing.
+            enough = int(breaks / most) + 2
+            words = len(text.split(None, enough - 1))
+        else:
+            words = len(text.worded(self.words).words)
+        return breaks / words > most

@@ -1,0 +1,101 @@
+"""The Gopher rules on repetition (Rae et al. 2021, table A1)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from curator_text.sets.repetitions import Repetitions, duplicates
+from curator_text.sets.rules import WordRuleSet
+from curator_text.texts import Text
+
+_PARAGRAPH_ENDS = re.compile("\n{2,}")
+_LINE_ENDS = re.compile("\n+")
+
+NGramShares = tuple[tuple[int, float], ...]
+
+
+@dataclass
+class GopherRepetitionFilter(WordRuleSet):
+    """Drops texts that repeat their paragraphs, lines or phrases too much.
+
+    Reasons: `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`,
+    `top_2_gram` …, `duplicated_5_n_grams` …; a blank text is `empty`. All but the first and third
+    are shares of characters.
+    """
+
+    dup_line_frac: float | None = 0.3
+    """The largest share of lines that stood there before; None for any."""
+
+    dup_para_frac: float | None = 0.3
+    """The largest share of paragraphs that stood there before; None for any."""
+
+    dup_line_char_frac: float | None = 0.2
+    """The largest share of characters in such lines; None for any."""
+
+    dup_para_char_frac: float | None = 0.2
+    """The largest share of characters in such paragraphs; None for any."""
+
+    top_n_grams: NGramShares = ((2, 0.2), (3, 0.18), (4, 0.16))
+    """Pairs of n and the largest share of characters in the commonest n-gram."""
+
+    dup_n_grams: NGramShares = (
+        (5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10),
+    )  # fmt: skip
+    """Pairs of n and the largest share of characters in n-grams that occurred before."""
+
+    blank_reason = "empty"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        for option in ("top_n_grams", "dup_n_grams"):
+            for length, _ in getattr(self, option):
+                if length < 1:
+                    yield f"{option} names {length}-grams, but n must be 1 at least"
+
+    def why_not(self, text: Text) -> str | None:
+        return self._repeated_blocks(text) or self._repeated_phrases(text)
+
+    def _repeated_blocks(self, text: Text) -> str | None:
+        chars = len(text)
+        paragraphs = _split(_PARAGRAPH_ENDS, text.strip())
+        number, inside = duplicates(paragraphs)
+        if number:
+            if _exceeds(number / len(paragraphs), self.dup_para_frac):
+                return "dup_para_frac"
+            if _exceeds(inside / chars, self.dup_para_char_frac):
+                return "dup_para_char_frac"
+        lines = _split(_LINE_ENDS, text)
+        number, inside = duplicates(lines)
+        if number:
+            if _exceeds(number / len(lines), self.dup_line_frac):
+                return "dup_line_frac"
+            if _exceeds(inside / chars, self.dup_line_char_frac):
+                return "dup_line_char_frac"
+        return None
+
+    def _repeated_phrases(self, text: Text) -> str | None:
+        chars = len(text)
+        wording = text.worded(self.words)
+        repetitions = Repetitions(wording)
+        for length, share in self.top_n_grams:
+            if length > len(wording.words):
+                continue
+            if repetitions.top_chars_at_most(length) / chars <= share:
+                continue
+            if repetitions.top_chars(length) / chars > share:
+                return f"top_{length}_gram"
+        for length, share in self.dup_n_grams:
+            if repetitions.duplicate_chars(length) / chars > share:
+                return f"duplicated_{length}_n_grams"
+        return None
+
+
+def _exceeds(share: float, most: float | None) -> bool:
+    return share > (most or inf)
+
+
+def _split(ends: re.Pattern[str], text: str) -> list[str]:
+    if "\n\n" in text:
+        return ends.split(text)
+    return text.split("\n") if ends is _LINE_ENDS else [text]
