@@ -54,6 +54,7 @@ class TestFailureBudget:
             (0.1, 11, 100, True),
             (0.1, 99, 99, False),
             (0.0, 1, 100, True),
+            (0.0, 1, 2, True),
             (1.0, 100, 100, False),
             (5, 100, 100, False),
             (None, 100, 100, False),
@@ -63,3 +64,23 @@ class TestFailureBudget:
         self, limit: float | None, failed: int, seen: int, exceeded: bool
     ) -> None:
         assert FailureBudget(limit).is_exceeded(failed, seen) is exceeded
+
+    @pytest.mark.parametrize(
+        ("limit", "failed", "seen", "exceeded"),
+        [
+            (0.1, 0, 0, False),
+            (0.1, 5, 10, False),
+            (0.1, 6, 10, True),
+            (0.1, 11, 100, True),
+            (0.7, 6, 10, False),
+            (1.0, 10, 10, False),
+            (0.0, 1, 10, True),
+            (5, 4, 5, False),
+            (5, 2, 2, True),
+            (None, 10, 10, False),
+        ],
+    )
+    def test_at_the_end_small_numbers_count_too(
+        self, limit: float | None, failed: int, seen: int, exceeded: bool
+    ) -> None:
+        assert FailureBudget(limit).is_exceeded_at_the_end(failed, seen) is exceeded

@@ -1,5 +1,6 @@
 """A run keeps its account whatever an executor does to it: late, twice, in part, or mixed up."""
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -198,6 +199,66 @@ class TestBudgets:
         assert len(run_numbers(*[1] * 89, *[-1] * 10)) == 89
         with pytest.raises(BudgetError, match="failed on 11 of 100 tasks"):
             run_numbers(*[1] * 89, *[-1] * 11)
+
+    def test_a_share_is_held_against_small_runs_at_their_end(self) -> None:
+        assert len(run_numbers(1, 1, -1, -2).quarantined) == 2
+        with pytest.raises(BudgetError) as caught:
+            run_numbers(1, -1, -2)
+        assert re.sub(r"\([0-9a-f]{12}\)", "(…)", str(caught.value)) == (
+            "most of it failed: stage 'doubled' failed on 2 of 3 tasks: ValueError: -2 is negative "
+            "(…). Mend the cause and run again (changed inputs are noticed); where this is "
+            "right, set max_failures or allow_empty (--allow-empty)"
+        )
+        result = caught.value.result
+        assert result is not None
+        assert ([task.data for task in result], result.status) == ([2], "failed")
+        assert result.stages["doubled"].tasks_failed == len(result.quarantined) == 2
+
+    def test_a_share_holds_for_failures_that_came_first(self) -> None:
+        with pytest.raises(BudgetError, match="failed on 30 of 120 tasks"):
+            run_numbers(*[-1] * 30, *[1] * 90)
+
+    def test_a_share_of_nothing_is_none_at_all(self) -> None:
+        with pytest.raises(BudgetError, match="failed on 1 of 2 tasks"):
+            run_numbers(1, -1, max_failures=0.0)
+
+    def test_a_count_does_not_excuse_that_all_failed(self) -> None:
+        assert len(run_numbers(-1, -2, 3, max_failures=5)) == 1
+        with pytest.raises(
+            BudgetError, match="most of it failed: stage 'doubled'"
+        ):
+            run_numbers(-1, -2, max_failures=5)
+
+    def test_a_repetition_says_it_again(self, tmp_path: Path) -> None:
+        write_inputs(tmp_path, ["bad1", "bad2"])
+        pipeline = words_pipeline(tmp_path)
+        pipeline.max_failures = 0.1
+        for _ in range(2):
+            with pytest.raises(BudgetError, match=r"failed on 2 of 2 tasks.*curate retry"):
+                pipeline.run(LocalExecutor(workers=0))
+        (tmp_path / "mended").touch()
+        assert pipeline.retry(str(tmp_path / "out/.curator/words"), LocalExecutor(0))
+
+    def test_a_re_run_counts_once(self, tmp_path: Path) -> None:
+        """The attempt that is void had failed already."""
+
+        class Twice(Together):
+            def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+                worker = StageWorker(plan, WorkerInfo("0", run_token=run.token), run.worker_stages)
+                sources = list(run.sources())
+                for _ in range(5):
+                    part = worker.call(sources, run.blame(sources[0]))
+                    next(part.outputs())
+                    run.absorb(part.report, sources)
+                    sources = [t for s in sources for t in run.again(source_of(s.lineage), "died")]
+                call = worker.call(sources, run.blame(sources[0]))
+                for output in call.outputs():
+                    yield from run.deliver(output)
+                yield from run.absorb(call.report, sources)
+
+        pipeline = Pipeline("p", stages=[Doubled()], max_failures=1)
+        result = pipeline.run(Twice(), [Task(-1), Task(2)])
+        assert (len(result), result.stages["doubled"].tasks_in) == (1, 2)
 
     def test_no_limit(self) -> None:
         assert len(run_numbers(*[-1] * 200, max_failures=None).quarantined) == 200

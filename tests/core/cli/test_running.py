@@ -255,9 +255,11 @@ def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
     for file in (desk / "raw").iterdir():
         file.write_bytes(b'\xff\xfe{\x00"\x00')
     told = (
-        "curate: trial gave nothing: 3 items failed in stage 'jsonl_reader': cannot read …: it is "
-        f"UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8) ({desk}/raw/N.jsonl); mend the "
-        "cause and run again, or give --allow-empty where that is right\n"
+        "curate: most of it failed: stage 'jsonl_reader' failed on 3 of 3 tasks: cannot read "
+        f"{desk}/raw/N.jsonl: it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8). See "
+        "out/.curator/trial/quarantine. Mend the cause and run again (changed inputs are noticed), "
+        "or curate retry out/.curator/trial; where this is right, set max_failures or allow_empty "
+        "(--allow-empty)\n"
     )
     said = curate("run", "recipe.yaml", "--quiet")
     assert (said.code, said.out) == (4, "")

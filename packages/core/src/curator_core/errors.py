@@ -1,6 +1,10 @@
 """Every error this project raises on purpose. Each says what, which one, and the way out."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from curator_core.results import RunResult
 
 
 class CuratorError(Exception):
@@ -78,9 +82,10 @@ def _rebuild_stage_error(message: str, facts: dict[str, str]) -> StageError:
 
 
 class BudgetError(CuratorError):
-    """More failures than `max_failures` allows. What is finished is kept."""
+    """More failures than `max_failures` allows. What is finished is kept, and is in `result`."""
 
     exit_code = 4
+    result: "RunResult | None" = None
 
 
 class RunInterrupted(KeyboardInterrupt):

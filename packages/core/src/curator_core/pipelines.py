@@ -76,8 +76,9 @@ class Pipeline:
     ) -> RunResult:
         """Run to the end. With a writer at the end, the same call again does only what is left."""
         with self.stream(executor, tasks, run_dir, resume=resume, on_error=on_error) as stream:
-            outputs = list(stream)
-            stream.result.tasks = outputs
+            stream.result.tasks = outputs = []
+            for output in stream:  # an error that ends it has the result with those before
+                outputs.append(output)
             return stream.result
 
     def stream(

@@ -8,6 +8,8 @@ OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
 ATTEMPTS_BEFORE_QUARANTINE = 2
 """How many workers one task may kill or hang before it is set aside."""
 
+_MOST = 0.5
+
 _PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
@@ -43,7 +45,12 @@ class ErrorPolicy:
 
 @dataclass(frozen=True)
 class FailureBudget:
-    """How many failures a run bears: a count (`int`), or a share of one stage's tasks (`float`)."""
+    """How many failures a run bears: a count (`int`), or a share of one stage's tasks (`float`).
+
+    A share says little about a few tasks. So it holds from `min_seen` tasks on; where a stage saw
+    less by the end of the run, more than half must have failed, or more than the share if that is
+    larger. A count does not excuse a stage that failed on everything.
+    """
 
     max_failures: int | float | None = 0.1
     min_seen: int = 100
@@ -66,4 +73,15 @@ class FailureBudget:
     def is_exceeded(self, failed: int, seen: int) -> bool:
         """Whether `failed` of `seen` are too many, where the budget is a share."""
         share = self.max_failures
-        return isinstance(share, float) and seen >= self.min_seen and failed > share * seen
+        if not isinstance(share, float):
+            return False
+        return (seen >= self.min_seen or share == 0) and failed > share * seen
+
+    def is_exceeded_at_the_end(self, failed: int, seen: int) -> bool:
+        """The same once nothing more is to come, where small numbers have to be judged too."""
+        limit = self.max_failures
+        if limit is None or not failed:
+            return False
+        if isinstance(limit, int):
+            return failed == seen
+        return self.is_exceeded(failed, seen) or failed > max(limit, _MOST) * seen

@@ -10,6 +10,7 @@ import click
 
 from curator_core.cli.options import Order, on_recipe, recipe_text, speaks
 from curator_core.cli.screens import Screen, logged, note
+from curator_core.errors import BudgetError
 
 if TYPE_CHECKING:
     from curator_core.executors import Executor
@@ -45,10 +46,13 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
         options["run_dir"] = wishes.run_dir
     pipeline = recipe.pipeline()
     pipeline.recipe = recipe_text(recipe)
-    result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
+    try:
+        result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
+    except BudgetError as error:
+        if error.result is not None:
+            _tell(screen, recipe.name, error.result, wishes)
+        raise
     _close(screen, recipe.name, result, wishes)
-    if not pipeline.allow_empty:
-        _refuse_total_loss(recipe.name, result)
 
 
 @dataclass(frozen=True)
@@ -146,26 +150,15 @@ def _write_page(result: "RunResult") -> None:
         note(f"the report could not be written: {error}")
 
 
-def _refuse_total_loss(name: str, result: "RunResult") -> None:
-    """Too few tasks for a share to mean much may all fail: whoever waits for output must know."""
-    from curator_core.errors import BudgetError
-    from curator_core.reporting.figures import counted, shortened
-    from curator_core.reporting.reasons import failures_of
-
-    counts = list(result.stages.values())
-    if not counts or counts[-1].tasks_out or any(c.items_dropped for c in counts):
-        return
-    failures = failures_of(result.quarantined)
-    if failures:
-        first, failed = failures[0], sum(failure.items for failure in failures)
-        raise BudgetError(
-            f"{name} gave nothing: {counted(failed, 'item')} failed in stage {first.stage!r}: "
-            f"{shortened(first.told, 300)}; mend the cause and run again, or give --allow-empty "
-            "where that is right"
-        )
-
-
 def _close(
+    screen: Screen, name: str, result: "RunResult", wishes: Wishes, headline: str = ""
+) -> None:
+    _tell(screen, name, result, wishes, headline)
+    if wishes.strict and result.quarantined:
+        raise click.exceptions.Exit(QUARANTINED)
+
+
+def _tell(
     screen: Screen, name: str, result: "RunResult", wishes: Wishes, headline: str = ""
 ) -> None:
     from curator_core.reporting import Summary, print_summary
@@ -175,5 +168,3 @@ def _close(
     screen.give({"name": name, **result.to_json(), "report": report})
     if not (screen.as_json or wishes.quiet):
         print_summary(screen.console, Summary(name, result, report, headline))
-    if wishes.strict and result.quarantined:
-        raise click.exceptions.Exit(QUARANTINED)

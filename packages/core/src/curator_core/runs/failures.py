@@ -1,9 +1,11 @@
 """Failures of a run, held against what it may bear."""
 
+from collections.abc import Callable
+
 from curator_core.errors import BudgetError
 from curator_core.plans import Plan
 from curator_core.reports import Part
-from curator_core.results import StageCounts
+from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.runs.totals import Totals, take_from
 
 
@@ -33,6 +35,32 @@ class Failures:
                 or self._is_count_exceeded()
             ):
                 self._give_up(index, seen, part)
+
+    def judge(self, totals: Totals, quarantined: Callable[[], list[QuarantineRecord]]) -> None:
+        """Look at the whole run once it is over, however small it was."""
+        is_exceeded = self._plan.budget.is_exceeded_at_the_end
+        for planned in self._plan.stages:
+            counts = totals[planned.index]
+            records = counts.items_out + counts.items_rejected
+            if is_exceeded(counts.tasks_failed, counts.tasks_in) or is_exceeded(
+                counts.items_rejected, records
+            ):
+                mine = [record for record in quarantined() if record.stage_index == planned.index]
+                raise BudgetError(self._verdict(planned.name, counts, mine))
+
+    def _verdict(self, stage: str, counts: StageCounts, found: list[QuarantineRecord]) -> str:
+        last = found[-1] if found else None
+        place = f" ({last.source})" if last and last.source not in last.reason else ""
+        told = f": {last.reason}{place}" if last else ""
+        where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
+        retry = f", or curate retry {self._run_dir}" if self._run_dir else ""
+        rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
+        return (
+            f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "
+            f"{counts.tasks_in} tasks{rejected}{told}.{where} Mend the cause and run again "
+            f"(changed inputs are noticed){retry}; where this is right, set max_failures or "
+            "allow_empty (--allow-empty)"
+        )
 
     def _is_count_exceeded(self) -> bool:
         limit = self._plan.budget.max_failures

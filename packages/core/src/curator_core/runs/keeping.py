@@ -49,6 +49,8 @@ class Keeper(Protocol):
 
     def commit(self, group: Group, sources: list[Source]) -> None: ...
 
+    def quarantined(self) -> list[QuarantineRecord]: ...
+
     def refresh(self) -> None: ...
 
     def finish(self, result: RunResult) -> None: ...
@@ -75,6 +77,9 @@ class NothingKept:
 
     def commit(self, group: Group, sources: list[Source]) -> None:
         pass
+
+    def quarantined(self) -> list[QuarantineRecord]:
+        return []
 
     def refresh(self) -> None:
         pass

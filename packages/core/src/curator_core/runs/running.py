@@ -241,6 +241,7 @@ class Run:
         self._draw_up()
         if not (self.plan.allow_empty or self._listing.may_be_empty):
             self._refuse_emptiness()
+            self._failures.judge(self.totals, self._quarantined)
         self._close("done")
 
     def fail(self, status: str) -> None:
@@ -321,6 +322,9 @@ class Run:
         for key in lost:
             if self._ledger.is_current(key):
                 self._ledger.group_of([key]).lost = True
+
+    def _quarantined(self) -> list[QuarantineRecord]:
+        return self._keeper.quarantined() or self.result.quarantined
 
     def _draw_up(self) -> None:
         """Complete the account with what the listing did and what had to be taken back; once."""

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from curator_core.errors import RunInterrupted, StageError
+from curator_core.errors import BudgetError, RunInterrupted, StageError
 from curator_core.executors import Executor
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
@@ -69,6 +69,10 @@ class RunStream(Iterator[AnyTask]):
                 "stopped at once: what is finished is kept; run the same command to go on",
                 run.stopping.signal_number or signal.SIGINT,
             ) from None
+        except BudgetError as error:
+            run.fail("failed")
+            error.result = run.result
+            raise
         except StageError as error:
             run.fail("failed")
             raise run.explained(error) from error.__cause__
