@@ -49,7 +49,7 @@ class Preparing:
             self.floor.open_to_cold(station)
 
     def too_many_failed(self, first: int | None, node: Node, reason: str) -> str:
-        """Count one more; what to say where it was one too many, and there is nobody who came up."""
+        """Count one more; what to say where it was one too many, and nobody came up."""
         station = None if first is None else self.floor.stations.get(first)
         if station is None:
             self.failed_starts += 1
@@ -58,8 +58,15 @@ class Preparing:
             station.failed_setups += 1
             failed, name = station.failed_setups, station.spec.name
             self.shunning.shun(station, node, reason)
-            if station.warm > station.setting_up:
+            if self._somebody_may_come_up(station):
                 return ""
         if failed < self.floor.settings.setup_attempts:
             return ""
         return f"{name} could not be set up {failed} times; last: {reason}"
+
+    def _somebody_may_come_up(self, station: Station) -> bool:
+        """Whether it is set up somewhere, or is being set up elsewhere just now."""
+        if station.warm > station.setting_up:
+            return True
+        is_bounded = station.failed_setups < 2 * self.floor.settings.setup_attempts
+        return bool(station.warm) and (is_bounded or station.crew is not self.floor.shared)

@@ -257,6 +257,8 @@ class Scaling:
 
     def _start(self, station: Station) -> bool:
         first, staffing = station.spec.first, self.staffing
+        if station.failed_setups >= self.floor.settings.setup_attempts and not station.crew.up:
+            return False  # those that are being set up are the last hope
         nodes = [
             node
             for node in self.floor.nodes.values()

@@ -174,6 +174,8 @@ class Scheduler:
 
     def _count_failed_setup(self, worker: Worker, event: events.WorkerDown) -> None:
         first = worker.crew.first if event.first is None else event.first
+        if self._is_ending:
+            return
         if problem := self._preparing.too_many_failed(first, worker.node, event.reason):
             self._fail(problem, first)
 
