@@ -46,7 +46,9 @@ def test_symbols_keep_exactly_one_in_ten() -> None:
 
 
 def test_common_words_count_each_time_and_only_in_lower_case() -> None:
-    assert CommonEnglishWordsFilter().score(Text("the cat and the dog")) == 3
+    full = CommonEnglishWordsFilter(stop_at_false=False)
+    assert full.score(Text("the cat and the dog")) == 3
+    assert CommonEnglishWordsFilter().score(Text("the cat and the dog")) == 2
     assert not CommonEnglishWordsFilter().passes("THE CAT AND THE DOG")
     assert not CommonEnglishWordsFilter().passes("the cat, the.")
     assert CommonEnglishWordsFilter(min_num_common_words=1).passes("the cat")

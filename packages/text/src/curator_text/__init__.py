@@ -4,22 +4,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from curator_text.filtering import TextFilter
+    from curator_text.filtering import TextFilter, WordFilter
     from curator_text.filters.addresses import BlockedDomainsFilter
-    from curator_text.filters.characters import NonAlphaNumericFilter, NumbersFilter, UrlsFilter
+    from curator_text.filters.characters import (
+        NonAlphaNumericFilter,
+        NumbersFilter,
+        ParenthesesFilter,
+        WhiteSpaceFilter,
+    )
     from curator_text.filters.languages import StopWordLanguageFilter
     from curator_text.filters.lines import (
         BoilerPlateStringFilter,
+        BulletsFilter,
+        EllipsisFilter,
         PunctuationFilter,
-        RepeatedLinesFilter,
     )
+    from curator_text.filters.ngrams import RepeatingDuplicateNGramsFilter, RepeatingTopNGramsFilter
+    from curator_text.filters.repetition import (
+        RepeatedLinesByCharFilter,
+        RepeatedLinesFilter,
+        RepeatedParagraphsByCharFilter,
+        RepeatedParagraphsFilter,
+    )
+    from curator_text.filters.substrings import SubstringFilter
+    from curator_text.filters.urls import PornographicUrlsFilter, UrlsFilter
     from curator_text.filters.words import (
         CommonEnglishWordsFilter,
+        LongWordFilter,
         MeanWordLengthFilter,
         SymbolsToWordsFilter,
         WordCountFilter,
+        WordsWithoutAlphabetsFilter,
     )
-    from curator_text.segments.joining import DocumentJoiner
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
         HtmlEntityDecoder,
@@ -39,6 +55,7 @@ if TYPE_CHECKING:
     from curator_text.modifiers.spaces import NewlineNormalizer, WhitespaceNormalizer
     from curator_text.modifying import TextModifier, TextRewriter
     from curator_text.reading import JsonlReader, ParquetReader
+    from curator_text.segments.joining import DocumentJoiner
     from curator_text.segments.splitting import DocumentSplitter
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
@@ -47,30 +64,41 @@ __all__ = [
     "BlockedDomainsFilter",
     "BoilerPlateStringFilter",
     "BoilerPlateStringModifier",
+    "BulletsFilter",
     "CommonEnglishWordsFilter",
     "ControlCharacterRemover",
     "DocumentJoiner",
     "DocumentSplitter",
+    "EllipsisFilter",
     "FastTextLabelModifier",
     "HtmlEntityDecoder",
     "JsonlReader",
     "JsonlWriter",
     "LineRemover",
+    "LongWordFilter",
     "MarkdownRemover",
     "MeanWordLengthFilter",
     "Modify",
     "NewlineNormalizer",
     "NonAlphaNumericFilter",
     "NumbersFilter",
+    "ParenthesesFilter",
     "ParquetReader",
     "ParquetWriter",
+    "PornographicUrlsFilter",
     "PunctuationFilter",
     "QuotationRemover",
+    "RepeatedLinesByCharFilter",
     "RepeatedLinesFilter",
     "RepeatedLinesRemover",
+    "RepeatedParagraphsByCharFilter",
+    "RepeatedParagraphsFilter",
     "RepeatedParagraphsRemover",
+    "RepeatingDuplicateNGramsFilter",
+    "RepeatingTopNGramsFilter",
     "Slicer",
     "StopWordLanguageFilter",
+    "SubstringFilter",
     "SymbolsToWordsFilter",
     "Text",
     "TextFilter",
@@ -80,19 +108,50 @@ __all__ = [
     "UnicodeReformatter",
     "UrlRemover",
     "UrlsFilter",
+    "WhiteSpaceFilter",
     "WhitespaceNormalizer",
     "WordCountFilter",
+    "WordFilter",
+    "WordsWithoutAlphabetsFilter",
 ]
 
 _HOMES = {
-    "filters.addresses": ("BlockedDomainsFilter",),
-    "filters.lines": ("BoilerPlateStringFilter", "PunctuationFilter", "RepeatedLinesFilter"),
+    "filters.characters": (
+        "NonAlphaNumericFilter",
+        "NumbersFilter",
+        "ParenthesesFilter",
+        "WhiteSpaceFilter",
+    ),
+    "filters.lines": (
+        "BoilerPlateStringFilter",
+        "BulletsFilter",
+        "EllipsisFilter",
+        "PunctuationFilter",
+    ),
+    "filters.ngrams": (
+        "RepeatingDuplicateNGramsFilter",
+        "RepeatingTopNGramsFilter",
+    ),
+    "filters.repetition": (
+        "RepeatedLinesByCharFilter",
+        "RepeatedLinesFilter",
+        "RepeatedParagraphsByCharFilter",
+        "RepeatedParagraphsFilter",
+    ),
+    "filters.substrings": ("SubstringFilter",),
+    "filters.urls": (
+        "PornographicUrlsFilter",
+        "UrlsFilter",
+    ),
     "filters.words": (
         "CommonEnglishWordsFilter",
+        "LongWordFilter",
         "MeanWordLengthFilter",
         "SymbolsToWordsFilter",
         "WordCountFilter",
+        "WordsWithoutAlphabetsFilter",
     ),
+    "filters.addresses": ("BlockedDomainsFilter",),
     "reading": ("JsonlReader", "ParquetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
     "segments.joining": ("DocumentJoiner",),
@@ -115,9 +174,8 @@ _HOMES = {
     "modifiers.markup": ("MarkdownRemover", "QuotationRemover", "UrlRemover"),
     "modifiers.slices": ("Slicer",),
     "modifiers.spaces": ("NewlineNormalizer", "WhitespaceNormalizer"),
-    "filters.characters": ("NonAlphaNumericFilter", "NumbersFilter", "UrlsFilter"),
     "filters.languages": ("StopWordLanguageFilter",),
-    "filtering": ("TextFilter",),
+    "filtering": ("TextFilter", "WordFilter"),
     "texts": ("Text",),
 }
 

@@ -3,6 +3,8 @@
 from curator_core.hookspecs import hookimpl
 
 _FILTERS = "curator_text.filters"
+_NGRAMS = f"{_FILTERS}.ngrams"
+_REPETITION = f"{_FILTERS}.repetition"
 _MODIFIERS = "curator_text.modifiers"
 
 
@@ -32,14 +34,27 @@ def curator_stages() -> dict[str, str]:
         "text.whitespace_normalizer": f"{_MODIFIERS}.spaces:WhitespaceNormalizer",
         "text.blocked_domains_filter": f"{_FILTERS}.addresses:BlockedDomainsFilter",
         "text.boiler_plate_string_filter": f"{_FILTERS}.lines:BoilerPlateStringFilter",
+        "text.bullets_filter": f"{_FILTERS}.lines:BulletsFilter",
         "text.common_english_words_filter": f"{_FILTERS}.words:CommonEnglishWordsFilter",
+        "text.ellipsis_filter": f"{_FILTERS}.lines:EllipsisFilter",
+        "text.long_word_filter": f"{_FILTERS}.words:LongWordFilter",
         "text.mean_word_length_filter": f"{_FILTERS}.words:MeanWordLengthFilter",
         "text.non_alpha_numeric_filter": f"{_FILTERS}.characters:NonAlphaNumericFilter",
         "text.numbers_filter": f"{_FILTERS}.characters:NumbersFilter",
+        "text.parentheses_filter": f"{_FILTERS}.characters:ParenthesesFilter",
+        "text.pornographic_urls_filter": f"{_FILTERS}.urls:PornographicUrlsFilter",
         "text.punctuation_filter": f"{_FILTERS}.lines:PunctuationFilter",
-        "text.repeated_lines_filter": f"{_FILTERS}.lines:RepeatedLinesFilter",
-        "text.stop_word_language_filter": f"{_FILTERS}.languages:StopWordLanguageFilter",
+        "text.repeated_lines_by_char_filter": f"{_REPETITION}:RepeatedLinesByCharFilter",
+        "text.repeated_lines_filter": f"{_REPETITION}:RepeatedLinesFilter",
+        "text.repeated_paragraphs_by_char_filter": f"{_REPETITION}:RepeatedParagraphsByCharFilter",
+        "text.repeated_paragraphs_filter": f"{_REPETITION}:RepeatedParagraphsFilter",
+        "text.repeating_duplicate_n_grams_filter": f"{_NGRAMS}:RepeatingDuplicateNGramsFilter",
+        "text.repeating_top_n_grams_filter": f"{_NGRAMS}:RepeatingTopNGramsFilter",
+        "text.substring_filter": f"{_FILTERS}.substrings:SubstringFilter",
         "text.symbols_to_words_filter": f"{_FILTERS}.words:SymbolsToWordsFilter",
-        "text.urls_filter": f"{_FILTERS}.characters:UrlsFilter",
+        "text.urls_filter": f"{_FILTERS}.urls:UrlsFilter",
+        "text.white_space_filter": f"{_FILTERS}.characters:WhiteSpaceFilter",
         "text.word_count_filter": f"{_FILTERS}.words:WordCountFilter",
+        "text.words_without_alphabets_filter": f"{_FILTERS}.words:WordsWithoutAlphabetsFilter",
+        "text.stop_word_language_filter": f"{_FILTERS}.languages:StopWordLanguageFilter",
     }

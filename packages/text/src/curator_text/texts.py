@@ -73,6 +73,14 @@ class Text(str):
         return self.split("\n\n")
 
     @feature
+    def different_lines(self) -> set[str]:
+        return set(self.lines)
+
+    @feature
+    def different_paragraphs(self) -> set[str]:
+        return set(self.paragraphs)
+
+    @feature
     def lowered(self) -> str:
         return self.lower()
 

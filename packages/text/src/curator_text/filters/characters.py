@@ -1,18 +1,16 @@
 """Rules over the characters of a text."""
 
-import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from curator_text.filtering import TextFilter, share
 from curator_text.texts import Text
 
-_PLAIN = re.compile(r"[a-zA-Z0-9\n?!,.]+")
-_DIGITS = re.compile(r"\d+")
-_URLS = re.compile(r"https?://[!$-_a-z]+")
-
-
-def _share_in(pattern: re.Pattern[str], text: str) -> float:
-    return sum(map(len, pattern.findall(text))) / len(text)
+_DIGITS = b"0123456789"
+_PLAIN = _DIGITS + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\n?!,."
+_SPACES = b"\t\n\r\b "
+_BRACKETS = b"{}[]()"
+_ANGLES = "\u27e8\u27e9"
 
 
 @dataclass
@@ -22,6 +20,8 @@ class NonAlphaNumericFilter(TextFilter):
     Spaces count as neither, so ordinary prose scores about 0.17.
     """
 
+    cost: ClassVar[float] = 5.0
+
     max_non_alpha_numeric_to_text_ratio: float = 0.25
     """The largest share of characters besides a-z, A-Z, 0-9, new lines and `? ! , .`."""
 
@@ -30,7 +30,8 @@ class NonAlphaNumericFilter(TextFilter):
         return f"over {share(self.max_non_alpha_numeric_to_text_ratio)} symbols and spaces"
 
     def score(self, text: Text) -> float:
-        return 1 - _share_in(_PLAIN, text)
+        characters = len(text)
+        return (characters - text.count_ascii(_PLAIN)) / characters
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_non_alpha_numeric_to_text_ratio
@@ -40,33 +41,60 @@ class NonAlphaNumericFilter(TextFilter):
 class NumbersFilter(TextFilter):
     """Drops texts that are mostly figures: price lists, tables, logs."""
 
+    cost: ClassVar[float] = 4.0
+
     max_number_to_text_ratio: float = 0.15
-    """The largest share of digits among the characters."""
+    """The largest share of the digits 0 to 9 among the characters."""
 
     @property
     def reason(self) -> str:
         return f"over {share(self.max_number_to_text_ratio)} digits"
 
     def score(self, text: Text) -> float:
-        return _share_in(_DIGITS, text)
+        return text.count_ascii(_DIGITS) / len(text)
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_number_to_text_ratio
 
 
 @dataclass
-class UrlsFilter(TextFilter):
-    """Drops texts that are mostly links."""
+class WhiteSpaceFilter(TextFilter):
+    """Drops texts that are mostly blanks: tables and drawings in plain text."""
 
-    max_url_to_text_ratio: float = 0.2
-    """The largest share of characters that belong to URLs."""
+    cost: ClassVar[float] = 4.0
+
+    max_white_space_ratio: float = 0.25
+    """The largest share of blanks, tabs, line ends and backspaces."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(self.max_url_to_text_ratio)} URLs"
+        return f"over {share(self.max_white_space_ratio)} white space"
 
     def score(self, text: Text) -> float:
-        return _share_in(_URLS, text)
+        return text.count_ascii(_SPACES) / len(text)
 
     def keeps(self, score: float) -> bool:
-        return score <= self.max_url_to_text_ratio
+        return score <= self.max_white_space_ratio
+
+
+@dataclass
+class ParenthesesFilter(TextFilter):
+    """Drops texts that are mostly brackets: code, formulas, lists of references."""
+
+    cost: ClassVar[float] = 5.0
+
+    max_parentheses_ratio: float = 0.1
+    """The largest share of round, square, curly and mathematical angle brackets."""
+
+    @property
+    def reason(self) -> str:
+        return f"over {share(self.max_parentheses_ratio)} brackets"
+
+    def score(self, text: Text) -> float:
+        found = text.count_ascii(_BRACKETS)
+        if not text.isascii():
+            found += sum(map(text.count, _ANGLES))
+        return found / len(text)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_parentheses_ratio

@@ -1,45 +1,31 @@
 """Rules over the lines and paragraphs of a text. Blank lines do not count as lines."""
 
+import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from curator_text.filtering import TextFilter, share
 from curator_text.texts import Text
 
-_END_MARKS = (".", "?", "!", '"', "'")
-_POLICY = (
-    "cookie policy",
-    "cookies policy",
-    "privacy overview",
-    "privacy policy",
-    "terms of use",
-    "use cookies",
-    "use of cookies",
-    "uses cookies",
+_END_MARKS = frozenset(".?!\"'")
+_ELLIPSES = ("...", "[...]", "…", "(...)", "[…]", "-»", "read more..", "read more")
+_BULLETS = frozenset("•‣⁃⁌⁍∙○●◘◦⦾⦿")  # noqa: RUF001 - a hyphen bullet is meant
+_FILLER = "lorem ipsum"
+# Whole notices are known by how they begin.
+_POLICY = re.compile(
+    "terms of use|privacy policy|cookie policy|uses cookies|privacy overview|use of cookies"
+    "|use cookies|privacy & cookies policy|privacy and cookies policy"
+    "|necessary cookies are absolutely essential"
+    "|any cookies that may not be particularly necessary"
+    "|if you continue to browse this site without changing your cookie"
 )
-
-
-@dataclass
-class RepeatedLinesFilter(TextFilter):
-    """Drops texts that would lose too many of their lines if each were kept once."""
-
-    min_unique_lines_ratio: float = 0.7
-    """The least number of different lines for each line."""
-
-    @property
-    def reason(self) -> str:
-        return f"over {share(1 - self.min_unique_lines_ratio)} of lines are repeated"
-
-    def score(self, text: Text) -> float:
-        lines = text.lines
-        return len(set(lines)) / len(lines)
-
-    def keeps(self, score: float) -> bool:
-        return score >= self.min_unique_lines_ratio
 
 
 @dataclass
 class PunctuationFilter(TextFilter):
     """Drops texts whose lines seldom end like sentences: menus, lists of keywords."""
+
+    cost: ClassVar[float] = 7.0
 
     max_num_sentences_without_endmark_ratio: float = 0.85
     """The largest share of lines that do not end with a full stop, `?`, `!` or a quotation mark."""
@@ -50,16 +36,68 @@ class PunctuationFilter(TextFilter):
         return f"over {most} of lines lack an end mark"
 
     def score(self, text: Text) -> float:
-        lines = text.lines
-        return sum(not line.strip().endswith(_END_MARKS) for line in lines) / len(lines)
+        lines = text.stripped_lines
+        return sum([line[-1] not in _END_MARKS for line in lines]) / len(lines)
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_num_sentences_without_endmark_ratio
 
 
 @dataclass
+class BulletsFilter(TextFilter):
+    """Drops texts that are nothing but bullet points."""
+
+    cost: ClassVar[float] = 7.0
+
+    max_bullet_lines_ratio: float = 0.9
+    """The largest share of lines that begin with a bullet such as `•`. Hyphens are none."""
+
+    @property
+    def reason(self) -> str:
+        return f"over {share(self.max_bullet_lines_ratio)} of lines are bullet points"
+
+    def score(self, text: Text) -> float:
+        if text.isascii():
+            return 0.0
+        lines = text.stripped_lines
+        return sum([line[0] in _BULLETS for line in lines]) / len(lines)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_bullet_lines_ratio
+
+
+@dataclass
+class EllipsisFilter(TextFilter):
+    """Drops texts with too many lines that break off: teasers, excerpts."""
+
+    cost: ClassVar[float] = 6.0
+
+    max_num_lines_ending_with_ellipsis_ratio: float = 0.3
+    """The largest share of lines that end with an ellipsis, or with `read more`."""
+
+    @property
+    def reason(self) -> str:
+        return f"over {share(self.max_num_lines_ending_with_ellipsis_ratio)} of lines break off"
+
+    def score(self, text: Text) -> float:
+        if not _may_break_off(text):
+            return 0.0
+        lines = text.stripped_lines
+        return sum([line.lower().endswith(_ELLIPSES) for line in lines]) / len(lines)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_num_lines_ending_with_ellipsis_ratio
+
+
+def _may_break_off(text: Text) -> bool:
+    return "..." in text or "…" in text or "-»" in text or "read more" in text.lowered
+
+
+@dataclass
 class BoilerPlateStringFilter(TextFilter):
     """Drops texts with too many paragraphs about cookies or terms, and any lorem ipsum."""
+
+    cost: ClassVar[float] = 12.0
 
     max_boilerplate_string_ratio: float = 0.4
     """The largest share of paragraphs with a phrase such as `privacy policy` or `uses cookies`."""
@@ -70,11 +108,12 @@ class BoilerPlateStringFilter(TextFilter):
 
     def score(self, text: Text) -> float:
         lowered = text.lowered
-        if "lorem ipsum" in lowered:
+        if _FILLER in lowered:
             return 1.0
+        if "cookie" not in lowered and "privacy" not in lowered and "terms of use" not in lowered:
+            return 0.0
         paragraphs = lowered.split("\n\n")
-        found = sum(any(phrase in one for phrase in _POLICY) for one in paragraphs)
-        return found / len(paragraphs)
+        return sum(_POLICY.search(one) is not None for one in paragraphs) / len(paragraphs)
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_boilerplate_string_ratio

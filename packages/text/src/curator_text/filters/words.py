@@ -1,19 +1,27 @@
-"""Rules over the words of a text. Words are what white space separates."""
+"""Rules over the words of a text."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
+from typing import ClassVar
 
-from curator_text.filtering import TextFilter, share
+from curator_text.filtering import TextFilter, WordFilter, share
 from curator_text.texts import Text
 
 _HASHES = re.compile("#+")
 _ELLIPSES = frozenset({"...", "[...]", "(...)", "…", "[…]", "-»"})
 _COMMON_ENGLISH = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
+_ASCII_LETTER = re.compile("[A-Za-z]")
+_RINGED = re.compile(
+    "[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
+)
 
 
 @dataclass
-class WordCountFilter(TextFilter):
+class WordCountFilter(WordFilter):
     """Drops texts that are too short or too long."""
+
+    cost: ClassVar[float] = 8.0
 
     min_words: int = 50
     """The fewest words a text may have."""
@@ -26,15 +34,17 @@ class WordCountFilter(TextFilter):
         return f"not {self.min_words} to {self.max_words} words"
 
     def score(self, text: Text) -> float:
-        return len(text.words)
+        return len(self.wording(text).words)
 
     def keeps(self, score: float) -> bool:
         return self.min_words <= score <= self.max_words
 
 
 @dataclass
-class MeanWordLengthFilter(TextFilter):
+class MeanWordLengthFilter(WordFilter):
     """Drops texts whose words are too short or too long on average: codes, minified scripts."""
+
+    cost: ClassVar[float] = 14.0
 
     min_mean_word_length: float = 3
     """The least mean number of characters per word."""
@@ -48,16 +58,38 @@ class MeanWordLengthFilter(TextFilter):
         return f"mean word length not {least:g} to {most:g}"
 
     def score(self, text: Text) -> float:
-        words = text.words
-        return sum(map(len, words)) / len(words)
+        lengths = self.wording(text).lengths
+        return sum(lengths) / len(lengths)
 
     def keeps(self, score: float) -> bool:
         return self.min_mean_word_length <= score <= self.max_mean_word_length
 
 
 @dataclass
-class SymbolsToWordsFilter(TextFilter):
+class LongWordFilter(WordFilter):
+    """Drops texts with a very long word, which is nearly always minified code or encoded data."""
+
+    cost: ClassVar[float] = 14.0
+
+    max_word_length: int = 1000
+    """The most characters a word may have."""
+
+    @property
+    def reason(self) -> str:
+        return f"a word of over {self.max_word_length} characters"
+
+    def score(self, text: Text) -> float:
+        return max(self.wording(text).lengths)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_word_length
+
+
+@dataclass
+class SymbolsToWordsFilter(WordFilter):
     """Drops texts in which too many words are hashes or ellipses: tag clouds, teasers."""
+
+    cost: ClassVar[float] = 9.0
 
     max_symbol_to_word_ratio: float = 0.1
     """The largest share of words that are an ellipsis or, for more than half of it, `#`."""
@@ -67,8 +99,12 @@ class SymbolsToWordsFilter(TextFilter):
         return f"over {share(self.max_symbol_to_word_ratio)} of words are # or ..."
 
     def score(self, text: Text) -> float:
-        words = text.words
-        return sum(map(_is_symbol, words)) / len(words)
+        words = self.wording(text).words
+        if "#" in text:
+            return sum(map(_is_symbol, words)) / len(words)
+        if "..." in text or "…" in text or "-»" in text:
+            return sum(map(_ELLIPSES.__contains__, words)) / len(words)
+        return 0.0
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_symbol_to_word_ratio
@@ -80,21 +116,73 @@ def _is_symbol(word: str) -> bool:
 
 
 @dataclass
+class WordsWithoutAlphabetsFilter(WordFilter):
+    """Drops texts in which too few words have a letter, of any script: figures, tables."""
+
+    cost: ClassVar[float] = 30.0
+
+    min_words_with_alphabets: float = 0.8
+    """The least share of words with at least one letter."""
+
+    @property
+    def reason(self) -> str:
+        return f"under {share(self.min_words_with_alphabets)} of words have a letter"
+
+    def score(self, text: Text) -> float:
+        words = self.wording(text).words
+        others = [word for word in words if not word.isalpha()]
+        return (len(words) - len(others) + sum(map(_has_letter, others))) / len(words)
+
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_words_with_alphabets
+
+
+def _has_letter(word: str) -> bool:
+    """Letters, and what Unicode calls alphabetic besides: `Ⅷ` and `Ⓐ`, but no bare vowel signs."""
+    if _ASCII_LETTER.search(word):
+        return True
+    if word.isascii():
+        return False
+    return any(map(_is_letter, word))
+
+
+def _is_letter(character: str) -> bool:
+    return (
+        character.isalpha()
+        or unicodedata.category(character) == "Nl"
+        or _RINGED.match(character) is not None
+    )
+
+
+@dataclass
 class CommonEnglishWordsFilter(TextFilter):
     """Drops texts without the commonest English words: other languages, lists of keywords.
 
     The words must be in lower case, so a text all in capitals is dropped too.
     """
 
+    cost: ClassVar[float] = 12.0
+
     min_num_common_words: int = 2
     """The fewest of `the be to of and that have with`, counted as often as they stand there."""
+
+    stop_at_false: bool = True
+    """Count no further than that, which is faster. Off: the score is the full count."""
 
     @property
     def reason(self) -> str:
         return f"fewer than {self.min_num_common_words} common English words"
 
     def score(self, text: Text) -> float:
-        return sum(word in _COMMON_ENGLISH for word in text.words)
+        if not self.stop_at_false:
+            return sum(map(_COMMON_ENGLISH.__contains__, text.words))
+        found = 0
+        for word in text.words:
+            if word in _COMMON_ENGLISH:
+                found += 1
+            if found >= self.min_num_common_words:
+                break
+        return found
 
     def keeps(self, score: float) -> bool:
         return score >= self.min_num_common_words

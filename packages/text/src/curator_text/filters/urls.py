@@ -1,0 +1,81 @@
+"""Rules over the URLs in a text."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+from curator_text.filtering import TextFilter, share
+from curator_text.texts import Text
+
+# Letters, digits, the marks a URL may hold, and whole escapes. Each part is possessive: a URL of
+# millions of characters takes one walk.
+_URLS = re.compile(r"https?://(?:[A-Za-z0-9$\-_@.&+/:=?#~!*(),]++|%[0-9A-Fa-f]{2})++")
+
+
+@cache
+def _pattern(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
+
+
+def _problem(expression: str | None) -> Iterable[str]:
+    try:
+        re.compile(expression or "")
+    except re.error as error:
+        yield f"url_regex is no regular expression: {error}"
+
+
+def _urls_in(text: Text, expression: str | None) -> list[str]:
+    if expression is None:
+        return _URLS.findall(text) if "http" in text else []
+    return [found[0] for found in _pattern(expression).finditer(text)]
+
+
+@dataclass
+class UrlsFilter(TextFilter):
+    """Drops texts that are mostly links."""
+
+    cost: ClassVar[float] = 2.0
+
+    max_url_to_text_ratio: float = 0.2
+    """The largest share of characters that belong to URLs."""
+
+    url_regex: str | None = None
+    """Another expression for what is a URL, such as `https?://[^\\s]+`."""
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        yield from _problem(self.url_regex)
+
+    @property
+    def reason(self) -> str:
+        return f"over {share(self.max_url_to_text_ratio)} URLs"
+
+    def score(self, text: Text) -> float:
+        return sum(map(len, _urls_in(text, self.url_regex))) / len(text)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_url_to_text_ratio
+
+
+@dataclass
+class PornographicUrlsFilter(TextFilter):
+    """Drops texts with a URL that has `porn` in it."""
+
+    cost: ClassVar[float] = 2.0
+    reason = "a pornographic URL"
+
+    url_regex: str | None = None
+    """Another expression for what is a URL, such as `https?://[^\\s]+`."""
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        yield from _problem(self.url_regex)
+
+    def score(self, text: Text) -> float:
+        """1 where there is such a URL, else 0."""
+        return float(any("porn" in url for url in _urls_in(text, self.url_regex)))
+
+    def keeps(self, score: float) -> bool:
+        return score != 1
