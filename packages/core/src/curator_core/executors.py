@@ -8,7 +8,9 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
 
 if TYPE_CHECKING:
+    from curator_core.pipelines import Pipeline
     from curator_core.runs.running import Run
+    from curator_core.services import Service
 
 
 class Executor(ABC):
@@ -20,7 +22,7 @@ class Executor(ABC):
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
     """What only some executors can do: `isolation` (outlives a dying worker), `timeouts`, `gpus`,
-    `runtime_env`, `nodes`."""
+    `runtime_env`, `nodes`, `open`."""
 
     def check(self, plan: Plan) -> Iterable[str]:
         """What in this plan cannot be run here, each with a way out."""
@@ -32,3 +34,12 @@ class Executor(ABC):
 
         Closing the iterator early stops the work in order.
         """
+
+    def open(self, pipeline: "Pipeline | Plan", *, most_open: int = 1000) -> "Service":
+        """Serve a pipeline: it takes tasks as they arrive, until it is closed.
+
+        `most_open` tasks may be on their way, or be answered with nobody taking the answer.
+        """
+        from curator_core.services import refuse
+
+        raise refuse(self)

@@ -107,11 +107,15 @@ class Run:
             while (source := self._next_source()) is not None:
                 if self.stopping.is_asked:
                     return
-                self._sources[source.source_id] = source
-                self._blames[source.source_id] = source.blame()
-                self._ledger.open(source.source_id)
-                yield self._task_for(source.source_id)
+                yield self.admit(source)
             self.listed_all = True
+
+    def admit(self, source: Source) -> AnyTask:
+        """Open the account of a source; its task. For those that were handed in, not listed."""
+        self._sources[source.source_id] = source
+        self._blames[source.source_id] = source.blame()
+        self._ledger.open(source.source_id)
+        return self._task_for(source.source_id)
 
     def blame(self, task: AnyTask) -> Blame:
         """What is known of the tasks of a source, to be told to whoever works on it."""
