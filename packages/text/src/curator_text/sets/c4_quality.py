@@ -12,7 +12,14 @@ _CITATIONS = re.compile(r"\[(?:\d*|edit|citation needed)\]")
 _END_MARKS = (".", "?", "!", '"', "'")
 _FILLER = "lorem ipsum"
 _SCRIPT = "javascript"
-_POLICY = re.compile("(?:cookie|privacy) policy|terms of use|use(?:s| of)? cookies")
+_POLICY = (
+    "terms of use",
+    "privacy policy",
+    "cookie policy",
+    "uses cookies",
+    "use of cookies",
+    "use cookies",
+)
 _POLICY_SIGNS = ("cookie", "privacy policy", "terms of use")
 _DROP_LINE = ""
 
@@ -115,7 +122,8 @@ class C4QualityFilter(EditingRuleSet):
             return _DROP_LINE
         if self.filter_curly_bracket and "{" in line:
             return "curly_bracket"
-        return _DROP_LINE if self.filter_policy and _POLICY.search(lowered) else None
+        about_policy = self.filter_policy and any(phrase in lowered for phrase in _POLICY)
+        return _DROP_LINE if about_policy else None
 
     def _too_few_sentences(self, lines: list[str]) -> bool:
         fewest = self.min_num_sentences

@@ -1,6 +1,5 @@
 """The Gopher rules on repetition (Rae et al. 2021, table A1)."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
@@ -8,9 +7,6 @@ from math import inf
 from curator_text.sets.repetitions import Repetitions, duplicates
 from curator_text.sets.rules import WordRuleSet
 from curator_text.texts import Text
-
-_PARAGRAPH_ENDS = re.compile("\n{2,}")
-_LINE_ENDS = re.compile("\n+")
 
 NGramShares = tuple[tuple[int, float], ...]
 
@@ -58,14 +54,14 @@ class GopherRepetitionFilter(WordRuleSet):
 
     def _repeated_blocks(self, text: Text) -> str | None:
         chars = len(text)
-        paragraphs = _split(_PARAGRAPH_ENDS, text.strip())
+        paragraphs = _paragraphs(text)
         number, inside = duplicates(paragraphs)
         if number:
             if _exceeds(number / len(paragraphs), self.dup_para_frac):
                 return "dup_para_frac"
             if _exceeds(inside / chars, self.dup_para_char_frac):
                 return "dup_para_char_frac"
-        lines = _split(_LINE_ENDS, text)
+        lines = _lines(text)
         number, inside = duplicates(lines)
         if number:
             if _exceeds(number / len(lines), self.dup_line_frac):
@@ -95,7 +91,17 @@ def _exceeds(share: float, most: float | None) -> bool:
     return share > (most or inf)
 
 
-def _split(ends: re.Pattern[str], text: str) -> list[str]:
-    if "\n\n" in text:
-        return ends.split(text)
-    return text.split("\n") if ends is _LINE_ENDS else [text]
+def _paragraphs(text: str) -> list[str]:
+    """What stands between two or more new lines."""
+    if "\n\n" not in text:
+        return [text]
+    pieces = [piece.lstrip("\n") for piece in text.strip().split("\n\n")]
+    return list(filter(None, pieces))  # an empty one stood among many new lines
+
+
+def _lines(text: str) -> list[str]:
+    """What stands between one or more new lines; an empty one at either end is one."""
+    lines = text.split("\n")
+    if "\n\n" not in text:
+        return lines
+    return [*lines[: not lines[0]], *filter(None, lines), *lines[len(lines) - (not lines[-1]) :]]

@@ -2,11 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+from itertools import chain
 from operator import mul
+from typing import NamedTuple, TypeAlias
 
 from curator_text.wording import Wording
+
+NGram: TypeAlias = tuple[str, ...]
 
 
 def duplicates(parts: Sequence[str]) -> tuple[int, int]:
@@ -26,80 +30,110 @@ def word_counts(wording: Wording) -> "Counter[str]":
     return known
 
 
+class _Level(NamedTuple):
+    """The n-grams of one length that occur more than once."""
+
+    spans: list[tuple[int, int]]
+    """From which word to which each n-gram is one of them. Spans may overlap."""
+
+    top: NGram
+    """The commonest; among equals the one that comes first."""
+
+    times: int
+    """How often that is: 1 where none repeats."""
+
+
 class Repetitions:
     """The n-grams of a text that occur more than once.
 
-    Most texts are settled by how often their single words occur, which is counted much faster
-    than n-grams are.
+    An n-gram can repeat only where the shorter ones in it do. Most texts are settled by their
+    single words, which are counted much faster than n-grams are.
     """
 
     def __init__(self, wording: Wording) -> None:
-        self._wording = wording
         self._words = wording.words
         self._counts = word_counts(wording)
-        self._distinct_from: int | None = None
+        self._levels: dict[int, _Level] = {}
+
+    @cached_property
+    def _heaviest(self) -> int:
+        """No word with a space behind it takes more characters of the text than this."""
+        times = self._counts.values()
+        letters: int = max(map(mul, map(len, self._counts), times))
+        return letters + max(times)
 
     def top_chars_at_most(self, length: int) -> int:
-        """A number that the commonest n-gram's characters cannot exceed."""
-        # Each of its n words occurs at least as often as it does, and a space stands between.
-        return length * _heaviest(self._counts)
+        """A number that `top_chars` cannot exceed, found without counting n-grams."""
+        # Each of its words occurs at least as often as it does, and a space stands between.
+        return length * self._heaviest
 
     def top_chars(self, length: int) -> int:
         """The commonest n-gram's characters, spaces included, times how often it occurs.
 
         Among equally common ones the first counts.
         """
-        level = self._wording.repeats.of(length)
-        first = level.top or 0
-        letters = sum(map(len, self._words[first : first + length]))
-        return (letters + length - 1) * level.times
+        level = self._level(length)
+        return (len("".join(level.top)) + length - 1) * level.times
 
     def duplicate_chars(self, length: int) -> int:
         """The characters of the n-grams that occurred before and do not overlap each other."""
-        if not self._repeats(length):
-            return 0
-        level = self._wording.repeats.of(length)
-        seen: set[int] = set()
-        chars = free_from = 0
-        for here, first in zip(level.positions, level.firsts, strict=True):
-            if here < free_from:
-                continue
-            if first in seen:
-                chars += sum(map(len, self._words[here : here + length]))
-                free_from = here + length
-            else:
-                seen.add(first)
+        words = self._words
+        seen: set[NGram] = set()
+        chars = place = 0
+        for start, end in self._level(length).spans:
+            place = max(place, start)
+            while place <= end - length:
+                gram = tuple(words[place : place + length])
+                if gram in seen:
+                    chars += len("".join(gram))
+                    place += length
+                else:
+                    seen.add(gram)
+                    place += 1
         return chars
 
-    def _repeats(self, length: int) -> bool:
-        """Whether any n-gram occurs twice; where none does, no longer one can."""
-        if self._distinct_from is not None and length >= self._distinct_from:
-            return False
-        grams = self._suspects(length)
-        if len(set(grams)) == len(grams):
-            self._distinct_from = length
-            return False
-        return True
+    def _level(self, length: int) -> _Level:
+        known = self._levels.get(length)
+        if known is None:
+            known = self._levels[length] = self._found(length)
+        return known
 
-    def _suspects(self, length: int) -> list[tuple[str, ...]]:
-        """The n-grams in which no word is the only one of its kind: all that repeat, and more."""
+    def _found(self, length: int) -> _Level:
         words = self._words
-        single = {word for word, times in self._counts.items() if times == 1}
-        flags = bytes(map(single.__contains__, words))
-        grams: list[tuple[str, ...]] = []
-        for found in _runs_of_zeros(length).finditer(flags):
-            run = words[found.start() : found.end()]
-            grams += zip(*(run[place:] for place in range(length)), strict=False)
-        return grams
+        pieces = []
+        for start, end in self._suspects(length):
+            run = words[start:end]
+            shifted = (run[place:] for place in range(length))
+            pieces.append((start, list(zip(*shifted, strict=False))))
+        grams = list(chain.from_iterable(inside for _, inside in pieces))
+        if len(set(grams)) == len(grams):
+            return _Level([], tuple(words[:length]), 1)
+        counts = Counter(grams)
+        repeated = {gram for gram, times in counts.items() if times > 1}
+        spans = [
+            (start + first, start + last + length - 1)
+            for start, inside in pieces
+            for first, last in _rows(map(repeated.__contains__, inside))
+        ]
+        top = max(counts, key=counts.__getitem__)
+        return _Level(spans, top, counts[top])
+
+    def _suspects(self, length: int) -> list[tuple[int, int]]:
+        """The spans in which n-grams of this length may repeat."""
+        shorter = [each for each in self._levels if each < length]
+        if shorter:
+            spans = self._levels[max(shorter)].spans
+            return [(start, end) for start, end in spans if end - start >= length]
+        repeated = {word for word, times in self._counts.items() if times > 1}
+        return _rows(map(repeated.__contains__, self._words), length)
 
 
-def _heaviest(counts: "Counter[str]") -> int:
-    """No word with a space behind it takes more characters of the text than this."""
-    times = counts.values()
-    letters: int = max(map(mul, map(len, counts), times))
-    return letters + max(times)
+def _rows(flags: Iterable[bool], at_least: int = 1) -> list[tuple[int, int]]:
+    """From where to where there is one flag behind the other."""
+    rows = _rows_of(at_least).finditer(bytes(flags))
+    return [row.span() for row in rows]
 
 
 @cache
-def _runs_of_zeros(length: int) -> re.Pattern[bytes]:
-    return re.compile(rb"\0{%d,}" % length)
+def _rows_of(at_least: int) -> re.Pattern[bytes]:
+    return re.compile(rb"\x01{%d,}" % at_least)
