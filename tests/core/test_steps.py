@@ -1,5 +1,6 @@
 """One stage at work: retries, split batches, checks of what goes in and comes out."""
 
+import signal
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
@@ -374,6 +375,28 @@ class TestPolicies:
 
         assert data(ran) == ["a", "c"]
         assert ran.report.quarantined[0].reason.endswith("the stage called sys.exit(0)")
+
+    def test_hold_for_a_stage_that_interrupts_itself(self) -> None:
+        """In a worker process, which leaves Ctrl-C to its parent."""
+
+        class Interrupts(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                if task.data == "b":
+                    raise KeyboardInterrupt
+                return task
+
+        def ran() -> Any:
+            return quarantining(Interrupts(), Task("a"), Task("b"), Task("c"))
+
+        with pytest.raises(KeyboardInterrupt):
+            ran()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            found = ran()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert data(found) == ["a", "c"]
+        assert found.report.quarantined[0].reason.endswith("the stage raised KeyboardInterrupt")
 
     def test_skip_counts_and_writes_nothing_down(self) -> None:
         ran = run_stages([FailsFirst(9)], [Task("a")], on_error="skip")

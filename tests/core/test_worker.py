@@ -256,6 +256,17 @@ class TestLife:
 
         assert calls == ["setup a", "setup b", "teardown a"]
 
+    def test_is_not_at_work_any_more_when_a_setup_has_failed(self) -> None:
+        board = Board.create()
+        plan = line_of([Recorder("a", [], "setup")], "fail")
+        worker = StageWorker(plan, WorkerInfo(), watch=board)
+
+        with pytest.raises(StageError, match="stage 'a' could not be set up"):
+            worker.setup()
+
+        assert board.note() is None
+        board.close()
+
     def test_tears_down_the_others_though_one_fails(self, caplog: Any) -> None:
         calls: list[str] = []
         worker = worker_of(Recorder("a", calls), Recorder("b", calls, "teardown"))

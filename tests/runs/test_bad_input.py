@@ -152,7 +152,18 @@ class TestPermissions:
         said = refused(lambda: pipeline(tmp_path).run(HERE, run_dir=place), ResumeError)
         assert said == (
             f"cannot make the run directory {place}: Not a directory; "
-            "allow writing there, or choose another place with run_dir"
+            "allow writing there, or choose another place with run_dir (--run-dir)"
+        )
+
+    def test_a_run_directory_that_cannot_be_made_in_the_output_folder(self, tmp_path: Path) -> None:
+        write_records(tmp_path, 1, 2)
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/.curator").write_text("")
+        said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+        assert said == (
+            f"cannot make the run directory {tmp_path}/out/.curator/job: Not a directory; allow "
+            "writing there, give stage 'jsonl_writer' another output_path, or choose another place "
+            "with run_dir (--run-dir)"
         )
 
 

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
-from curator_core import LocalExecutor, Pipeline, ResumeError, Task
+from curator_core import LocalExecutor, Pipeline, ProcessingStage, ResumeError, Task
 from curator_core.documents import DocumentBatch
 from curator_core.functions import processing_stage
 from curator_core.reading import JsonlReader
@@ -22,6 +25,14 @@ def refuse(task: DocumentBatch) -> DocumentBatch:
     if task.data["id"][0].as_py() == 4:
         raise ValueError("four")
     return task
+
+
+@dataclass
+class RefusesFour(ProcessingStage[DocumentBatch, DocumentBatch]):
+    mended: str
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task if Path(self.mended).exists() else refuse.process(task)  # type: ignore[return-value]
 
 
 def pipeline() -> Pipeline:
@@ -61,6 +72,37 @@ def test_a_run_keeps_its_directory_there(fs: MemoryFileSystem) -> None:
     assert facts["status"] == "done"
     events = fs.cat_file(f"{OUT}/.curator/job/events.jsonl").splitlines()
     assert [json.loads(line)["event"] for line in events][-1] == "run_ended"
+
+
+class Guarded(MemoryFileSystem):  # type: ignore[misc]
+    """Opens to nobody who does not say the word."""
+
+    protocol = "guarded"
+    cachable = False
+
+    def __init__(self, word: str = "", **options: Any) -> None:
+        super().__init__(**options)
+        if word != "sesame":
+            raise PermissionError("say the word")
+
+
+def test_a_run_directory_has_storage_options_of_its_own(
+    fs: MemoryFileSystem, tmp_path: Path
+) -> None:
+    fsspec.register_implementation("guarded", Guarded, clobber=True)
+    mended = tmp_path / "mended"
+    stages = [JsonlReader("memory:///remote-tests/in"), RefusesFour(str(mended)),
+              JsonlWriter(str(tmp_path / "out"))]  # fmt: skip
+    pipeline = Pipeline("job", stages=stages, max_failures=None)
+    place: dict[str, Any] = {"run_dir": "guarded:///remote-tests/run"}
+    with pytest.raises(PermissionError, match="say the word"):
+        pipeline.run(HERE, **place)
+    place["storage_options"] = {"word": "sesame"}
+    first, again = pipeline.run(HERE, **place), pipeline.run(HERE, **place)
+    mended.touch()
+    retried = pipeline.retry(executor=HERE, **place)
+    assert (first.sources_done, again.sources_skipped, len(first.quarantined)) == (4, 4, 1)
+    assert (retried.sources_done, retried.quarantined) == (1, [])
 
 
 def test_a_finished_run_does_nothing(fs: MemoryFileSystem) -> None:

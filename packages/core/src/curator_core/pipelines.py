@@ -8,6 +8,7 @@ from curator_core.checking import find_problems, notes_on
 from curator_core.choosing import chosen_executor
 from curator_core.errors import PipelineError, ResourceError
 from curator_core.executors import Executor
+from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ErrorPolicy, FailureBudget, OnError
@@ -73,9 +74,20 @@ class Pipeline:
         *,
         resume: bool = True,
         on_error: OnError | None = None,
+        storage_options: StorageOptions | None = None,
     ) -> RunResult:
-        """Run to the end. With a writer at the end, the same call again does only what is left."""
-        with self.stream(executor, tasks, run_dir, resume=resume, on_error=on_error) as stream:
+        """Run to the end. With a writer at the end, the same call again does only what is left.
+
+        `storage_options` are for a `run_dir` on another file system than the outputs'.
+        """
+        with self.stream(
+            executor,
+            tasks,
+            run_dir,
+            resume=resume,
+            on_error=on_error,
+            storage_options=storage_options,
+        ) as stream:
             stream.result.tasks = outputs = []
             for output in stream:  # an error that ends it has the result with those before
                 outputs.append(output)
@@ -89,21 +101,29 @@ class Pipeline:
         *,
         resume: bool = True,
         on_error: OnError | None = None,
+        storage_options: StorageOptions | None = None,
     ) -> "RunStream":
         """Output tasks as they finish. Closing the stream early stops the run in order."""
-        from curator_core.runs.streams import OpenedStream
+        from curator_core.runs.streams import OpenedStream, Place
 
         chosen, why = chosen_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
-        return OpenedStream(plan, chosen, given, run_dir, resume=resume, why=why)
+        place = Place(run_dir, resume, storage_options)
+        return OpenedStream(plan, chosen, given, place, why)
 
-    def retry(self, run_dir: str, executor: Executor | str | None = None) -> RunResult:
+    def retry(
+        self,
+        run_dir: str,
+        executor: Executor | str | None = None,
+        *,
+        storage_options: StorageOptions | None = None,
+    ) -> RunResult:
         """Run what an earlier run of this pipeline quarantined again, and nothing else."""
         from curator_core.runs.retrying import retry
 
         chosen, _ = chosen_executor(executor)
-        return retry(self.build(chosen), run_dir, chosen)
+        return retry(self.build(chosen), run_dir, chosen, storage_options)
 
     def describe(self) -> str:
         """The stages in a few lines of text."""

@@ -1,5 +1,6 @@
 """A step: one stage at work within a call. Batches, ids, credit, retries and counts live here."""
 
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -172,6 +173,10 @@ class Step:
             return call()
         except SystemExit as error:  # or a stage would end the whole run, as if all were well
             raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
+        except KeyboardInterrupt as error:
+            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # somebody pressed Ctrl-C
+            raise ExitedError("the stage raised KeyboardInterrupt") from error
         finally:
             self._elapsed = time.perf_counter() - started
             self.account.tried(tasks, self._elapsed)

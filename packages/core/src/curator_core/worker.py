@@ -45,9 +45,11 @@ class StageWorker:
         """Set up what is not yet; where one stage fails, `teardown` undoes those before it."""
         for planned in self.stages[len(self._is_up) :]:
             self.watch.begin(planned.index, (), None)
-            with _named(planned, "be set up"):
-                planned.stage.setup(self.worker)
-            self.watch.end()
+            try:
+                with _named(planned, "be set up"):
+                    planned.stage.setup(self.worker)
+            finally:
+                self.watch.end()
             self._is_up.append(planned)
 
     def teardown(self) -> None:

@@ -4,7 +4,6 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from curator_core.errors import InputError, ResumeError
 from curator_core.filesystems import join, open_filesystem
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.directory import RunDirectory
+from curator_core.runs.journal import parsed_lines
 from curator_core.runs.lines import from_line
 from curator_core.runs.locks import STALE_AFTER_S
 from curator_core.runs.memory import remember, root_of
@@ -133,7 +133,7 @@ class _OnShow:
             yield from _lines(self._path, "journal.jsonl")
             return
         for name in sorted(fs.ls(folder, detail=False)):
-            yield from _parsed(fs.cat_file(name))
+            yield from parsed_lines(fs.cat_file(name), name)
 
     def append(self, entry: dict[str, Any], *, durable: bool = True) -> None:
         raise AssertionError(f"nothing is written to the journal of {self._path} from here")
@@ -144,18 +144,12 @@ class _OnShow:
 
 def _lines(path: str, name: str) -> Iterator[dict[str, Any]]:
     fs, root = open_filesystem(path)
+    where = join(root, name)
     try:
-        content = fs.cat_file(join(root, name))
+        content = fs.cat_file(where)
     except FileNotFoundError:
         return
-    yield from _parsed(content)
-
-
-def _parsed(content: bytes) -> Iterator[dict[str, Any]]:
-    """Whole lines only: the last one may be in the middle of being written."""
-    for line in content.split(b"\n")[:-1]:
-        with suppress(ValueError):  # damage costs no more than what the damaged line said
-            yield from_line(line)
+    yield from parsed_lines(content, where)
 
 
 def _state(path: str, facts: dict[str, Any]) -> str:

@@ -4,11 +4,12 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from curator_core.errors import ResumeError
-from curator_core.filesystems import is_local, join, open_filesystem
+from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.runs.lines import from_line, to_page
@@ -28,9 +29,9 @@ def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
     return join(outputs[0].folder, ".curator", name)
 
 
-def run_token(run_dir: str) -> str:
+def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> str:
     """Marks the unpublished files of this run directory, in every attempt at it."""
-    _, path = open_filesystem(run_dir)
+    _, path = open_filesystem(run_dir, storage_options)
     return fingerprint(path)[:12]
 
 
@@ -43,14 +44,21 @@ class RunDirectory:
         self._fs, self._root = open_filesystem(path, self.storage_options)
         self._file = join(self._root, "run.json")
 
-    def create(self) -> None:
+    def create(self, outputs: Sequence[Output] = ()) -> None:
+        """`outputs` are those of the run: the folder may lie in one of them."""
         try:
             self._fs.makedirs(self._root, exist_ok=True)
         except OSError as error:
             raise ResumeError(
                 f"cannot make the run directory {self.path}: {error.strerror or error}; "
-                "allow writing there, or choose another place with run_dir"
+                f"allow writing there, {self._elsewhere(outputs)}choose another place with run_dir "
+                "(--run-dir)"
             ) from error
+
+    def _elsewhere(self, outputs: Sequence[Output]) -> str:
+        inside = (o.stage for o in outputs if self.path.startswith(join(o.folder, ".curator")))
+        stage = next(inside, None)
+        return f"give stage {stage!r} another output_path, or " if stage else "or "
 
     def facts(self) -> dict[str, Any] | None:
         """What `run.json` says, or None where there is none yet."""

@@ -4,6 +4,7 @@ import time
 from secrets import token_hex
 from typing import Any, Protocol
 
+from curator_core.filesystems import StorageOptions
 from curator_core.plans import Plan
 from curator_core.results import QuarantineRecord, RunResult
 from curator_core.runs.directory import (
@@ -95,19 +96,29 @@ class DirectoryKeeper:
     """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
 
     def __init__(
-        self, plan: Plan, run_dir: str, *, executor: str, resume: bool = True, mended: bool = False
+        self,
+        plan: Plan,
+        run_dir: str,
+        *,
+        executor: str,
+        resume: bool = True,
+        mended: bool = False,
+        storage_options: StorageOptions | None = None,
     ) -> None:
-        """`mended`: what the stages do may have changed since, but not which stages there are."""
+        """`mended`: what the stages do may have changed since, but not which stages there are.
+
+        `storage_options` are those of the run directory; without, an output near it lends its own.
+        """
         self.run_dir: str | None = run_dir
-        self.token = run_token(run_dir)
         self._plan = plan
         self._closed = False
         self._mended = mended
         self._outputs = outputs_of(plan)
-        self._options = _options_for(run_dir, self._outputs)
+        self._options = dict(storage_options or options_for(run_dir, self._outputs))
+        self.token = run_token(run_dir, self._options)
         self.memory = Memory()
         self._directory = RunDirectory(run_dir, self._options)
-        self._directory.create()
+        self._directory.create(self._outputs)
         self._lock: Lock = take_lock(run_dir, self._options)
         try:
             self._begin(resume, executor)
@@ -269,7 +280,7 @@ class DirectoryKeeper:
         return [file for commit in self.memory.all() for file in commit.files]
 
 
-def _options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
+def options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
     """The storage options of the output that the run directory lies in, or lies nearest to."""
     inside = [output for output in outputs if run_dir.startswith(output.folder)]
     beside = [output for output in outputs if _protocol(output.folder) == _protocol(run_dir)]

@@ -6,21 +6,27 @@ from typing import Any
 
 from curator_core.errors import ResumeError
 from curator_core.executors import Executor
+from curator_core.filesystems import StorageOptions
 from curator_core.plans import Plan, PlannedStage
 from curator_core.results import QuarantineRecord, RunResult
 from curator_core.runs.directory import RunDirectory, differences
-from curator_core.runs.keeping import DirectoryKeeper
+from curator_core.runs.keeping import DirectoryKeeper, options_for
 from curator_core.runs.listing import Quarantined, Source
 from curator_core.runs.memory import retry_id
+from curator_core.runs.outputs import outputs_of
 from curator_core.runs.streams import RunStream
 
 
-def retry(plan: Plan, run_dir: str, executor: Executor) -> RunResult:
+def retry(
+    plan: Plan, run_dir: str, executor: Executor, storage_options: StorageOptions | None = None
+) -> RunResult:
     """Run the quarantined tasks again. What succeeds is published; what fails stays set aside."""
-    facts = RunDirectory(run_dir).facts()
+    options = dict(storage_options or options_for(run_dir, outputs_of(plan)))
+    facts = RunDirectory(run_dir, options).facts()
     if facts is None:
         raise ResumeError(f"{run_dir} is not the directory of a run; give one with a run.json")
-    keeper = DirectoryKeeper(plan, run_dir, executor=type(executor).__name__, mended=True)
+    name = type(executor).__name__
+    keeper = DirectoryKeeper(plan, run_dir, executor=name, mended=True, storage_options=options)
     result = RunResult(run_dir=run_dir, notes=_changes(facts, plan))
     try:
         records = keeper.quarantined()

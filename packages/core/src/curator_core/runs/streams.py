@@ -2,11 +2,13 @@
 
 import signal
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from curator_core.errors import BudgetError, RunInterrupted, StageError
 from curator_core.executors import Executor
+from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
 from curator_core.progress import attach
@@ -84,6 +86,15 @@ class RunStream(Iterator[AnyTask]):
                 attendance.close()
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a run is to be remembered, and whether it goes on with what is remembered there."""
+
+    run_dir: str | None = None
+    resume: bool = True
+    storage_options: StorageOptions | None = None
+
+
 class OpenedStream(RunStream):
     """A stream that opened its run directory itself, and so gives it back at its end."""
 
@@ -92,12 +103,10 @@ class OpenedStream(RunStream):
         plan: Plan,
         executor: Executor,
         tasks: Sequence[AnyTask] | None,
-        run_dir: str | None,
-        *,
-        resume: bool,
+        place: Place,
         why: str,
     ) -> None:
-        keeper = _keeper(plan, executor, run_dir, resume=resume)
+        keeper = _keeper(plan, executor, place)
         try:
             kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
             listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
@@ -118,9 +127,14 @@ class OpenedStream(RunStream):
         self._keeper.close()
 
 
-def _keeper(plan: Plan, executor: Executor, run_dir: str | None, *, resume: bool) -> Keeper:
-    place = run_dir or default_run_dir(plan, outputs_of(plan))
-    if place is None:
+def _keeper(plan: Plan, executor: Executor, place: Place) -> Keeper:
+    run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
+    if run_dir is None:
         return NothingKept()
-    name = type(executor).__name__
-    return DirectoryKeeper(plan, place, executor=name, resume=resume)
+    return DirectoryKeeper(
+        plan,
+        run_dir,
+        executor=type(executor).__name__,
+        resume=place.resume,
+        storage_options=place.storage_options,
+    )
