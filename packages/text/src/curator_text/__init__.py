@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         ParenthesesFilter,
         WhiteSpaceFilter,
     )
-    from curator_text.filters.languages import StopWordLanguageFilter
+    from curator_text.filters.languages import LanguageFilter, StopWordLanguageFilter
     from curator_text.filters.lines import (
         BoilerPlateStringFilter,
         BulletsFilter,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         RepeatedParagraphsByCharFilter,
         RepeatedParagraphsFilter,
     )
+    from curator_text.filters.scripts import ScriptFilter
     from curator_text.filters.substrings import SubstringFilter
     from curator_text.filters.urls import PornographicUrlsFilter, UrlsFilter
     from curator_text.filters.words import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         WordCountFilter,
         WordsWithoutAlphabetsFilter,
     )
+    from curator_text.languages.identifying import LanguageIdentifier, ScriptIdentifier
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
         HtmlEntityDecoder,
@@ -74,6 +76,8 @@ __all__ = [
     "HtmlEntityDecoder",
     "JsonlReader",
     "JsonlWriter",
+    "LanguageFilter",
+    "LanguageIdentifier",
     "LineRemover",
     "LongWordFilter",
     "MarkdownRemover",
@@ -96,6 +100,8 @@ __all__ = [
     "RepeatedParagraphsRemover",
     "RepeatingDuplicateNGramsFilter",
     "RepeatingTopNGramsFilter",
+    "ScriptFilter",
+    "ScriptIdentifier",
     "Slicer",
     "StopWordLanguageFilter",
     "SubstringFilter",
@@ -116,6 +122,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "filters.scripts": ("ScriptFilter",),
+    "languages.identifying": (
+        "LanguageIdentifier",
+        "ScriptIdentifier",
+    ),
     "filters.characters": (
         "NonAlphaNumericFilter",
         "NumbersFilter",
@@ -174,7 +185,10 @@ _HOMES = {
     "modifiers.markup": ("MarkdownRemover", "QuotationRemover", "UrlRemover"),
     "modifiers.slices": ("Slicer",),
     "modifiers.spaces": ("NewlineNormalizer", "WhitespaceNormalizer"),
-    "filters.languages": ("StopWordLanguageFilter",),
+    "filters.languages": (
+        "LanguageFilter",
+        "StopWordLanguageFilter",
+    ),
     "filtering": ("TextFilter", "WordFilter"),
     "texts": ("Text",),
 }

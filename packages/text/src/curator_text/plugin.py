@@ -57,4 +57,8 @@ def curator_stages() -> dict[str, str]:
         "text.word_count_filter": f"{_FILTERS}.words:WordCountFilter",
         "text.words_without_alphabets_filter": f"{_FILTERS}.words:WordsWithoutAlphabetsFilter",
         "text.stop_word_language_filter": f"{_FILTERS}.languages:StopWordLanguageFilter",
+        "text.language_identifier": "curator_text.languages.identifying:LanguageIdentifier",
+        "text.script_identifier": "curator_text.languages.identifying:ScriptIdentifier",
+        "text.script_filter": f"{_FILTERS}.scripts:ScriptFilter",
+        "text.language_filter": f"{_FILTERS}.languages:LanguageFilter",
     }

@@ -7,6 +7,7 @@ from typing import TypeVar
 import pyarrow as pa
 from curator_core import DocumentBatch, Rejected
 from curator_core.failing import reason_of
+from curator_core.watching import TaskTimeoutError
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ class RowErrors:
         """Take note of an error in the work on one row."""
         try:
             yield
+        except TaskTimeoutError:  # it ends the work on all of them
+            raise
         except Exception as error:  # noqa: BLE001 - the border to a user's function
             self._errors[row] = error
 

