@@ -12,7 +12,7 @@ from curator_core.errors import PipelineError
 from curator_core.plans import Plan
 from curator_core.resources import Resources
 
-from curator_ray.actors import Assignment, Span, StageHost, Step
+from curator_ray.actors import Assignment, Span, StageActor, Step
 from curator_ray.answers import Hello
 from curator_ray.deaths import Death, death_from
 from curator_ray.demands import ray_options
@@ -123,7 +123,7 @@ class Hosts:
         self.folder = str(Path(folder or tempfile.gettempdir(), f"curator-posts-{token_hex(8)}"))
         self._run_token = run_token
         self._search_path = search_path()
-        self._kind = ray.remote(StageHost)
+        self._kind = ray.remote(StageActor)
         self._plan_ref = ray.put(self.baggage.pack(plan))
         self._nodes: set[str] = set()
 

@@ -9,6 +9,7 @@ from curator_core.failing import reason_of
 from curator_ray.errors import ClusterError
 from curator_ray.settings import environment, undisturbed
 from curator_ray.tokens import token_at_hand
+from curator_ray.warming import warming_up
 
 _PATIENCE_S = 5.0
 
@@ -23,7 +24,7 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
         {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
     )
     try:
-        with environment({}), token_at_hand(), undisturbed():
+        with environment({}), token_at_hand(), undisturbed(), warming_up():
             ray.init(
                 address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
             )

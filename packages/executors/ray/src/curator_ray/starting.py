@@ -12,6 +12,7 @@ from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.settings import environment, loopback_only, undisturbed
 from curator_ray.tokens import token_of_our_own
+from curator_ray.warming import warming_up
 
 _LONGEST_FOLDER = 40
 """Ray puts sockets below it, and the path of a socket may have 107 characters."""
@@ -63,7 +64,13 @@ class Started:
         import ray
 
         variables = {**self._guard.environment, **_only_here()}
-        with environment(variables), token_of_our_own(), loopback_only(), undisturbed():
+        with (
+            environment(variables),
+            token_of_our_own(),
+            loopback_only(),
+            undisturbed(),
+            warming_up(),
+        ):
             ray.init(
                 address="local",
                 runtime_env=dict(runtime_env) if runtime_env else None,

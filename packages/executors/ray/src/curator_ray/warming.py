@@ -1,0 +1,30 @@
+"""Warming up: what Ray will import at its first call is imported while its processes start.
+
+That takes a good part of a second, and the main thread has nothing to do but wait meanwhile.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+
+_WANTED = ("pyarrow.json", "pydantic.fields", "pydantic.v1.fields", "curator_ray.hosts")
+"""Ray registers serializers for what is in the first three, where they are installed."""
+
+
+@contextmanager
+def warming_up() -> Iterator[None]:
+    """Import on another thread; waits for it at the end."""
+    thread = threading.Thread(target=_import_all, name="curator-warming-up", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _import_all() -> None:
+    for name in _WANTED:
+        # Whoever needs it imports it once more, and gets the error where it can be understood.
+        with suppress(Exception):
+            import_module(name)

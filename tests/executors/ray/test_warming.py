@@ -1,0 +1,36 @@
+"""What is imported while Ray starts, and not afterwards."""
+
+from typing import Any
+
+Script = Any
+
+
+def test_the_first_call_imports_nothing_large(script: Script) -> None:
+    text = """
+        import sys
+        import ray
+        from curator_ray.connecting import connected
+
+        with connected():
+            before = set(sys.modules)
+            ray.get(ray.put(1))
+            new = sorted({name.partition(".")[0] for name in set(sys.modules) - before})
+            print([name for name in new if name in ("numpy", "pyarrow", "pydantic")])
+            print("pyarrow" in sys.modules)
+        """
+    said, errors = script(text).communicate(timeout=90)
+
+    assert said.splitlines() == ["[]", "True"], errors
+
+
+def test_ray_is_given_a_class_that_is_exported_at_once() -> None:
+    import dis
+    import io
+
+    from curator_ray.actors import StageActor, StageHost
+
+    told = io.StringIO()
+    dis.dis(StageActor, file=told)
+
+    assert told.getvalue() == ""
+    assert StageActor.__ray_shutdown__ is StageHost.end
