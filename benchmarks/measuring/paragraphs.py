@@ -1,0 +1,95 @@
+"""Real paragraphs whose language is known: the translations of one book in a Debian package."""
+
+import html
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from measuring.peers import CACHE, PeerMissingError
+
+PACKAGE = "debian-handbook"
+OF_EACH = 150
+SHORTEST = 80
+
+_PARAGRAPH = re.compile(r'<div class="para">(.*?)</div>', re.DOTALL)
+_TAG = re.compile(r"<[^>]+>")
+_CODES = {"nb": "no"}
+_SOURCE = "en-US"
+
+
+class Paragraph(NamedTuple):
+    """A paragraph and the language that its folder is named for."""
+
+    text: str
+    language: str
+
+
+def paragraphs() -> list[Paragraph]:
+    """As many of each language, those left out that nobody has translated."""
+    books = _books(_unpacked())
+    source = books.pop(_SOURCE)
+    chosen = [*_chosen("en", [text for text in source if len(text) >= SHORTEST])]
+    for name, texts in sorted(books.items()):
+        language = name.partition("-")[0]
+        chosen += _chosen(_CODES.get(language, language), _translated(texts, source))
+    return chosen
+
+
+def _unpacked() -> Path:
+    """The folder with a folder of pages for each language; fetched once."""
+    folder = CACHE / PACKAGE
+    pages = folder / "usr" / "share" / "doc" / PACKAGE / "html"
+    if pages.is_dir():
+        return pages
+    folder.mkdir(parents=True, exist_ok=True)
+    _run(["apt-get", "download", PACKAGE], folder)
+    [package] = folder.glob("*.deb")
+    _run(["dpkg-deb", "--extract", package.name, "."], folder)
+    package.unlink()
+    return pages
+
+
+def _run(command: list[str], folder: Path) -> None:
+    try:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
+        raise PeerMissingError(f"{' '.join(command)}: {said}") from None
+
+
+def _books(pages: Path) -> dict[str, list[str]]:
+    """All paragraphs of each language, in the same order: translations keep the pages."""
+    return {
+        folder.name: [
+            " ".join(html.unescape(_TAG.sub(" ", found)).split())
+            for page in sorted(folder.glob("*.html"))
+            for found in _PARAGRAPH.findall(page.read_text(encoding="utf-8"))
+        ]
+        for folder in sorted(pages.iterdir())
+        if folder.is_dir() and any(folder.glob("*.html"))
+    }
+
+
+def _translated(texts: list[str], source: list[str]) -> list[str]:
+    untranslated = set(source)
+    return [
+        text
+        for text, original in zip(texts, source, strict=True)
+        if len(text) >= SHORTEST and text not in untranslated and _differs(text, original)
+    ]
+
+
+def _differs(text: str, original: str) -> bool:
+    """Whether less than 40 % of the words stand in the English paragraph too: names, commands."""
+    here, there = set(text.split()), set(original.split())
+    return len(here & there) < 0.4 * max(1, min(len(here), len(there)))
+
+
+def _chosen(language: str, texts: list[str]) -> Iterator[Paragraph]:
+    """Paragraphs from all over the book; none where there are too few of them."""
+    different = list(dict.fromkeys(texts))
+    if len(different) >= OF_EACH:
+        for place in range(OF_EACH):
+            yield Paragraph(different[place * len(different) // OF_EACH], language)
