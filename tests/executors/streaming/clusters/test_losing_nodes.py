@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from clusterkit import Grid, Where, by, grid, met, say
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task
+from curator_core.errors import StageError
 from curator_core.testing.contract.stages import Writes
 from curator_streaming.executor import StreamingExecutor
 
@@ -38,6 +39,13 @@ class Fattens(ProcessingStage[Task[Any], Task[Any]]):
     def process(self, task: Task[Any]) -> Task[Any]:
         time.sleep(0.02)
         return task.with_data((task.data, bytes([task.data % 251]) * 1_000_000))
+
+
+class Number(ProcessingStage[Task[Any], Task[Any]]):
+    """Something that can be written, whatever it was given."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(1)
 
 
 class Thins(ProcessingStage[Task[Any], Task[Any]]):
@@ -133,3 +141,60 @@ class TestANodeThatJoins:
         assert set(by(met(result, "gpu"), "node")) == {node.node_id for node in nodes}
         for node in nodes:
             field.kill(node)
+
+
+class TestAClusterThatBecomesTooSmall:
+    """The only GPU goes away in mid-run."""
+
+    @staticmethod
+    def pipeline(out: Path) -> Pipeline:
+        out.mkdir(exist_ok=True)
+        gpu = Where(0.05).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
+        return Pipeline("g", stages=[gpu, Number(), Writes(str(out))], max_failures=None)
+
+    def begin(
+        self, out: Path, limit_s: float, happens: Callable[[], Any], count: int = 60
+    ) -> Iterator[Any]:
+        executor = StreamingExecutor(config={"shrink_limit_s": limit_s})
+        stream = self.pipeline(out).stream(executor, tasks=[Task(n) for n in range(count)])
+        for done, output in enumerate(stream):
+            yield output
+            if done == 10:
+                happens()
+
+    def test_it_goes_on_with_one_that_joins_in_time(self, field: Grid, tmp_path: Path) -> None:
+        doomed = field.add(num_cpus=1, num_gpus=1)
+        added: list[Any] = []
+
+        def lose_and_find() -> None:
+            field.kill(doomed)
+            added.append(field.add(num_cpus=1, num_gpus=1))
+
+        outputs = list(self.begin(tmp_path / "out", 60, lose_and_find))
+
+        field.kill(added[0])
+        assert len(outputs) == len(files(tmp_path / "out")) == 60
+
+    def test_it_fails_after_a_limit_and_the_rest_can_be_done_later(
+        self, field: Grid, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        doomed = field.add(num_cpus=1, num_gpus=1)
+        begun = time.monotonic()
+
+        with pytest.raises(StageError) as error:
+            list(self.begin(tmp_path / "out", 3, lambda: field.kill(doomed)))
+
+        said = str(error.value)
+        assert "gpu needs 0.5 CPUs, 1 GPU on one node, and for 3 s no node had that" in said
+        assert "what is finished is kept, and the same command does the rest" in said
+        assert "no node has that now: it waits up to 3 s" in caplog.text
+        assert 3 < time.monotonic() - begun < 30
+        before = len(files(tmp_path / "out"))
+        assert 10 <= before < 60
+
+        added = field.add(num_cpus=1, num_gpus=1)
+        tasks = [Task(n) for n in range(60)]
+        result = self.pipeline(tmp_path / "out").run(StreamingExecutor(), tasks=tasks)
+        field.kill(added)
+        assert result.sources_skipped == before
+        assert len(files(tmp_path / "out")) == 60

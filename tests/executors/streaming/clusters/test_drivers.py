@@ -1,0 +1,177 @@
+"""What becomes of a run whose driver is interrupted or killed, and of its processes."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+from clusterkit import Grid, eventually, grid
+from curator_core.testing.contract.logs import Event, read_log
+
+DRIVER = Path(__file__).parent / "driver.py"
+MARK = "CURATOR_TEST"
+
+
+class Job:
+    """A driver, and whatever carries its mark."""
+
+    def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
+        self.folder = folder
+        self.mark = uuid4().hex
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+        self.process = subprocess.Popen(
+            [sys.executable, str(DRIVER), str(folder), *map(str, arguments)],
+            env={**inherited, MARK: self.mark, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.out = self.err = ""
+
+    def wait(self, seconds: float = 60) -> int:
+        self.out, self.err = self.process.communicate(timeout=seconds)
+        return self.process.returncode
+
+    def events(self, kind: str) -> list[Event]:
+        return [event for event in read_log(self.folder / "log") if event.kind == kind]
+
+    def has_done(self, number: int) -> bool:
+        return len(self.events("done")) >= number or self.process.poll() is not None
+
+    def processes(self) -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                is_mine = process.environ().get(MARK) == self.mark
+                if is_mine and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except (psutil.Error, OSError):
+                continue
+        return found
+
+
+Start = Callable[..., Job]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Job] = []
+
+    def begin(*arguments: object, **environment: str) -> Job:
+        started.append(Job(tmp_path, *arguments, **environment))
+        return started[-1]
+
+    yield begin
+    for job in started:
+        while mine := job.processes():
+            for process in mine:
+                process.kill()
+            time.sleep(0.02)
+        if job.process.stdout and not job.process.stdout.closed:
+            job.process.communicate()
+
+
+def parts(folder: Path) -> list[int]:
+    return sorted(int(path.read_text()) for path in (folder / "out").glob("part-*"))
+
+
+def hidden(folder: Path) -> list[str]:
+    return [p.name for p in (folder / "out").iterdir() if p.name[0] == "." and p.is_file()]
+
+
+class TestOnAPrivateCluster:
+    def test_ctrl_c_finishes_what_is_under_way(self, start: Start, tmp_path: Path) -> None:
+        job = start(400, 0.1)
+        assert eventually(lambda: job.has_done(5), 30)
+        job.process.send_signal(signal.SIGINT)
+
+        assert job.wait() == 130, job.err
+        assert "stopped by SIGINT" in job.err
+        assert "run the same command to go on" in job.err
+        begun, done = len(job.events("begun")), len(job.events("done"))
+        assert begun == done < 400
+        assert len(parts(tmp_path)) == done
+        assert len(job.events("teardown")) == len({event.pid for event in job.events("begun")})
+        assert eventually(lambda: not job.processes(), 5)
+
+        again = start(400, 0)
+        assert again.wait() == 0, again.err
+        account = json.loads(again.out.splitlines()[-1])
+        assert (account["skipped"], account["done"]) == (done, 400 - done)
+        assert parts(tmp_path) == list(range(400))
+        assert hidden(tmp_path) == []
+
+    def test_a_second_ctrl_c_does_not_wait(self, start: Start, tmp_path: Path) -> None:
+        job = start(20, 60, "stubborn")
+        assert eventually(lambda: bool(job.events("begun")), 30)
+        job.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        begun = time.monotonic()
+        job.process.send_signal(signal.SIGINT)
+
+        assert job.wait(20) == 130, job.err
+        assert time.monotonic() - begun < 10
+        assert "stopped at once" in job.err
+        assert eventually(lambda: not job.processes(), 5)
+
+    def test_nothing_outlives_a_driver_that_is_killed(self, start: Start, tmp_path: Path) -> None:
+        job = start(100, 0.2)
+        assert eventually(lambda: job.has_done(3), 30)
+        assert len(job.processes()) > 3
+        job.process.kill()
+
+        assert eventually(lambda: not job.processes(), 5), job.processes()
+        again = start(100, 0)
+        assert again.wait() == 0, again.err
+        assert parts(tmp_path) == list(range(100))
+        assert hidden(tmp_path) == []
+
+
+class TestOnAClusterOfOthers:
+    @pytest.fixture(scope="class")
+    def others(self, short_folder: str) -> Iterator[Grid]:
+        with grid(short_folder, {"num_cpus": 1}, connect=False) as made:
+            yield made
+
+    def test_our_actors_go_with_a_driver_that_is_killed(
+        self, start: Start, others: Grid, tmp_path: Path
+    ) -> None:
+        job = start(100, 0.2, RAY_ADDRESS=others.address)
+        assert eventually(lambda: len({event.pid for event in job.events("begun")}) == 2, 40)
+        job.process.kill()
+        pids = {event.pid for event in job.events("begun")}
+
+        assert eventually(lambda: not any(map(psutil.pid_exists, pids)), 5)
+        again = start(100, 0, RAY_ADDRESS=others.address)
+        assert again.wait() == 0, again.err
+        assert parts(tmp_path) == list(range(100))
+        assert hidden(tmp_path) == []
+
+    def test_ctrl_c_leaves_the_cluster_as_it_was(self, start: Start, others: Grid) -> None:
+        job = start(400, 0.1, RAY_ADDRESS=others.address)
+        assert eventually(lambda: job.has_done(5), 40)
+        job.process.send_signal(signal.SIGINT)
+
+        assert job.wait() == 130, job.err
+        pids = {event.pid for event in job.events("begun")}
+        assert eventually(lambda: not any(map(psutil.pid_exists, pids)), 5)
+        again = start(400, 0, RAY_ADDRESS=others.address)
+        assert again.wait() == 0, again.err
+
+    def test_nobody_at_the_address(self, start: Start) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        job = start(4, 0, RAY_ADDRESS=f"127.0.0.1:{port}")
+
+        assert job.wait(30) != 0
+        assert f"no Ray cluster answers at 127.0.0.1:{port}" in job.err
+        assert "Traceback" not in job.err
