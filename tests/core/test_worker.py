@@ -17,6 +17,7 @@ from curator_core import (
 )
 from curator_core.dropping import DropSink
 from curator_core.lineage import combined
+from curator_core.local.board import Board
 from curator_core.outcomes import AnyTask
 from curator_core.tasks import StagedFile
 from curator_core.testing.running import StageRun, as_source, line_of, run_stages, walk

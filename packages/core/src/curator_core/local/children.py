@@ -12,8 +12,9 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from curator_core.local.board import Board
+from curator_core.local.frames import Frames
 from curator_core.local.guarding import MARKERS, Guard
-from curator_core.local.messages import End, SetUp, Work, packed_work, receive, send
+from curator_core.local.messages import End, SetUp, Work, packed_work, send, unpacked
 from curator_core.local.sizing import available_cpus
 
 _START = (
@@ -34,6 +35,7 @@ class Child:
         self.worker_id = worker_id
         self.board = Board.create()
         self.connection, theirs = Pipe()
+        self._frames = Frames(self.connection.fileno())
         self.given: deque[Work] = deque()
         self.is_ready = False
         self.is_gone = False
@@ -99,7 +101,12 @@ class Child:
             self.tell_packed(message)
 
     def receive(self) -> Any:
-        return receive(self.connection)
+        """What it says, or None where it is still in the middle of it; EOFError at its end."""
+        message = self._frames.take()
+        return None if message is None else unpacked(message)
+
+    def discard_messages(self) -> None:
+        self._frames.discard()
 
     @property
     def is_alive(self) -> bool:
@@ -123,6 +130,7 @@ class Child:
 
     def bury(self) -> None:
         self._guard.forget(self.process.pid)
+        self._frames.close()
         self.connection.close()
         self.board.close()
 
@@ -180,8 +188,9 @@ def wait_for_ends(children: list[Child]) -> None:
 
 def _discard_messages(children: list[Child]) -> None:
     """Take what workers still send, or they would wait for room in the pipe for ever."""
-    for connection in wait([child.connection for child in children], 0.02):
+    spoke = wait([child.connection for child in children], 0.02)
+    for child in (child for child in children if child.connection in spoke):
         try:
-            connection.recv_bytes()  # type: ignore[union-attr]
+            child.discard_messages()
         except (EOFError, OSError):
             time.sleep(0.002)  # at its end: the process is about to leave

@@ -92,7 +92,7 @@ def receive(connection: Connection) -> Any:
     return unpacked(connection.recv_bytes())
 
 
-def unpacked(raw: bytes) -> Any:
+def unpacked(raw: bytes | bytearray) -> Any:
     return cloudpickle.loads(raw)
 
 

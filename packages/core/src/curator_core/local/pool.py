@@ -203,6 +203,12 @@ class Pool:
         self._children.remove(child)
         if child is self._preparing and self._children:
             self._prepare_node(self._children[0])
+        try:
+            self._hand_on_work(child, reason)
+        finally:
+            child.bury()
+
+    def _hand_on_work(self, child: Child, reason: str) -> None:
         doomed: set[str] = set()
         if not child.is_ready:
             self._count_failed_start(child, reason)
@@ -210,7 +216,6 @@ class Pool:
             doomed.add(source_of(child.given[0].source.lineage))
         for work in child.given:
             self._give_again(source_of(work.source.lineage), reason, doomed)
-        child.bury()
 
     def _is_beyond_blame(self, child: Child, reason: str) -> bool:
         """Learn which task was at fault. True where none was, too often: the source is doomed."""

@@ -6,10 +6,12 @@ import sys
 import time
 from contextlib import closing
 from multiprocessing.connection import Connection
+from typing import Any
 
 from curator_core.errors import CuratorError, StageError
 from curator_core.failing import detail_of, reason_of
 from curator_core.local.board import Board
+from curator_core.local.frames import send_frame
 from curator_core.local.messages import (
     Begin,
     End,
@@ -22,7 +24,6 @@ from curator_core.local.messages import (
     Work,
     packed,
     receive,
-    send,
     unpacked,
 )
 from curator_core.outcomes import AnyTask
@@ -57,15 +58,15 @@ def _serve(connection: Connection, board: Board) -> None:
         while not isinstance(message := receive(connection), End):
             if isinstance(message, PrepareNode):
                 worker.setup_on_node()
-                send(connection, Prepared())
+                _tell(connection, Prepared())
             elif isinstance(message, SetUp):
                 worker.setup()
-                send(connection, Ready())
+                _tell(connection, Ready())
             elif isinstance(message, Work):
                 _work(worker, connection, message)
     except CuratorError as error:
         worker.teardown()
-        send(connection, Failed(error))
+        _tell(connection, Failed(error))
     except BrokenOffError:
         pass
     finally:
@@ -79,7 +80,7 @@ def _first_message(connection: Connection) -> Begin | None:
         begin: Begin = unpacked(raw)
     except Exception as error:  # noqa: BLE001 - unpacking runs a stranger's imports
         message = f"a worker process could not load the pipeline: {reason_of(error)}"
-        send(connection, Failed(StageError(message, detail=detail_of(error))))
+        _tell(connection, Failed(StageError(message, detail=detail_of(error))))
         return None
     return begin
 
@@ -114,4 +115,8 @@ def _give(worker: StageWorker, connection: Connection, given: Given) -> None:
             f"pickled ({reason_of(error)}); give plain data, or run with LocalExecutor(workers=0)",
             stage=name,
         ) from error
-    connection.send_bytes(message)
+    send_frame(connection.fileno(), message)
+
+
+def _tell(connection: Connection, message: Any) -> None:
+    send_frame(connection.fileno(), packed(message))
