@@ -7,7 +7,20 @@ from curator_core.recipes.describing import stage_help
 from curator_core.stages import ProcessingStage, snake_case
 from curator_text.plugin import curator_stages
 
-NO_STAGES = {"Modify", "Text", "TextFilter", "TextModifier", "TextRewriter", "WordFilter"}
+NO_STAGES = {
+    "CheapestFirst",
+    "ColumnFilter",
+    "Filter",
+    "FunctionFilter",
+    "Modify",
+    "Score",
+    "ScoreFilter",
+    "Text",
+    "TextFilter",
+    "TextModifier",
+    "TextRewriter",
+    "WordFilter",
+}
 """What a recipe cannot name: a function of one's own, and what one's own stages are made of."""
 
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
         ParenthesesFilter,
         WhiteSpaceFilter,
     )
+    from curator_text.filters.functions import ColumnFilter, FunctionFilter
+    from curator_text.filters.histograms import HistogramFilter
     from curator_text.filters.languages import LanguageFilter, StopWordLanguageFilter
+    from curator_text.filters.likelihoods import PerplexityFilter, UnigramLogProbFilter
     from curator_text.filters.lines import (
         BoilerPlateStringFilter,
         BulletsFilter,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     )
     from curator_text.filters.scripts import ScriptFilter
     from curator_text.filters.substrings import SubstringFilter
+    from curator_text.filters.tokens import TokenCountFilter
     from curator_text.filters.urls import PornographicUrlsFilter, UrlsFilter
     from curator_text.filters.words import (
         CommonEnglishWordsFilter,
@@ -56,9 +60,18 @@ if TYPE_CHECKING:
     from curator_text.modifiers.slices import Slicer
     from curator_text.modifiers.spaces import NewlineNormalizer, WhitespaceNormalizer
     from curator_text.modifying import TextModifier, TextRewriter
+    from curator_text.ordering import CheapestFirst
+    from curator_text.pii.stages import PiiFilter, PiiFinder, PiiRedactor
     from curator_text.reading import JsonlReader, ParquetReader
+    from curator_text.scoring import Filter, Score, ScoreFilter
     from curator_text.segments.joining import DocumentJoiner
     from curator_text.segments.splitting import DocumentSplitter
+    from curator_text.sets.c4_bad_words import C4BadWordsFilter
+    from curator_text.sets.c4_paragraphs import C4ParagraphFilter
+    from curator_text.sets.c4_quality import C4QualityFilter
+    from curator_text.sets.fineweb import FineWebQualityFilter
+    from curator_text.sets.gopher_quality import GopherQualityFilter
+    from curator_text.sets.gopher_repetition import GopherRepetitionFilter
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
 
@@ -67,12 +80,23 @@ __all__ = [
     "BoilerPlateStringFilter",
     "BoilerPlateStringModifier",
     "BulletsFilter",
+    "C4BadWordsFilter",
+    "C4ParagraphFilter",
+    "C4QualityFilter",
+    "CheapestFirst",
+    "ColumnFilter",
     "CommonEnglishWordsFilter",
     "ControlCharacterRemover",
     "DocumentJoiner",
     "DocumentSplitter",
     "EllipsisFilter",
     "FastTextLabelModifier",
+    "Filter",
+    "FineWebQualityFilter",
+    "FunctionFilter",
+    "GopherQualityFilter",
+    "GopherRepetitionFilter",
+    "HistogramFilter",
     "HtmlEntityDecoder",
     "JsonlReader",
     "JsonlWriter",
@@ -89,6 +113,10 @@ __all__ = [
     "ParenthesesFilter",
     "ParquetReader",
     "ParquetWriter",
+    "PerplexityFilter",
+    "PiiFilter",
+    "PiiFinder",
+    "PiiRedactor",
     "PornographicUrlsFilter",
     "PunctuationFilter",
     "QuotationRemover",
@@ -100,6 +128,8 @@ __all__ = [
     "RepeatedParagraphsRemover",
     "RepeatingDuplicateNGramsFilter",
     "RepeatingTopNGramsFilter",
+    "Score",
+    "ScoreFilter",
     "ScriptFilter",
     "ScriptIdentifier",
     "Slicer",
@@ -110,8 +140,10 @@ __all__ = [
     "TextFilter",
     "TextModifier",
     "TextRewriter",
+    "TokenCountFilter",
     "UnicodeNormalizer",
     "UnicodeReformatter",
+    "UnigramLogProbFilter",
     "UrlRemover",
     "UrlsFilter",
     "WhiteSpaceFilter",
@@ -122,6 +154,33 @@ __all__ = [
 ]
 
 _HOMES = {
+    "pii.stages": (
+        "PiiFilter",
+        "PiiFinder",
+        "PiiRedactor",
+    ),
+    "filters.functions": (
+        "ColumnFilter",
+        "FunctionFilter",
+    ),
+    "filters.histograms": ("HistogramFilter",),
+    "filters.likelihoods": (
+        "PerplexityFilter",
+        "UnigramLogProbFilter",
+    ),
+    "filters.tokens": ("TokenCountFilter",),
+    "ordering": ("CheapestFirst",),
+    "scoring": (
+        "Filter",
+        "Score",
+        "ScoreFilter",
+    ),
+    "sets.c4_bad_words": ("C4BadWordsFilter",),
+    "sets.c4_paragraphs": ("C4ParagraphFilter",),
+    "sets.c4_quality": ("C4QualityFilter",),
+    "sets.fineweb": ("FineWebQualityFilter",),
+    "sets.gopher_quality": ("GopherQualityFilter",),
+    "sets.gopher_repetition": ("GopherRepetitionFilter",),
     "filters.scripts": ("ScriptFilter",),
     "languages.identifying": (
         "LanguageIdentifier",

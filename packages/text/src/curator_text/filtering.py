@@ -76,12 +76,12 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def joins(self, other: "JudgingStage") -> bool:
         """Whether it may be asked together with `other`, which stands before it."""
-        if self.text_field in other.outputs() or not self._needs_no_setup():
+        if self.text_field in other.outputs() or not self.needs_no_setup():
             return False
         alike = all(getattr(self, name) == getattr(other, name) for name in _ALIKE)
         return alike and self.text_field == other.text_field and self.timeout_s is None
 
-    def _needs_no_setup(self) -> bool:
+    def needs_no_setup(self) -> bool:
         """What is set up is the stage itself, not what stands for it in the row of another."""
         kind = type(self)
         return all(
@@ -93,10 +93,11 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         verdicts: Verdicts | None = task.derived.get(VERDICTS)
         token = self.token()
         if verdicts is None or token not in verdicts.members:
-            verdicts = self._ask(task)
+            verdicts = self.ask(task)
         return Settling(task, self.score_field).by(verdicts, token)
 
-    def _ask(self, task: DocumentBatch) -> Verdicts:
+    def ask(self, task: DocumentBatch) -> Verdicts:
+        """What it and the stages behind it say about the rows of a batch."""
         asked = (self, *self._row)
         return judged(texts_of(task, self.text_field), [(stage.token(), stage) for stage in asked])
 

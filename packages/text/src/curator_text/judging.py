@@ -78,13 +78,13 @@ def judged(texts: Sequence[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
 
     What a rule raises concerns that text only: it ends there, and the rule's stage will say so.
     """
-    hearing = _Hearing([rule for _, rule in rules])
+    hearing = Hearing([rule for _, rule in rules])
     for raw in texts:
         hearing.hear(raw)
     return hearing.verdicts([token for token, _ in rules])
 
 
-class _Hearing:
+class Hearing:
     """Takes one text after another and writes down what becomes of it."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -98,7 +98,10 @@ class _Hearing:
         self._endings: dict[Ending, int] = {}
 
     def hear(self, raw: Raw) -> None:
-        place, ending = self._outcome(raw)
+        self.note(*self._outcome(raw))
+
+    def note(self, place: int, ending: Ending | None) -> None:
+        """Write down which rule ended the next document's way, and how."""
         for scores in self._scores.values():
             if len(scores) == len(self._by):
                 scores.append(None)

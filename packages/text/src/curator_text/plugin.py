@@ -6,6 +6,7 @@ _FILTERS = "curator_text.filters"
 _NGRAMS = f"{_FILTERS}.ngrams"
 _REPETITION = f"{_FILTERS}.repetition"
 _MODIFIERS = "curator_text.modifiers"
+_SETS = "curator_text.sets"
 
 
 @hookimpl
@@ -54,6 +55,10 @@ def curator_stages() -> dict[str, str]:
         "text.symbols_to_words_filter": f"{_FILTERS}.words:SymbolsToWordsFilter",
         "text.urls_filter": f"{_FILTERS}.urls:UrlsFilter",
         "text.white_space_filter": f"{_FILTERS}.characters:WhiteSpaceFilter",
+        "text.histogram_filter": f"{_FILTERS}.histograms:HistogramFilter",
+        "text.perplexity_filter": f"{_FILTERS}.likelihoods:PerplexityFilter",
+        "text.token_count_filter": f"{_FILTERS}.tokens:TokenCountFilter",
+        "text.unigram_log_prob_filter": f"{_FILTERS}.likelihoods:UnigramLogProbFilter",
         "text.word_count_filter": f"{_FILTERS}.words:WordCountFilter",
         "text.words_without_alphabets_filter": f"{_FILTERS}.words:WordsWithoutAlphabetsFilter",
         "text.stop_word_language_filter": f"{_FILTERS}.languages:StopWordLanguageFilter",
@@ -61,4 +66,13 @@ def curator_stages() -> dict[str, str]:
         "text.script_identifier": "curator_text.languages.identifying:ScriptIdentifier",
         "text.script_filter": f"{_FILTERS}.scripts:ScriptFilter",
         "text.language_filter": f"{_FILTERS}.languages:LanguageFilter",
+        "text.c4_bad_words_filter": f"{_SETS}.c4_bad_words:C4BadWordsFilter",
+        "text.c4_paragraph_filter": f"{_SETS}.c4_paragraphs:C4ParagraphFilter",
+        "text.c4_quality_filter": f"{_SETS}.c4_quality:C4QualityFilter",
+        "text.fine_web_quality_filter": f"{_SETS}.fineweb:FineWebQualityFilter",
+        "text.gopher_quality_filter": f"{_SETS}.gopher_quality:GopherQualityFilter",
+        "text.gopher_repetition_filter": f"{_SETS}.gopher_repetition:GopherRepetitionFilter",
+        "text.pii_finder": "curator_text.pii.stages:PiiFinder",
+        "text.pii_redactor": "curator_text.pii.stages:PiiRedactor",
+        "text.pii_filter": "curator_text.pii.stages:PiiFilter",
     }

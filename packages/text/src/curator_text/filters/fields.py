@@ -1,0 +1,65 @@
+"""Rules over values that documents have already, such as scores of an earlier stage."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from curator_core import DocumentBatch, ProcessingStage
+from curator_core.failing import reason_of
+from curator_core.watching import TaskTimeoutError
+
+from curator_text.filtering import TextFilter
+from curator_text.filters.functions import name_of
+from curator_text.judging import Ending, Hearing
+from curator_text.settling import Outcomes, Settling
+
+
+@dataclass
+class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Keeps the documents whose value in a column passes a rule. A missing value passes none."""
+
+    rule: TextFilter | Callable[[Any], bool]
+    """A function of the value; or a filter, of which only the limits are used, on its score."""
+
+    filter_field: str
+    """The column that holds the value."""
+
+    invert: bool = field(default=False, kw_only=True)
+    """Drop what would be kept, and keep what would be dropped."""
+
+    def __post_init__(self) -> None:
+        rule = self.rule
+        self.name = rule.name if isinstance(rule, TextFilter) else name_of(rule) or self.name
+
+    @property
+    def reason(self) -> str:
+        if isinstance(self.rule, TextFilter):
+            said = self.rule.reason
+        else:
+            said = f"{name_of(self.rule) or 'the function'} says no to {self.filter_field}"
+        return f"not: {said}" if self.invert else said
+
+    def inputs(self) -> Sequence[str]:
+        return (self.filter_field,)
+
+    def process(self, task: DocumentBatch) -> Outcomes:
+        hearing = Hearing([])
+        for value in task.data.column(self.filter_field).to_pylist():
+            ending = self._ending(value)
+            hearing.note(int(ending is None), ending)
+        token = uuid4().hex
+        return Settling(task, None).by(hearing.verdicts([token]), token)
+
+    def _ending(self, value: Any) -> Ending | None:
+        try:
+            keeps = value is not None and self._keeps(value) != self.invert
+        except TaskTimeoutError:  # concerns the call
+            raise
+        except Exception as error:  # noqa: BLE001 - the border to a user's function
+            return Ending(reason_of(error), True)
+        return None if keeps else Ending(self.reason)
+
+    def _keeps(self, value: Any) -> bool:
+        keeps = self.rule.keeps if isinstance(self.rule, TextFilter) else self.rule
+        return bool(keeps(value))

@@ -1,0 +1,125 @@
+"""Rules over how likely a text is, as its language goes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from curator_core import WorkerInfo
+from curator_core.errors import InputError, PluginError
+
+from curator_text.filtering import TextFilter, WordFilter
+from curator_text.tables import Unigrams, unigrams_in
+from curator_text.texts import Text
+
+_UNKNOWN_LOG = -20.72326583694641  # ln 1e-9
+
+
+@dataclass
+class UnigramLogProbFilter(WordFilter):
+    """Drops texts whose words are rare in their language: lists of codes, other languages.
+
+    The score is the mean natural logarithm of each word's share of all words in a table, in lower
+    case; of a word that is not in there, of 1e-9.
+    """
+
+    cost: ClassVar[float] = 60.0
+
+    counts: str | Mapping[str, float]
+    """A file with a word and its count on each line, between them a tab or a comma, maybe
+    compressed with gzip; or the counts themselves."""
+
+    min_log_prob: float = -10.0
+    """The least mean logarithm."""
+
+    @property
+    def reason(self) -> str:
+        return f"mean log-probability of words under {self.min_log_prob:g}"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if isinstance(self.counts, str):
+            if not Path(self.counts).is_file():
+                yield f"counts: no file {self.counts}"
+        elif sum(self.counts.values()) <= 0:
+            yield "counts is empty, but must hold words and how often they occur"
+
+    def score(self, text: Text) -> float:
+        logs = self._table().logs
+        words = self.wording(text).words
+        return sum(logs.get(word.lower(), _UNKNOWN_LOG) for word in words) / len(words)
+
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_log_prob
+
+    def _table(self) -> Unigrams:
+        if isinstance(self.counts, str):
+            return unigrams_in(self.counts)
+        known: Unigrams | None = vars(self).get("_unigrams")
+        if known is None:
+            lowered: dict[str, float] = {}
+            for word, count in self.counts.items():
+                lowered[word.lower()] = lowered.get(word.lower(), 0.0) + count
+            known = self._unigrams = Unigrams.of_counts(lowered)
+        return known
+
+
+@dataclass
+class PerplexityFilter(TextFilter):
+    """Drops texts that surprise a language model: lists, codes, other languages.
+
+    The model is one that KenLM makes or reads (`.arpa`, `.bin`). Each line is a sentence to it;
+    the score is the perplexity of all of them together, in the words that white space separates.
+    """
+
+    cost: ClassVar[float] = 500.0
+
+    model: str
+    """The file of the model. Needs `curator-text[perplexity]`."""
+
+    max_perplexity: float = 1000.0
+    """The largest perplexity. What is usual depends on the model: look at its scores first."""
+
+    lower: bool = field(default=False, kw_only=True)
+    """Put the text into lower case first, for models that were trained so."""
+
+    @property
+    def reason(self) -> str:
+        return f"perplexity over {self.max_perplexity:g}"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if not Path(self.model).is_file():
+            yield f"model: no file {self.model}"
+
+    def setup(self, worker: WorkerInfo) -> None:
+        _model(self.model)
+
+    def score(self, text: Text) -> float:
+        model = _model(self.model)
+        said = text.lowered if self.lower else text
+        lines = [" ".join(line.split()) for line in said.split("\n") if line.strip()]
+        lines = [line.replace("\x00", " ").encode("utf-8", "replace").decode() for line in lines]
+        total = sum(model.score(line, bos=True, eos=True) for line in lines)
+        words = sum(len(line.split()) + 1 for line in lines)  # each line ends with one more
+        exponent = -total / words
+        return 10.0**exponent if exponent < 300 else float("inf")
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_perplexity
+
+
+@lru_cache(maxsize=2)
+def _model(path: str) -> Any:
+    try:
+        import kenlm
+    except ImportError:
+        raise PluginError(
+            f"the model {path} needs the package kenlm: pip install 'curator-text[perplexity]'"
+        ) from None
+    try:
+        return kenlm.Model(path)
+    except (OSError, RuntimeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} is no model that KenLM can read: {first}") from error

@@ -1,0 +1,44 @@
+"""Ordering: which of several rules is asked first, where that decides nothing but the time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from curator_core import AnyStage
+from curator_core.errors import PipelineError
+from curator_core.stages import flatten
+
+from curator_text.filtering import TextFilter
+from curator_text.scoring import RuleRow, ScoreFilter
+
+
+@dataclass
+class CheapestFirst(RuleRow):
+    """Asks the cheapest of some filters first, so that the dear ones see fewer documents.
+
+    The same documents are kept, with the same scores. One that fails several rules is counted
+    where it fails first, so the counts per rule are those of this order.
+    """
+
+    filters: Sequence[TextFilter | ScoreFilter]
+    """Filters over texts, which do not read what another of them adds."""
+
+    def __post_init__(self) -> None:
+        self.decompose()
+
+    def decompose(self) -> Sequence[AnyStage]:
+        stages = flatten(self.filters)
+        rules = [rule for rule in stages if isinstance(rule, TextFilter)]
+        others = [getattr(s, "name", repr(s)) for s in stages if not isinstance(s, TextFilter)]
+        if others:
+            raise PipelineError(
+                f"CheapestFirst cannot move {', '.join(others)}: what it says may hang on its "
+                "place; leave it in the pipeline where it stands"
+            )
+        read = {rule.text_field for rule in rules}
+        for rule in rules:
+            if rule.score_field in read:
+                raise PipelineError(
+                    f"{rule.name} adds {rule.score_field!r}, which another filter reads, so "
+                    "their order matters; take it out of CheapestFirst"
+                )
+        return sorted(rules, key=lambda rule: rule.cost)

@@ -1,0 +1,262 @@
+"""Scoring: filters and functions as stages, by the names that NeMo Curator has for them.
+
+Each of these stands for one stage per rule, called after the rule, so that its counts are its own.
+In a pipeline they judge each text in one go, together with the filters before and behind them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from curator_core import AnyStage, CompositeStage, DocumentBatch, WorkerInfo
+from curator_core.errors import PipelineError
+from curator_core.places import NodeInfo
+
+from curator_text.filtering import JudgingStage, TextFilter
+from curator_text.filters.fields import FieldFilter
+from curator_text.filters.functions import ColumnFilter, FunctionFilter, name_of
+from curator_text.judging import Said
+from curator_text.settling import Outcomes
+from curator_text.texts import Text
+
+T = TypeVar("T")
+Rule: TypeAlias = TextFilter | ColumnFilter | Callable[[str], bool | float]
+
+
+class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
+    """Several stages, each with a name of its own, which can be tried on a batch as one."""
+
+    def parts(self) -> Sequence[AnyStage]:
+        """With `with_(name=...)` that name for a single one, or before the names of all."""
+        parts = super().parts()
+        if "name" in vars(self):
+            alone = len(parts) == 1
+            named = [self.name if alone else f"{self.name}_{part.name}" for part in parts]
+            parts = [part.with_(name=name) for part, name in zip(parts, named, strict=True)]
+        return list(_told_apart(parts))
+
+    def process(self, task: DocumentBatch) -> Outcomes:
+        """What a pipeline would make of one batch: for a notebook or a test."""
+        stages = list(self.parts())
+        notes: Outcomes = []
+        for place, stage in enumerate(stages):
+            aware = stage.followed_by(stages[place + 1 :])
+            aware.setup_on_node(NodeInfo())
+            aware.setup(WorkerInfo())
+            outcomes: Any = aware.process(task)
+            aware.teardown()
+            task, *more = outcomes
+            notes += more
+        return [task, *notes]
+
+
+def _told_apart(stages: Sequence[AnyStage]) -> Iterator[AnyStage]:
+    """Stages of one name get a number."""
+    seen: dict[str, int] = {}
+    for stage in stages:
+        seen[stage.name] = times = seen.get(stage.name, 0) + 1
+        yield stage if times == 1 else stage.with_(name=f"{stage.name}_{times}")
+
+
+@dataclass
+class ScoreFilter(RuleRow):
+    """Keeps the documents that pass a rule, or all of several rules, asked in order."""
+
+    filter_obj: Rule | Sequence[Rule]
+    """A filter, or a function of a text that returns True, False or a number; or a list of them.
+    `ColumnFilter(function)` is for a function of a whole column."""
+
+    text_field: str | Sequence[str] | None = None
+    """The column that holds the text, or one for each rule. None: as the rules say, `text`."""
+
+    score_field: str | Sequence[str | None] | None = None
+    """A column for the score, or one for each rule, if scores are to be kept."""
+
+    invert: bool | Sequence[bool] = False
+    """Drop what would be kept, and keep what would be dropped; or one for each rule."""
+
+    def __post_init__(self) -> None:
+        self.decompose()  # so that mistakes show where they are made
+
+    def decompose(self) -> Sequence[AnyStage]:
+        rules = _listed(self.filter_obj, "filter_obj")
+        columns = _each(self.text_field, len(rules), "text_field")
+        scores = _scores_of(self.score_field, len(rules))
+        inverted = _each(self.invert, len(rules), "invert")
+        return [_filter(*facts) for facts in zip(rules, columns, scores, inverted, strict=True)]
+
+
+def _filter(rule: Rule, column: str | None, score: str | None, invert: bool) -> AnyStage:
+    stage: Any
+    if isinstance(rule, TextFilter | ColumnFilter):
+        stage = rule.with_()
+    elif isinstance(rule, type) or not callable(rule):
+        raise PipelineError(f"a rule is a filter or a function, but here is {rule!r}{_call(rule)}")
+    else:
+        stage = FunctionFilter(rule)
+    stage.text_field = column or stage.text_field
+    stage.score_field = score or stage.score_field
+    stage.invert = stage.invert != invert
+    return stage  # type: ignore[no-any-return]
+
+
+@dataclass
+class Score(RuleRow):
+    """Adds what a filter or a function says about a text as a column, and drops nothing.
+
+    Texts that are missing or blank get null.
+    """
+
+    score_fn: Rule | Callable[[str], Any] | Sequence[Any]
+    """A filter, of which the score is taken, or a function of a text; or a list of them."""
+
+    score_field: str | Sequence[str]
+    """The column for the score, or one for each."""
+
+    text_field: str | Sequence[str] = "text"
+    """The column that holds the text, or one for each."""
+
+    score_type: str = field(default="double", kw_only=True)
+    """The Arrow type of the column: `double`, `int64`, `bool`, `string`."""
+
+    def __post_init__(self) -> None:
+        self.decompose()
+
+    def decompose(self) -> Sequence[AnyStage]:
+        if self.score_type not in _CASTS:
+            known = ", ".join(_CASTS)
+            raise PipelineError(f"score_type is {self.score_type!r}, but must be one of {known}")
+        rules = _listed(self.score_fn, "score_fn")
+        columns = _each(self.text_field, len(rules), "text_field")
+        scores = _scores_of(self.score_field, len(rules))
+        if None in scores:
+            raise PipelineError("score_field is missing; name the column for the score")
+        return [
+            TextScore(rule, str(score), text_field=column, score_type=self.score_type)
+            for rule, score, column in zip(rules, scores, columns, strict=True)
+        ]
+
+
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "double": float,
+    "int64": int,
+    "bool": bool,
+    "string": lambda value: str(value).encode().decode(),  # a lone surrogate fails here
+}
+
+
+@dataclass
+class TextScore(JudgingStage):
+    """Adds what one rule says about a text as a column."""
+
+    rule: TextFilter | Callable[[str], Any]
+    """A filter, of which the score is taken, or a function of a text."""
+
+    score_field: str
+    """The column for the score."""
+
+    text_field: str = field(default="text", kw_only=True)
+    """The column that holds the text."""
+
+    score_type: str = field(default="double", kw_only=True)
+    """The Arrow type of the column: `double`, `int64`, `bool`, `string`."""
+
+    def __post_init__(self) -> None:
+        rule = self.rule
+        if isinstance(rule, type) or not (isinstance(rule, TextFilter) or callable(rule)):
+            raise PipelineError(
+                f"a score is made by a filter or a function, but here is {rule!r}{_call(rule)}"
+            )
+        named = rule.name if isinstance(rule, TextFilter) else name_of(rule)
+        self.name = f"{(named or 'function').removesuffix('_filter')}_score"
+
+    @property
+    def blank_reason(self) -> None:
+        return None
+
+    @property
+    def score_kind(self) -> str:
+        return self.score_type
+
+    def judge(self, text: Text) -> Said:
+        said = self.rule.score(text) if isinstance(self.rule, TextFilter) else self.rule(text)
+        return None if said is None else _CASTS[self.score_type](said), None
+
+    def needs_no_setup(self) -> bool:
+        return not isinstance(self.rule, TextFilter) or self.rule.needs_no_setup()
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        if isinstance(self.rule, TextFilter):
+            self.rule.setup_on_node(node)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        if isinstance(self.rule, TextFilter):
+            self.rule.setup(worker)
+
+    def teardown(self) -> None:
+        if isinstance(self.rule, TextFilter):
+            self.rule.teardown()
+
+
+@dataclass
+class Filter(RuleRow):
+    """Keeps the documents whose value in a column passes a rule, such as a score made before."""
+
+    filter_fn: TextFilter | Callable[[Any], bool] | Sequence[Any]
+    """A function of the value, or a filter, of which only the limits are used; or a list."""
+
+    filter_field: str | Sequence[str]
+    """The column that holds the value, or one for each."""
+
+    invert: bool | Sequence[bool] = False
+    """Drop what would be kept, and keep what would be dropped; or one for each."""
+
+    def __post_init__(self) -> None:
+        self.decompose()
+
+    def decompose(self) -> Sequence[AnyStage]:
+        rules = _listed(self.filter_fn, "filter_fn")
+        columns = _each(self.filter_field, len(rules), "filter_field")
+        inverted = _each(self.invert, len(rules), "invert")
+        return [
+            FieldFilter(rule, column, invert=flip)
+            for rule, column, flip in zip(rules, columns, inverted, strict=True)
+        ]
+
+
+def _call(rule: object) -> str:
+    return f": call it to make one, {rule.__name__}(...)" if isinstance(rule, type) else ""
+
+
+def _listed(rules: T | Sequence[T], option: str) -> list[Any]:
+    if not isinstance(rules, list | tuple):
+        return [rules]
+    if not rules:
+        raise PipelineError(f"{option} is an empty list; give it a rule")
+    return list(rules)
+
+
+def _each(values: Any, count: int, option: str) -> list[Any]:
+    """One value for each rule: a single one holds for all."""
+    if not isinstance(values, list | tuple):
+        return [values] * count
+    if len(values) == 1:
+        return list(values) * count
+    if len(values) != count:
+        raise PipelineError(f"{option} has {len(values)} entries for {count} rules")
+    return list(values)
+
+
+def _scores_of(fields: Any, count: int) -> list[str | None]:
+    """Columns for scores, which no two rules may share."""
+    listed = [fields] if isinstance(fields, str) else fields
+    if listed is None:
+        return [None] * count
+    if len(listed) != count:
+        raise PipelineError(
+            f"score_field has {len(listed)} entries for {count} rules; give each its own column"
+        )
+    named = [name for name in listed if name is not None]
+    if len(set(named)) < len(named):
+        raise PipelineError(f"score_field names a column twice: {', '.join(named)}")
+    return list(listed)
