@@ -1,0 +1,113 @@
+"""Stages for personal data: say where it is, take it out, or drop what has it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from curator_core import DocumentBatch, ProcessingStage, Rejected
+from curator_core.suggestions import hint
+
+from curator_text.filtering import TextFilter
+from curator_text.modifying import TextRewriter
+from curator_text.pii.finding import ALL_KINDS, find_pii, redacted
+from curator_text.pii.kinds import Kind, Span
+from curator_text.rejecting import RowErrors
+from curator_text.text_columns import damage_of, text_column, with_column
+from curator_text.texts import Text
+
+
+@dataclass
+class PiiSearch:
+    """What to look for."""
+
+    kinds: Sequence[Kind] = ALL_KINDS
+    """Of `email`, `ip`, `phone`, `credit_card` (with a right check digit) and `iban` (with right
+    check digits)."""
+
+    public_ips_only: bool = False
+    """Leave addresses alone that mean something in one's own network only, such as 192.168.0.1."""
+
+    def problems(self) -> Iterable[str]:
+        """What is wrong with the kinds."""
+        if isinstance(self.kinds, str):
+            yield f"kinds is the text {self.kinds!r}, but must be a list: [{self.kinds}]"
+        elif not self.kinds:
+            yield f"kinds is empty, so nothing is looked for; known are {', '.join(ALL_KINDS)}"
+        else:
+            for kind in self.kinds:
+                if kind not in ALL_KINDS:
+                    yield f"no kind {kind!r}{hint(kind, ALL_KINDS)}"
+
+    def find(self, text: str) -> list[Span]:
+        return find_pii(text, self.kinds, self.public_ips_only)
+
+
+@dataclass
+class PiiFinder(PiiSearch, ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Adds what personal data there is in each text: a list of its kind, and from where to where.
+
+    Places count characters from 0, as Python does. A missing text has a missing list.
+    """
+
+    text_field: str = field(default="text", kw_only=True)
+    """The column that holds the text."""
+
+    pii_field: str = field(default="pii", kw_only=True)
+    """A column for what was found."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def outputs(self) -> Sequence[str]:
+        return (self.pii_field,)
+
+    def check(self) -> Iterable[str]:
+        yield from self.problems()
+        if self.pii_field == self.text_field:
+            yield f"pii_field is {self.pii_field!r}, the column that holds the text"
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        errors = RowErrors(task, damage_of(text_column(task.data, self.text_field)))
+        texts = text_column(errors.good(), self.text_field).to_pylist()
+        found = [None if text is None else [one._asdict() for one in self.find(text)]
+                 for text in texts]  # fmt: skip
+        place = [("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]
+        column = pa.array(found, pa.list_(pa.struct(place)))
+        return errors.settle(lambda table: with_column(table, self.pii_field, column))
+
+
+@dataclass
+class PiiRedactor(PiiSearch, TextRewriter):
+    """Writes something else in place of personal data."""
+
+    replacement: str = "<{kind}>"
+    """What to write; `{kind}` stands for what it was, such as EMAIL or CREDIT_CARD."""
+
+    def check(self) -> Iterable[str]:
+        return self.problems()
+
+    def rewrite(self, text: str) -> str:
+        found = self.find(text)
+        return redacted(text, found, self.replacement) if found else text
+
+
+@dataclass
+class PiiFilter(PiiSearch, TextFilter):
+    """Drops texts with personal data. Its score is how many pieces of it there are."""
+
+    max_found: int = 0
+    """How many pieces a text may have."""
+
+    @property
+    def reason(self) -> str:
+        return f"over {self.max_found} of {', '.join(self.kinds)}"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        yield from self.problems()
+
+    def score(self, text: Text) -> float:
+        return len(self.find(text))
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_found
