@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -258,23 +259,26 @@ class Echo:
         return Parcel(self.handles, tasks, tasks * 100, node)
 
 
+def jobs(*, is_quick: bool) -> list[Callable[[], Figure]]:
+    listed: list[Callable[[], Figure]] = [
+        partial(decisions_per_second, 50_000 if is_quick else 300_000)
+    ]
+    for gpus in (8, 64) if is_quick else (8, 64, 1000):
+        tasks = 60 if gpus == 1000 else 200
+        listed.append(partial(keeping_busy, gpus, tasks, deaths_per_s=0.0))
+        listed.append(partial(keeping_busy, gpus, tasks, deaths_per_s=gpus / 2000))
+    listed.append(partial(against_others, 16, 5_000 if is_quick else 60_000))
+    listed.append(partial(after_a_jump, 16, 30_000))
+    return listed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small clusters: does it run at all?")
     parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go as JSON")
     wanted = parser.parse_args()
-    sizes = (8, 64) if wanted.quick else (8, 64, 1000)
-    jobs: list[Callable[[], Figure]] = [
-        lambda: decisions_per_second(50_000 if wanted.quick else 300_000)
-    ]
-    for gpus in sizes:
-        tasks = 60 if gpus == 1000 else 200
-        jobs.append(lambda g=gpus, n=tasks: keeping_busy(g, n, deaths_per_s=0.0))  # type: ignore[misc]
-        jobs.append(lambda g=gpus, n=tasks: keeping_busy(g, n, deaths_per_s=g / 2000))  # type: ignore[misc]
-    jobs.append(lambda: against_others(16, 5_000 if wanted.quick else 60_000))
-    jobs.append(lambda: after_a_jump(16, 30_000))
     figures = []
-    for job in jobs:
+    for job in jobs(is_quick=wanted.quick):
         figures.append(job())
         print(f"{figures[-1].what}: {figures[-1].value}", file=sys.stderr)
     show(figures)

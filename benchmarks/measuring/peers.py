@@ -25,7 +25,8 @@ def peer_python(name: str, *requirements: str) -> str:
 
 
 def _install(python: str, requirements: tuple[str, ...]) -> None:
-    command = [python, "-m", "pip", "install", "--quiet", *requirements]
+    # Isolated: what PYTHONPATH happens to hold must not pass for installed.
+    command = [python, "-I", "-m", "pip", "install", "--quiet", *requirements]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]

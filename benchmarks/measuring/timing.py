@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psutil
+from measuring.trees import TreeWatch
 
 JOBS = Path(__file__).parents[1] / "jobs"
 SAMPLE_S = 0.02
@@ -33,6 +32,7 @@ class Outcome:
     facts: dict[str, Any]
     seconds: float
     peak_bytes: int
+    cpu_s: float = 0.0
 
 
 def run_job(
@@ -44,52 +44,15 @@ def run_job(
     process = subprocess.Popen(
         [*command, str(begun)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    peak = PeakMemory(process.pid)
+    watch = TreeWatch(process.pid, every_s=SAMPLE_S, memory=True)
     if watch_memory:
-        peak.start()
+        watch.start()
     said, complaint = process.communicate()
     seconds = time.time() - begun
+    watch.stop()
     if process.returncode:
         raise JobFailedError(script, complaint)
-    return Outcome(json.loads(said.splitlines()[-1]), seconds, peak.stop())
-
-
-class PeakMemory:
-    """The most memory that a process and all below it held at once.
-
-    Pages that several of them share count once (proportional set size), where the system tells.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._root = psutil.Process(pid)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._peak = 0
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> int:
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        return self._peak
-
-    def _watch(self) -> None:
-        while not self._ended.wait(SAMPLE_S):
-            try:
-                tree = [self._root, *self._root.children(recursive=True)]
-            except psutil.Error:
-                return
-            self._peak = max(self._peak, sum(map(_memory_of, tree)))
-
-
-def _memory_of(process: psutil.Process) -> int:
-    try:
-        held = process.memory_full_info()
-    except psutil.Error:  # it has just ended
-        return 0
-    return int(getattr(held, "pss", held.rss))
+    return Outcome(json.loads(said.splitlines()[-1]), seconds, watch.peak_bytes)
 
 
 def in_turns(
