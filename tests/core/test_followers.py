@@ -24,6 +24,13 @@ class Square(ProcessingStage[Task[int], Task[int]]):
         return task
 
 
+class LeavesWords(ProcessingStage[Task[int], Task[int]]):
+    def process(self, task: Task[int]) -> Task[int]:
+        task = task.with_data(task.data)
+        task.derived["words"] = ["a", "word"]
+        return task
+
+
 class Same(ProcessingStage[Task[int], Task[int]]):
     def process(self, task: Task[int]) -> Task[int]:
         return task
@@ -55,3 +62,24 @@ def test_the_pipeline_that_was_written_does_not_change() -> None:
     square = Square()
     outputs(square, AddSquare())
     assert vars(square) == {}
+
+
+def test_it_is_not_kept_with_what_comes_out() -> None:
+    """A result may hold a great many tasks, and for long."""
+    for stages in ([LeavesWords()], [LeavesWords(), Same()]):
+        [task] = Pipeline("ends", stages=stages).run(LocalExecutor(0), tasks=[Task(3)])
+        assert (task.data, task.derived) == (3, {})
+
+
+def test_it_is_not_kept_with_what_failed() -> None:
+    class Breaks(ProcessingStage[Task[int], Task[int]]):
+        def process(self, task: Task[int]) -> Task[int]:
+            assert task.derived
+            raise ValueError("no")
+
+    stages = [LeavesWords(), Breaks()]
+    result = Pipeline("p", stages=stages, max_failures=None).run(LocalExecutor(0), tasks=[Task(3)])
+    [record] = result.quarantined
+    assert record.payload is not None
+    assert b"word" not in record.payload
+    assert Task.from_payload(record.payload).derived == {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
+from curator_core.fanning import may_fan_out
 from curator_core.lineage import fingerprint
 from curator_core.outcomes import AnyTask
 from curator_core.policies import ErrorPolicy, FailureBudget
@@ -36,6 +37,11 @@ class PlannedStage:
     @property
     def gives(self) -> type[AnyTask]:
         return self.stage.gives
+
+    @cached_property
+    def fans_out(self) -> bool:
+        """Whether one task may become several."""
+        return may_fan_out(self.stage)
 
     def describe(self) -> dict[str, Any]:
         """What decides its output: its class and options, not its speed."""

@@ -81,6 +81,12 @@ class ProcessingStage(Generic[In, Out]):
     writes: ClassVar[bool] = False
     """Whether it publishes files: what it gives is then shown only when the files are in place."""
 
+    fans_out: ClassVar[bool | None] = None
+    """Whether it may make several tasks of one; None: a generator may, or what returns a list.
+
+    Executors let several workers take such tasks on, and take them while others are being made.
+    """
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         _refuse_misplaced(cls)

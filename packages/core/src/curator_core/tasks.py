@@ -60,7 +60,8 @@ class Task(Generic[T]):
     """What a stage worked out about the data, for those that follow it in the same process.
 
     Words, decoded pixels: what is costly to make and easy to make again. It is never sent to
-    another process, and is not handed on to other data, unless a stage does so on purpose.
+    another process nor kept with an output of the pipeline, and is not handed on to other data,
+    unless a stage does so on purpose.
     """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -82,7 +82,11 @@ class Call:
         for planned in self._worker.stages:
             step = Step(planned, self.report, self._worker.watch, self._blame, drops)
             flow = step.outputs(flow)
-        yield from flow
+        for output in flow:
+            if output.derived:  # who takes it from here may keep it for long
+                output.derived = {}
+            yield output
+            del output  # or it would stay while the next one is being made
         if drops is not None:
             sources = tuple({key: None for task in self._tasks for key in task.lineage})
             call_id = _call_id(self._tasks[0], self._worker.stages[0])

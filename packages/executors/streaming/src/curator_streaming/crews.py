@@ -14,7 +14,6 @@ from curator_ray.hosts import Host, Hosts
 from curator_streaming.inboxes import Inbox
 from curator_streaming.scheduling.actions import Dispatch, StartWorker
 from curator_streaming.scheduling.events import DownKind
-from curator_streaming.scheduling.steps import may_fan_out
 from curator_streaming.stores import Store
 
 END_PATIENCE_S = 30.0
@@ -72,7 +71,7 @@ class Crew:
         self.stages = stages
         self._inbox = inbox
         self._store = store
-        self._streams = [may_fan_out(planned.stage) for planned in stages]
+        self._streams = [planned.fans_out for planned in stages]
         self._shared = _largest(stages)
 
     def start(self, action: StartWorker, node: NodeFacts) -> None:

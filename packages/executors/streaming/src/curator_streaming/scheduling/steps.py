@@ -1,12 +1,9 @@
 """Steps: what one call runs. A stage of its own, or neighbours that are run in one go."""
 
-import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_origin
 
 from curator_core.plans import PlannedStage
-from curator_core.stages import AnyStage
 
 from curator_streaming.scheduling.needs import Capacity, Need, demanded, offered
 
@@ -127,21 +124,9 @@ def _may_follow(before: PlannedStage, after: PlannedStage, fans_out: frozenset[s
         and before.resources == after.resources
         and all(_wants_company(planned) for planned in (before, after))
         and before.name not in fans_out
-        and not may_fan_out(before.stage)
+        and not before.fans_out
     )
 
 
 def _wants_company(planned: PlannedStage) -> bool:
     return planned.hints.get("streaming", {}).get("fuse", True) is not False
-
-
-def may_fan_out(stage: AnyStage) -> bool:
-    """Whether the code says that one task becomes several: a generator, or an annotated list."""
-    function: Any = getattr(stage, "function", None) or stage.process
-    if inspect.isgeneratorfunction(function):
-        return True
-    given = inspect.get_annotations(inspect.unwrap(function)).get("return")
-    if isinstance(given, str):
-        return given.startswith(("list[", "Iterator[", "Iterable[", "Generator[", "Sequence["))
-    origin = get_origin(given)
-    return isinstance(origin, type) and hasattr(origin, "__iter__")
