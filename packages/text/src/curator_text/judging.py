@@ -46,8 +46,8 @@ class Verdicts:
     members: tuple[str, ...]
     """The tokens of the rules, in order."""
     rows: pa.Table
-    """`row` in the batch that was judged, the position of the rule that ended it in `by` (the
-    number of rules where it stays), `how` as a position in `endings`, and scores by token."""
+    """The position of the rule that ended the row in `by` (the number of rules where it stays),
+    `how` as a position in `endings`, and scores by token."""
     endings: list[Ending]
 
     def mask(self, token: str) -> pa.ChunkedArray:
@@ -58,19 +58,15 @@ class Verdicts:
         """The same about the rows that are left."""
         return Verdicts(self.members, self.rows.filter(mask), self.endings)
 
-    def ended(self, mask: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int], list[int]]]:
-        """How the rows ended that do not stay: their places now, and in the batch as judged."""
+    def ended(self, mask: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int]]]:
+        """How the rows ended that do not stay, and their places in the batch."""
         places = pc.indices_nonzero(pc.invert(mask))
-        gone = self.rows.take(places)
-        by_ending: dict[int, tuple[list[int], list[int]]] = {}
-        for place, row, how in zip(
-            places.to_pylist(), gone["row"].to_pylist(), gone["how"].to_pylist(), strict=True
-        ):
-            now, judged_at = by_ending.setdefault(how, ([], []))
-            now.append(place)
-            judged_at.append(row)
-        for how, (now, judged_at) in by_ending.items():
-            yield self.endings[how], now, judged_at
+        by_ending: dict[int, list[int]] = {}
+        hows = self.rows["how"].take(places)
+        for place, how in zip(places.to_pylist(), hows.to_pylist(), strict=True):
+            by_ending.setdefault(how, []).append(place)
+        for how, found in by_ending.items():
+            yield self.endings[how], found
 
 
 def judged(texts: Sequence[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
@@ -142,7 +138,6 @@ class Hearing:
 
     def verdicts(self, tokens: Sequence[str]) -> Verdicts:
         columns = {
-            "row": pa.array(range(len(self._by)), pa.int64()),
             "by": pa.array(self._by, pa.int32()),
             "how": pa.array(self._how, pa.int64()),
         }

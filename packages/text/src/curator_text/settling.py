@@ -38,18 +38,18 @@ class Settling:
         return [kept, *self._gone(verdicts, mask)]
 
     def _gone(self, verdicts: Verdicts, mask: pa.ChunkedArray) -> Iterator[Dropped | Rejected]:
-        for ending, places, rows in verdicts.ended(mask):
+        for ending, places in verdicts.ended(mask):
             if ending.failed:
-                yield from map(partial(self._rejected, ending.reason), places, rows)
+                yield from map(partial(self._rejected, ending.reason), places)
             else:
                 yield Dropped(ending.reason, len(places), partial(self._those, places))
 
     def _those(self, places: Sequence[int]) -> DocumentBatch:
         return self.task.with_data(self.task.data.take(pa.array(places, pa.int64())))
 
-    def _rejected(self, reason: str, place: int, row: int) -> Rejected:
+    def _rejected(self, reason: str, place: int) -> Rejected:
         one = self._those([place])
-        return Rejected(reason, f"{_name_of(one)}row {row} of its batch", payload=_as_bytes(one))
+        return Rejected(reason, f"{_name_of(one)}row {place} of its batch", payload=_as_bytes(one))
 
     def _scored(self, column: pa.ChunkedArray) -> pa.Table:
         table = self.task.data

@@ -1,0 +1,77 @@
+from typing import get_args
+
+import pytest
+from curator_text import (
+    LongWordFilter,
+    MeanWordLengthFilter,
+    RepeatingDuplicateNGramsFilter,
+    RepeatingTopNGramsFilter,
+    SymbolsToWordsFilter,
+    Text,
+    WordCountFilter,
+    WordFilter,
+    WordsWithoutAlphabetsFilter,
+)
+from curator_text.wording import WordKind, tokenized
+from hypothesis import given
+from hypothesis import strategies as st
+
+RULES: list[type[WordFilter]] = [
+    LongWordFilter,
+    MeanWordLengthFilter,
+    RepeatingDuplicateNGramsFilter,
+    RepeatingTopNGramsFilter,
+    SymbolsToWordsFilter,
+    WordCountFilter,
+    WordsWithoutAlphabetsFilter,
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "whitespace", "punctuation", "cjk_aware"),
+    [
+        ("It's late, go (now).", 4, 8, 4),
+        ("今天天气很好。", 1, 2, 7),
+        ("東京へ行きます", 1, 1, 7),
+        ("カﾞ行", 1, 1, 2),  # a sign of its own makes no word
+        ("สวัสดีครับ", 1, 1, 7),
+        ("한국어 단어", 2, 2, 2),
+        ("我 love 東京", 3, 3, 4),
+        ("e\u0301te\u0301", 1, 1, 1),
+    ],
+)
+def test_each_kind_of_words_counts_differently(
+    text: str, whitespace: int, punctuation: int, cjk_aware: int
+) -> None:
+    counts = [WordCountFilter(words=kind).score(Text(text)) for kind in get_args(WordKind)]
+    assert counts == [whitespace, punctuation, cjk_aware]
+
+
+@pytest.mark.parametrize("kind", get_args(WordKind))
+@given(text=st.text(st.characters()))
+def test_no_character_is_lost_but_white_space(kind: WordKind, text: str) -> None:
+    assert "".join(tokenized(text, kind)) == "".join(text.split())
+
+
+@pytest.mark.parametrize("kind", get_args(WordKind))
+@pytest.mark.parametrize("rule", RULES)
+@given(text=st.text(min_size=1).filter(str.strip))
+def test_every_word_rule_takes_every_kind(
+    rule: type[WordFilter], kind: WordKind, text: str
+) -> None:
+    assert rule(words=kind).score(Text(text)) >= 0
+
+
+def test_words_are_found_once_for_all_rules() -> None:
+    text = Text("a, b")
+    assert text.worded("punctuation") is text.worded("punctuation")
+    assert text.worded("whitespace") is text.wording
+
+
+def test_runs_of_words_without_spaces_are_counted_by_their_characters() -> None:
+    text = Text("你好吗你好吗你好")
+    top = RepeatingTopNGramsFilter(2, words="cjk-aware")
+    assert top.score(text) == pytest.approx(3 * 2 / 8)
+    repeated = RepeatingDuplicateNGramsFilter(2, words="cjk-aware")
+    assert repeated.score(text) == pytest.approx(5 / 8)
+    assert top.score(Text("好" * 100)) == 1.0, "occurrences overlap, but no share is above 1"
