@@ -9,16 +9,19 @@ from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
-from curator_core.local.guarding import MARKERS, Guard
+from curator_core.guards import MARKERS
+from curator_core.local.guarding import Guard
 
 PARENT = """
 import os, subprocess, sys
-from curator_core.local.guarding import MARKERS, Guard
+from curator_core.guards import MARKERS
+from curator_core.local.guarding import Guard
+os.environ[MARKERS] = ":outer"
 guard = Guard()
 command = [sys.executable, "-c", "import time; time.sleep(600)"]
 watched = subprocess.Popen(command, start_new_session=True)
 guard.watch(watched.pid)
-escaped = subprocess.Popen(command, start_new_session=True, env={MARKERS: f":outer:{guard.marker}"})
+escaped = subprocess.Popen(command, start_new_session=True, env=guard.environment)
 stranger = subprocess.Popen(command, start_new_session=True)
 print(watched.pid, escaped.pid, stranger.pid, guard._process.pid, flush=True)
 sys.stdin.read()
@@ -98,7 +101,7 @@ def test_a_guard_that_was_killed_harms_nobody() -> None:
 
 def test_every_pool_has_a_mark_of_its_own() -> None:
     guards = [Guard(), Guard()]
-    assert guards[0].marker != guards[1].marker
+    assert guards[0].environment != guards[1].environment
     assert MARKERS not in os.environ
     for guard in guards:
         guard.dismiss()

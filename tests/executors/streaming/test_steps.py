@@ -1,6 +1,7 @@
 """Steps: what is run in one call, and what never is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from curator_core import Resources, processing_stage
@@ -34,17 +35,7 @@ class Annotated(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 def planned(*stages):
     return [
-        PlannedStage(
-            i,
-            f"s{i}",
-            stage,
-            stage.resources,
-            stage.batch_size,
-            stage.wants_workers,
-            ErrorPolicy(timeout_s=stage.timeout_s),
-            stage.runtime_env,
-            stage.hints,
-        )
+        replace(PlannedStage.of(i, stage, ErrorPolicy(timeout_s=stage.timeout_s)), name=f"s{i}")
         for i, stage in enumerate(stages)
     ]
 

@@ -158,17 +158,7 @@ class Pipeline:
             self.retries if stage.retries is None else stage.retries,
             self.timeout_s if stage.timeout_s is None else stage.timeout_s,
         )
-        return PlannedStage(
-            index=index,
-            name=stage.name,
-            stage=stage,
-            resources=stage.resources,
-            batch_size=stage.batch_size,
-            num_workers=stage.wants_workers,
-            policy=policy,
-            runtime_env=stage.runtime_env,
-            hints=stage.hints,
-        )
+        return PlannedStage.of(index, stage, policy)
 
 
 def _checked(stage: object, where: str) -> AnyStage:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from curator_core.fanning import may_fan_out
 from curator_core.lineage import fingerprint
@@ -29,6 +29,20 @@ class PlannedStage:
     policy: ErrorPolicy
     runtime_env: Mapping[str, Any] | None
     hints: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, index: int, stage: AnyStage, policy: ErrorPolicy) -> Self:
+        return cls(
+            index,
+            stage.name,
+            stage,
+            stage.resources,
+            stage.batch_size,
+            stage.wants_workers,
+            policy,
+            stage.runtime_env,
+            stage.hints,
+        )
 
     @property
     def takes(self) -> type[AnyTask]:

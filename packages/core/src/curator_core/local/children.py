@@ -13,7 +13,7 @@ from typing import Any
 
 from curator_core.local.board import Board
 from curator_core.local.frames import Frames
-from curator_core.local.guarding import MARKERS, Guard
+from curator_core.local.guarding import Guard
 from curator_core.local.messages import End, SetUp, Work, packed_work, send, unpacked
 from curator_core.local.sizing import available_cpus
 
@@ -50,7 +50,7 @@ class Child:
             [sys.executable, "-c", _START, json.dumps(sys.path), *map(str, handles)],
             pass_fds=handles,
             stdin=subprocess.DEVNULL,
-            env=_environment(siblings, gpus, guard.marker),
+            env=_environment(siblings, gpus) | guard.environment,
             start_new_session=True,
         )
         guard.watch(self.process.pid)
@@ -162,11 +162,10 @@ def oom_kills() -> int:
         return 0
 
 
-def _environment(siblings: int, gpus: str | None, marker: str) -> dict[str, str]:
+def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
     """Threads of libraries share the cores that the workers share."""
     threads = str(max(1, available_cpus() // siblings))
     environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, **os.environ}
-    environment[MARKERS] = f"{os.environ.get(MARKERS, '')}:{marker}"
     if gpus is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpus
     return environment

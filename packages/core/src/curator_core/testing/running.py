@@ -74,14 +74,5 @@ def line_of(stages: Sequence[AnyStage], on_error: OnError) -> Plan:
 
 
 def _planned(index: int, stage: AnyStage, on_error: OnError) -> PlannedStage:
-    return PlannedStage(
-        index=index,
-        name=stage.name,
-        stage=stage,
-        resources=stage.resources,
-        batch_size=stage.batch_size,
-        num_workers=stage.wants_workers,
-        policy=ErrorPolicy(on_error, stage.retries, stage.timeout_s, backoff_s=0.0),
-        runtime_env=stage.runtime_env,
-        hints=stage.hints,
-    )
+    policy = ErrorPolicy(on_error, stage.retries, stage.timeout_s, backoff_s=0.0)
+    return PlannedStage.of(index, stage, policy)
