@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_text.filtering import TextFilter, WordFilter
-    from curator_text.filters.addresses import BlockedDomainsFilter
+    from curator_text.filters.addresses import (
+        BlockedDomainsFilter,
+        BlockedUrlsFilter,
+        UrlWordsFilter,
+    )
     from curator_text.filters.characters import (
         NonAlphaNumericFilter,
         NumbersFilter,
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BlockedDomainsFilter",
+    "BlockedUrlsFilter",
     "BoilerPlateStringFilter",
     "BoilerPlateStringModifier",
     "BulletsFilter",
@@ -145,6 +150,7 @@ __all__ = [
     "UnicodeReformatter",
     "UnigramLogProbFilter",
     "UrlRemover",
+    "UrlWordsFilter",
     "UrlsFilter",
     "WhiteSpaceFilter",
     "WhitespaceNormalizer",
@@ -221,7 +227,11 @@ _HOMES = {
         "WordCountFilter",
         "WordsWithoutAlphabetsFilter",
     ),
-    "filters.addresses": ("BlockedDomainsFilter",),
+    "filters.addresses": (
+        "BlockedDomainsFilter",
+        "BlockedUrlsFilter",
+        "UrlWordsFilter",
+    ),
     "reading": ("JsonlReader", "ParquetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
     "segments.joining": ("DocumentJoiner",),

@@ -75,4 +75,6 @@ def curator_stages() -> dict[str, str]:
         "text.pii_finder": "curator_text.pii.stages:PiiFinder",
         "text.pii_redactor": "curator_text.pii.stages:PiiRedactor",
         "text.pii_filter": "curator_text.pii.stages:PiiFilter",
+        "text.blocked_urls_filter": f"{_FILTERS}.addresses:BlockedUrlsFilter",
+        "text.url_words_filter": f"{_FILTERS}.addresses:UrlWordsFilter",
     }

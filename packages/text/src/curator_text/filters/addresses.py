@@ -1,43 +1,154 @@
-"""Rules over where a document comes from."""
+"""Rules over where a document comes from. A document without a URL stays."""
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_core import DocumentBatch, Dropped, ProcessingStage, WorkerInfo
+
+from curator_text.filters.address_lists import host_of, listed, misplaced, page_of
+from curator_text.filters.hashed_sets import HashedSet
+from curator_text.text_columns import damage_of, text_column
+
+_WORDS = re.compile(r"[^\W_]+")
 
 
-@dataclass
-class BlockedDomainsFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Drops documents from listed domains and everything under them. Without a URL, one stays."""
+class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
+    """Drops documents by a list, which is read once in each worker."""
 
-    domains: Sequence[str]
-    """Domains such as `example.com`, which stands for `www.example.com` too."""
+    files: Sequence[str]
+    url_field: str
+    reason: str
+    _option: str
+    _blocked: "HashedSet | frozenset[str] | None" = None
 
-    url_field: str = "url"
-    """The column that holds the URL."""
+    @abstractmethod
+    def blocks(self, url: str) -> bool:
+        """Whether the list speaks against this URL."""
 
-    reason = "its domain is blocked"
+    @abstractmethod
+    def _collect(self, names: Iterable[str]) -> "HashedSet | frozenset[str]":
+        """The list, as it is asked."""
+
+    @property
+    def blocked(self) -> "HashedSet | frozenset[str]":
+        if self._blocked is None:
+            self._blocked = self._collect(listed(self._option, self._given, self.files))
+        return self._blocked
+
+    @property
+    def _given(self) -> Sequence[str]:
+        return list(getattr(self, self._option))
 
     def inputs(self) -> Sequence[str]:
         return (self.url_field,)
 
     def check(self) -> Iterable[str]:
-        if isinstance(self.domains, str):
-            yield f"domains is the text {self.domains!r}, but must be a list: [{self.domains}]"
+        yield from misplaced(self._option, getattr(self, self._option))
+        yield from misplaced("files", self.files)
+        if not getattr(self, self._option) and not self.files:
+            yield f"neither {self._option} nor files are given, so nothing would be dropped"
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._blocked = None
+        _ = self.blocked
+
+    def teardown(self) -> None:
+        self._blocked = None
 
     def process(self, task: DocumentBatch) -> "list[DocumentBatch | Dropped]":
-        blocked = frozenset(domain.lower().strip(".") for domain in self.domains)
-        urls = task.data.column(self.url_field).to_pylist()
-        return task.keep([blocked.isdisjoint(_domains_of(url)) for url in urls], self.reason)
+        column = text_column(task.data, self.url_field)
+        damage = damage_of(column)  # what is no text is no URL
+        urls = [None if row in damage else value.as_py() for row, value in enumerate(column)]
+        return task.keep([not url or not self.blocks(url) for url in urls], self.reason)
 
 
-def _domains_of(url: str | None) -> Iterator[str]:
+@dataclass
+class BlockedDomainsFilter(_ListFilter):
+    """Drops documents from listed domains and everything under them. Without a URL, one stays."""
+
+    domains: Sequence[str] = ()
+    """Domains such as `example.com`, which stands for `www.example.com` too."""
+
+    url_field: str = "url"
+    """The column that holds the URL."""
+
+    files: Sequence[str] = ()
+    """Files with a domain in each line, plain or as hosts files and blockers have them, also
+    compressed. Lines with a path are pages: they are for BlockedUrlsFilter."""
+
+    reason = "its domain is blocked"
+    _option = "domains"
+
+    def _collect(self, names: Iterable[str]) -> HashedSet:
+        return HashedSet(host_of(name) for name in names)
+
+    def blocks(self, url: str) -> bool:
+        return any(domain in self.blocked for domain in _domains_of(url))
+
+
+def _domains_of(url: str) -> Iterator[str]:
     """`www.example.com`, `example.com`, `com`."""
-    try:
-        host = urlsplit(url or "").hostname or ""
-    except ValueError:  # such as an unclosed bracket
-        host = ""
+    host = host_of(url)
     while host:
         yield host
         host = host.partition(".")[2]
+
+
+@dataclass
+class BlockedUrlsFilter(_ListFilter):
+    """Drops documents from listed pages. Scheme, `www.`, port and fragment do not matter."""
+
+    urls: Sequence[str] = ()
+    """URLs such as `example.com/a/page?id=1`."""
+
+    url_field: str = "url"
+    """The column that holds the URL."""
+
+    files: Sequence[str] = ()
+    """Files with a URL in each line, also compressed."""
+
+    reason = "its URL is blocked"
+    _option = "urls"
+
+    def _collect(self, names: Iterable[str]) -> HashedSet:
+        return HashedSet(map(page_of, names))
+
+    def blocks(self, url: str) -> bool:
+        return page_of(url) in self.blocked
+
+
+@dataclass
+class UrlWordsFilter(_ListFilter):
+    """Drops documents whose URL has listed words, such as those of pornography or gambling."""
+
+    words: Sequence[str] = ()
+    """Words; those of a URL are what stands between marks that are no letter and no digit."""
+
+    url_field: str = "url"
+    """The column that holds the URL."""
+
+    files: Sequence[str] = ()
+    """Files with a word in each line, also compressed."""
+
+    min_words: int = 1
+    """How many different ones it takes."""
+
+    _option = "words"
+
+    @property
+    def reason(self) -> str:  # type: ignore[override]
+        return f"its URL has {self.min_words} or more blocked words"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.min_words < 1:
+            yield f"min_words is {self.min_words}, but must be 1 or more"
+
+    def _collect(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset(name.lower() for name in names)
+
+    def blocks(self, url: str) -> bool:
+        found = {word for word in _WORDS.findall(url.lower()) if word in self.blocked}
+        return len(found) >= self.min_words
