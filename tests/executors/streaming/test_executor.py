@@ -1,6 +1,7 @@
 """What the streaming executor does beside the contract: checks, options, environments, data."""
 
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -136,3 +137,30 @@ class TestData:
         result = Pipeline("p", stages=[Lists(3)]).run(StreamingExecutor())
 
         assert sorted(task.data for task in result) == [0, 1, 2]
+
+
+class TestSlowConsumers:
+    def test_workers_are_looked_after_while_nobody_asks_for_outputs(self) -> None:
+        pipeline = Pipeline("p", stages=[Pid()])
+
+        with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(300)]) as stream:
+            os.kill(next(stream).data, signal.SIGKILL)
+            until = time.monotonic() + 30
+            while not stream.result.worker_restarts and time.monotonic() < until:
+                time.sleep(0.05)
+            assert len(stream.result.worker_restarts) == 1
+            outputs = list(stream)
+
+        assert len(outputs) == 299
+        assert stream.result.sources_done == 300
+
+    def test_what_nobody_has_taken_does_not_count_as_done(self) -> None:
+        pipeline = Pipeline("p", stages=[Same()])
+
+        with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(300)]) as stream:
+            next(stream)
+            time.sleep(1.0)
+            assert stream.result.sources_done == 0
+            assert len(list(stream)) == 299
+
+        assert stream.result.sources_done == 300

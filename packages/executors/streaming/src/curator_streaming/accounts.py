@@ -1,7 +1,7 @@
 """Accounts: what calls gave and reported, passed on to the run in the right order."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +10,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport
 
+from curator_streaming.outboxes import Sink
 from curator_streaming.stores import Keys
 
 if TYPE_CHECKING:
@@ -34,12 +35,17 @@ class Final:
 
 
 class Accounts:
-    """Outputs reach the run before the report of their call; both only when they are complete."""
+    """Outputs reach the run before the report of their call; both only when they are complete.
 
-    def __init__(self, run: "Run") -> None:
+    Outputs are fetched while there is room for them; their call is reported once they were taken,
+    so that nothing counts as done that has reached nobody.
+    """
+
+    def __init__(self, run: "Run", sink: Sink) -> None:
         self._run = run
+        self._sink = sink
         self._finals: deque[Final] = deque()
-        self._shown: deque[AnyTask] = deque()
+        self._unreported: deque[tuple[int, Final]] = deque()
         self.again: list[AnyTask] = []
         """Sources that are to be run again."""
 
@@ -50,23 +56,35 @@ class Accounts:
         """Bytes of final outputs that are no longer in the store for us."""
 
     def report(self, report: CallReport, keys: Keys) -> None:
-        self._shown.extend(self._run.absorb(report, [cast(AnyTask, Lot(keys))]))
+        self._sink.put(self._run.absorb(report, [cast(AnyTask, Lot(keys))]), 0)
         self._look_for_void()
 
     def final(self, final: Final) -> None:
         self._finals.append(final)
 
-    def showing(self) -> Iterator[AnyTask]:
-        """What may be shown by now; fetched only as it is taken."""
-        yield from self._show()
-        while self._finals:
+    @property
+    def has_left(self) -> bool:
+        """Whether something is still to be fetched, or to be taken."""
+        return bool(self._finals or self._unreported)
+
+    def settle(self) -> None:
+        """Hand over what there is room for, and report what has been taken."""
+        self._report_taken()
+        while self._finals and (self._finals[0].ref is None or self._sink.has_room):
             final = self._finals.popleft()
+            before = self._sink.given
             if final.ref is not None and not self._fetch(final):
                 continue
-            yield from self._show()
+            given = self._sink.given
+            self._unreported.append((given if given > before else 0, final))
+            self._report_taken()
+
+    def _report_taken(self) -> None:
+        while self._unreported and self._unreported[0][0] <= self._sink.taken:
+            _, final = self._unreported.popleft()
+            self.taken += final.size
             if final.report is not None:
                 self.report(final.report, final.keys)
-                yield from self._show()
 
     def run_again(self, keys: Iterable[SourceKey], reason: str) -> None:
         """Void these attempts at their sources, and begin others."""
@@ -84,7 +102,7 @@ class Accounts:
         doomed = {key[0] for key in keys}
         for task in [t for t in self.again if source_of(t.lineage) in doomed]:
             self.again.remove(task)
-            self._shown.extend(self._run.give_up(source_of(task.lineage), reason, stage))
+            self._sink.put(self._run.give_up(source_of(task.lineage), reason, stage), 0)
 
     def _fetch(self, final: Final) -> bool:
         import ray
@@ -95,14 +113,9 @@ class Accounts:
             self.run_again(final.keys, f"its outputs were lost ({type(error).__name__})")
             self.taken += final.size
             return False
-        for output in outputs:
-            self._shown.extend(self._run.deliver(output))
-        self.taken += final.size
+        shown = [one for output in outputs for one in self._run.deliver(output)]
+        self._sink.put(shown, final.size)
         return True
-
-    def _show(self) -> Iterator[AnyTask]:
-        while self._shown:
-            yield self._shown.popleft()
 
     def _look_for_void(self) -> None:
         for source_id in self._run.void_mixed():

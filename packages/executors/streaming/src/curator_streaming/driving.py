@@ -1,14 +1,15 @@
 """Driving: the scheduler on one side, workers on Ray on the other, the run's accounts between."""
 
 import logging
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from curator_core.errors import CuratorError, StageError
 from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
+from curator_core.plans import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.surveying import Survey
 
@@ -16,14 +17,18 @@ from curator_streaming.accounts import Accounts
 from curator_streaming.capacities import capacity_of
 from curator_streaming.crews import Crew, Subject
 from curator_streaming.hearing import Hearing
-from curator_streaming.inboxes import Inbox
+from curator_streaming.inboxes import Came, Inbox
 from curator_streaming.options import StreamingOptions
+from curator_streaming.outboxes import Sink
 from curator_streaming.scheduling import actions, events
+from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.scheduler import Scheduler
-from curator_streaming.scheduling.steps import StepSpec
+from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduling.steps import steps_of
 from curator_streaming.sources import Sources
 from curator_streaming.stores import Store
 from curator_streaming.suspicions import Suspicions
+from curator_streaming.telling import bottleneck, lines_of, progress
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
@@ -31,41 +36,76 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("curator_core")
 
 _LOOK_EVERY_S = 0.1
+_LOOK_EVERY_SERVING_S = 0.01
 _SURVEY_EVERY_S = 1.0
 _FOR_EVER_S = 1e9
+_LAST_PATIENCE_S = 15.0
+_WORTH_A_WARNING = ("wait", "large")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where a run takes place, and how."""
+
+    options: StreamingOptions
+    settings: Settings
+    survey: Survey
+    hosts: Hosts
+
+
+class Intake(Protocol):
+    """Where tasks for the first stage come from."""
+
+    wanted: int
+
+    @property
+    def has_ended(self) -> bool: ...
+
+    @property
+    def is_ready(self) -> bool: ...
+
+    def take(self) -> list[Parcel]: ...
+
+    def packed(self, tasks: list[AnyTask]) -> list[Parcel]: ...
 
 
 class Driver:
-    """One run on one cluster."""
+    """One run on one cluster, driven by a thread of its own.
+
+    So workers are looked after however slowly the outputs are taken. `end` is called last of all.
+    """
 
     def __init__(
         self,
-        plan: Plan,
         run: "Run",
-        steps: list[StepSpec],
-        options: StreamingOptions,
-        survey: Survey,
-        hosts: Hosts,
+        stages: tuple[PlannedStage, ...],
+        ground: Ground,
+        sink: Sink,
+        bell: threading.Event,
     ) -> None:
-        stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
-        self._plan = plan
+        steps = steps_of(stages, fuses=not ground.settings.has_barriers)
         self._run = run
-        self._options = options
-        self._survey = survey
-        self._stages = tuple(plan.stages[p.index] for p in run.worker_stages)
-        self._scheduler = Scheduler(steps, options.settings(sum(stores), max(stores, default=0.0)))
+        self._options = ground.options
+        self._survey = ground.survey
+        self._stages = stages
+        self._sink = sink
+        self._bell = bell
+        self._scheduler = Scheduler(steps, ground.settings)
         self._store = Store()
         self._known = Suspicions(run)
-        self._accounts = Accounts(run)
+        self._accounts = Accounts(run, sink)
         self._inbox: Inbox[Subject] = Inbox()
-        self._crew = Crew(hosts, self._stages, self._inbox, self._store)
+        self._crew = Crew(ground.hosts, stages, self._inbox, self._store)
         self._hearing = Hearing(run, steps, self._crew, self._store, self._accounts, self._known)
-        self._sources = Sources(run, self._store, hosts.baggage, self._known)
+        self._sources: Intake = Sources(run, self._store, ground.hosts.baggage, self._known)
+        self._patience_s = self._look_every_s = _LOOK_EVERY_S
+        self._is_serving = False
         self._has_told_end = False
-        self._is_stopping = self._is_overdue = False
+        self._is_stopping = self._is_overdue = self._is_broken_off = False
         self._next_look = self._next_survey = 0.0
-        self._next_word = time.monotonic() + options.logging_interval
+        self._next_word = time.monotonic() + self._options.logging_interval
         self._failure: CuratorError | None = None
+        self._thread = threading.Thread(target=self._drive, name="curator-streaming", daemon=True)
         self._doing: dict[type, Callable[[Any], None]] = {
             actions.StartWorker: self._start,
             actions.StopWorker: self._stop,
@@ -80,30 +120,67 @@ class Driver:
             actions.Explain: self._explain,
         }
 
-    def outputs(self) -> Iterator[AnyTask]:
-        """Everything the pipeline gives, as it comes; closing it ends the workers."""
+    def serve(self, requests: Callable[[Store, Suspicions], Intake], patience_s: float) -> None:
+        """Take tasks from callers who wait for the answer, instead of those that the run lists."""
+        self._sources = requests(self._store, self._known)
+        self._patience_s = patience_s
+        self._look_every_s = _LOOK_EVERY_SERVING_S
+        self._is_serving = True
+
+    def begin(self) -> None:
+        self._thread.start()
+
+    def finish(self, *, breaks_off: bool) -> None:
+        """Wait until every worker has ended; with `breaks_off` they are told to do so now."""
+        self._is_broken_off = self._is_broken_off or breaks_off
+        self._bell.set()
+        self._thread.join(_LAST_PATIENCE_S if self._is_broken_off else None)
+        if self._thread.is_alive():  # it is held up, by a file system say: do without it
+            self._crew.end_all()
+
+    def _drive(self) -> None:
+        failure: BaseException | None = None
         try:
             for node in self._survey.facts.nodes:
                 capacity = capacity_of(node, self._options)
                 self._tell(events.NodeJoined(_now(), node.node_id, capacity))
-            while not self._scheduler.is_over:
-                yield from self._turn()
-        finally:
+            while not (self._is_over or self._is_broken_off):
+                self._turn()
+        except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
+            failure = error
+        try:
             self._crew.end_all()
             self._sum_up()
+        except BaseException as error:  # noqa: BLE001 - as above; what came first says more
+            failure = failure or error
+        self._sink.end(failure)
 
-    def _turn(self) -> Iterator[AnyTask]:
+    @property
+    def _is_over(self) -> bool:
+        return self._scheduler.is_over and not self._accounts.has_left
+
+    def _turn(self) -> None:
         self._offer_sources()
         self._do(self._scheduler.handle(self._told()))
-        if self._scheduler.is_over and not self._failure:
+        if self._is_over and not self._failure:
             return
-        for came in self._inbox.take(0.0 if self._has_news else _LOOK_EVERY_S):
+        for came in self._heard():
             self._hearing.hear(came)
-        yield from self._accounts.showing()
+        self._accounts.settle()
         if failure := self._failure or self._hearing.failure:
             raise failure
         self._run_again()
         self._look_after()
+
+    def _heard(self) -> list[Came[Subject]]:
+        """What has come; waits for it a little, or until the bell is rung."""
+        if self._has_news:
+            return self._inbox.take(0.0)
+        if self._inbox.is_empty:
+            self._bell.wait(_LOOK_EVERY_S if self._scheduler.is_idle else self._look_every_s)
+            self._bell.clear()
+            return []
+        return self._inbox.take(self._patience_s)
 
     # Telling the scheduler
 
@@ -119,10 +196,10 @@ class Driver:
 
     @property
     def _has_news(self) -> bool:
-        return bool(self._hearing.news or self._sources.wanted or self._accounts.taken)
+        return bool(self._hearing.news or self._sources.is_ready or self._accounts.taken)
 
     def _offer_sources(self) -> None:
-        if self._sources.wanted:
+        if self._sources.is_ready:
             parcels = self._sources.take()
             if parcels:
                 self._tell(events.SourcesOffered(_now(), tuple(parcels)))
@@ -197,6 +274,8 @@ class Driver:
         self._run.events.tell(
             "scheduling", decision=action.decision, reason=action.reason, stage=stage
         )
+        if action.decision in _WORTH_A_WARNING:
+            LOG.warning("streaming: %s", action.reason)
 
     # Now and then
 
@@ -204,7 +283,7 @@ class Driver:
         now = _now()
         if now < self._next_look:
             return
-        self._next_look = now + _LOOK_EVERY_S
+        self._next_look = now + self._look_every_s
         self._run.tick()
         self._tell(events.Tick(now))
         self._look_for_stop(now)
@@ -238,15 +317,17 @@ class Driver:
             self._tell(events.NodeJoined(now, node.node_id, capacity))
 
     def _say_how_it_goes(self) -> None:
-        summary = self._scheduler.summary()
-        told = (f"{s.name}: {s.tasks} done, {s.waiting_tasks} wait" for s in summary.steps)
-        LOG.info("streaming: %s; %d workers", ", ".join(told), len(self._crew.members))
+        LOG.info("streaming: %s", progress(self._scheduler.summary(), len(self._crew.members)))
 
     def _sum_up(self) -> None:
         summary = self._scheduler.summary()
         self._run.events.tell("workers_summed_up", **asdict(summary))
-        if summary.advice:
-            LOG.info("streaming: the bottleneck was %s; %s", summary.bottleneck, summary.advice)
+        if self._is_serving:
+            return  # what it waited for was its callers
+        for line in lines_of(summary):
+            LOG.info("streaming: %s", line)
+        if summary.bottleneck:
+            self._run.result.notes.append(bottleneck(summary))
 
 
 def _now() -> float:

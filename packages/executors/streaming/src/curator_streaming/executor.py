@@ -1,20 +1,30 @@
 """The executor that keeps every worker of a Ray cluster busy: all stages at once."""
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.errors import PipelineError, ResourceError
 from curator_core.executors import Executor
 from curator_core.outcomes import AnyTask
+from curator_core.pipelines import Pipeline
 from curator_core.plans import Plan
+from curator_core.policies import FailureBudget, OnError
 
 from curator_streaming.hinting import wrong_hints
 from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
-    from curator_ray.connecting import Connection
+
+    from curator_streaming.driving import Ground
+    from curator_streaming.serving import StreamingService
+
+_LINGER_S = 0.01
+"""How long an open pipeline lets tasks wait for others, where a stage likes to have several."""
 
 
 class StreamingExecutor(Executor):
@@ -27,7 +37,9 @@ class StreamingExecutor(Executor):
     names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"isolation", "timeouts", "runtime_env", "open"}
+    )
 
     def __init__(
         self,
@@ -55,45 +67,85 @@ class StreamingExecutor(Executor):
             yield from lacking(plan, look())
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        if not run.worker_stages:
+            yield from _only_listed(run)
+            return
+        if self.options.ignore_failures:
+            plan = _bearing(plan, "fail")
+        with self._ground(plan, run) as ground:
+            from curator_streaming.driving import Driver
+            from curator_streaming.outboxes import Outbox
+
+            bell = threading.Event()
+            outbox = Outbox(bell)
+            stages = tuple(plan.stages[planned.index] for planned in run.worker_stages)
+            driver = Driver(run, stages, ground, outbox, bell)
+            driver.begin()
+            is_through = False
+            try:
+                yield from outbox
+                is_through = True
+            finally:
+                driver.finish(breaks_off=not is_through)
+
+    def open(self, pipeline: Pipeline | Plan, *, most_open: int = 1000) -> "StreamingService":
+        """Serve a pipeline: it takes tasks as they arrive, and answers each of them.
+
+        Failures come with the replies, whatever `on_error` says.
+        """
+        from curator_core.runs.keeping import NothingKept
+        from curator_core.runs.listing import GivenTasks
+        from curator_core.runs.running import Run
+
+        from curator_streaming.serving import StreamingService, check_servable
+
+        if most_open < 1:
+            raise PipelineError(f"most_open is {most_open}, but must be 1 or more")
+        if self.options.has_barriers:
+            raise PipelineError(
+                'with execution_mode="batch" a stage waits for all of its input, and an open '
+                'pipeline never has all of it; use "streaming"'
+            )
+        plan = pipeline.build(self, tasks=[]) if isinstance(pipeline, Pipeline) else pipeline
+        check_servable(plan)
+        plan = replace(_bearing(plan, "fail", "skip"), budget=FailureBudget(None))
+        run = Run(plan, GivenTasks([]), NothingKept())
+        run.start(type(self).__name__, "open for tasks")
+        ground = partial(self._ground, plan, run, keeps_warm=True, linger_s=_LINGER_S)
+        return StreamingService(run, ground, most_open, plan.stages[0].takes)
+
+    @contextmanager
+    def _ground(self, plan: Plan, run: "Run", **more: Any) -> "Iterator[Ground]":
+        """A cluster that has what the plan needs; `more` are settings of the scheduler."""
         from curator_ray.connecting import connected
+        from curator_ray.demands import lacking
+        from curator_ray.hosts import Hosts
         from curator_ray.starting import PrivateCluster
+        from curator_ray.surveying import Survey
+
+        from curator_streaming.driving import Ground
 
         private = PrivateCluster(object_store_gb=self.options.object_store_gb)
         with connected(self.options.address, private) as connection:
             run.events.tell("connected", how=connection.kind, address=connection.address)
-            yield from self._driven(plan, run, connection)
-
-    def _driven(self, plan: Plan, run: "Run", connection: "Connection") -> Iterator[AnyTask]:
-        from curator_ray.demands import lacking
-        from curator_ray.hosts import Hosts
-        from curator_ray.surveying import Survey
-
-        from curator_streaming.driving import Driver
-        from curator_streaming.scheduling.steps import steps_of
-
-        if self.options.ignore_failures:
-            plan = _bearing_failures(plan)
-        if not run.worker_stages:
-            yield from _only_listed(run)
-            return
-        survey = Survey(connection)
-        problems = list(lacking(plan, survey.facts))
-        if problems:
-            raise ResourceError("\n".join(problems))
-        hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
-        try:
-            stages = [plan.stages[planned.index] for planned in run.worker_stages]
-            steps = steps_of(stages, fuses=not self.options.has_barriers)
-            driver = Driver(plan, run, steps, self.options, survey, hosts)
-            yield from driver.outputs()
-        finally:
-            hosts.close()
+            survey = Survey(connection)
+            problems = list(lacking(plan, survey.facts))
+            if problems:
+                raise ResourceError("\n".join(problems))
+            stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
+            settings = self.options.settings(sum(stores), max(stores, default=0.0))
+            hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
+            try:
+                yield Ground(self.options, replace(settings, **more), survey, hosts)
+            finally:
+                hosts.close()
 
 
-def _bearing_failures(plan: Plan) -> Plan:
+def _bearing(plan: Plan, *policies: OnError) -> Plan:
+    """The plan with failures set aside where a stage has one of these policies."""
     stages = tuple(
         replace(planned, policy=replace(planned.policy, on_error="quarantine"))
-        if planned.policy.on_error == "fail"
+        if planned.policy.on_error in policies
         else planned
         for planned in plan.stages
     )

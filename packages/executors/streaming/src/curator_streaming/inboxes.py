@@ -32,6 +32,11 @@ class Inbox(Generic[S]):
     def expect_flow(self, flow: Any, subject: S) -> None:
         self._flows[flow] = subject
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is waited for."""
+        return not (self._answers or self._flows)
+
     def hold(self, subject: S) -> None:
         """Take nothing more of this flow for now."""
         for flow, about in list(self._flows.items()):
@@ -43,6 +48,13 @@ class Inbox(Generic[S]):
         flow = self._held.pop(subject, None)
         if flow is not None:
             self._flows[flow] = subject
+
+    def holds(self, subject: S) -> bool:
+        return subject in self._held
+
+    def forget_all(self) -> None:
+        """Nobody waits for anything any more."""
+        self._answers, self._flows, self._held = {}, {}, {}
 
     def forget(self, subjects: "set[S]") -> None:
         self._answers = {k: v for k, v in self._answers.items() if v[0] not in subjects}

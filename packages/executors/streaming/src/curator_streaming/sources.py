@@ -30,6 +30,11 @@ class Sources:
         self.wanted = 0
         self.has_ended = False
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether some are wanted, and may be there."""
+        return self.wanted > 0
+
     def take(self) -> list[Parcel]:
         """Some of those that are wanted."""
         found: list[AnyTask] = []

@@ -50,7 +50,8 @@ class WorkerDown:
 
     `culprit` names the call that was at work; None where that is not known: the oldest then.
     `suspects`: the tasks that were in hand, where that is known; all of the call's otherwise.
-    `innocent` says that no call is to blame (the node was reclaimed, say).
+    `innocent` says that no call is to blame (the node was reclaimed, say). `weight`: what it counts
+    against the task in hand, less than 1 where it may be the work of somebody else.
     """
 
     at: float
@@ -61,6 +62,7 @@ class WorkerDown:
     suspects: tuple[Piece, ...] = ()
     innocent: bool = False
     first: int | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

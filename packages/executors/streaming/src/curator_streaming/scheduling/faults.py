@@ -25,7 +25,9 @@ class Faults:
                 self._put_back(call, stretch)
             self.floor.note(call.station)
 
-    def blame(self, call: Call, reason: str, suspects: Sequence[Piece] = ()) -> None:
+    def blame(
+        self, call: Call, reason: str, suspects: Sequence[Piece] = (), weight: float = 1.0
+    ) -> None:
         """This call was at work when its worker died: each of its tasks is run alone now."""
         self.strike(call)
         if call.condemned:
@@ -34,7 +36,7 @@ class Faults:
             for stretch in call.stretches:
                 for part, is_suspect in _parted(stretch, suspects):
                     if is_suspect or call.alone:
-                        self._suspect(call, part)
+                        self._suspect(call, part, weight)
                     else:
                         self._put_back(call, part)
             tasks = "one task alone" if call.tasks == 1 else f"{call.tasks} tasks"
@@ -57,11 +59,11 @@ class Faults:
             if behind.crew is not floor.shared:
                 floor.note(behind)
 
-    def _suspect(self, call: Call, stretch: Stretch) -> None:
+    def _suspect(self, call: Call, stretch: Stretch, weight: float) -> None:
         if stretch.stored.withdrawn:
             self.floor.use_up([stretch])
             return
-        stretch.deaths += call.tasks == 1
+        stretch.deaths += weight if call.tasks == 1 else 0.0
         stretch.suspect = True
         call.station.queue.suspect(stretch)
 

@@ -30,7 +30,7 @@ class Stretch:
         self.stored = stored
         self.start = start
         self.stop = stop
-        self.deaths = 0
+        self.deaths = 0.0
         self.suspect = False
 
     @property

@@ -7,6 +7,9 @@ from curator_streaming.scheduling.floors import Floor
 from curator_streaming.scheduling.staffing import Staffing
 from curator_streaming.scheduling.workers import UP, Worker
 
+RECYCLED = "was recycled: "
+"""How the reason begins for which such a worker is stopped."""
+
 
 class Recycling:
     """Replaces a few workers at a time; a shared one works on until its successor is up."""
@@ -36,9 +39,9 @@ class Recycling:
         if crew.first is None:
             successor = self.staffing.start_shared_on(worker.node)
         if successor is None:
-            self.staffing.let_go(worker, reason)
+            self.staffing.let_go(worker, RECYCLED + reason)
         else:
-            self._retiring[worker] = reason
+            self._retiring[worker] = RECYCLED + reason
             self._successors[successor.id] = worker
 
     def is_up(self, worker: Worker) -> None:

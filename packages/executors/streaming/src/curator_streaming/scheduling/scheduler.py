@@ -81,8 +81,18 @@ class Scheduler:
 
     @property
     def is_done(self) -> bool:
-        """Nothing waits, nothing is under way, and nothing will come."""
-        return (self._sourcing.has_ended or self._is_stopping) and self._floor.is_empty
+        """Nothing waits, nothing is under way, and nothing will come or come back.
+
+        What was given and is not yet delivered may have to be made again.
+        """
+        floor = self._floor
+        no_more = self._sourcing.has_ended or self._is_stopping
+        return no_more and floor.is_empty and (self._is_cut or not floor.boundaries[floor.length])
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is under way just now."""
+        return self._floor.is_empty
 
     @property
     def is_over(self) -> bool:
@@ -165,7 +175,7 @@ class Scheduler:
         else:
             culprit = next((call for call in calls if call.id == event.culprit), calls[0])
             self._faults.requeue(call for call in calls if call is not culprit)
-            self._faults.blame(culprit, event.reason, event.suspects)
+            self._faults.blame(culprit, event.reason, event.suspects, event.weight)
         self._dispatching.serve(worker.node)
         if not self._is_ending and not self._is_stopping:
             self._scaling.fill()

@@ -1,0 +1,199 @@
+"""Pipelines that stay open: every task that is handed in is answered once."""
+
+import os
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import LocalExecutor, Pipeline, ProcessingStage, Task, WorkerInfo
+from curator_core.errors import PipelineError, StageError
+from curator_core.services import BusyError, Service
+from curator_core.testing.contract.stages import Lists, Writes
+from curator_streaming.executor import StreamingExecutor
+
+pytestmark = pytest.mark.usefixtures("private_ray")
+
+Tasks = ProcessingStage[Task[Any], Task[Any]]
+
+
+class Upper(Tasks):
+    def process(self, task: Task[Any]) -> Task[Any] | None:
+        if task.data == "bad":
+            raise ValueError("no good")
+        if task.data == "killer":
+            os._exit(1)
+        return None if task.data == "dropped" else task.with_data(task.data.upper())
+
+
+class Letters(Tasks):
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        for letter in task.data:
+            yield Task(letter)
+
+
+class Sleeps(Tasks):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(task.data)
+        return task
+
+
+class Joined(Tasks):
+    """Likes to have several tasks at once, and makes one of them."""
+
+    batch_size = 4
+
+    def process_batch(self, tasks: list[Task[Any]]) -> list[Task[Any]]:
+        return [Task("".join(task.data for task in tasks))]
+
+
+class NoModel(Tasks):
+    def setup(self, worker: WorkerInfo) -> None:
+        raise OSError("no such model")
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task
+
+
+@dataclass
+class TearsDown(Tasks):
+    mark: str = ""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task
+
+    def teardown(self) -> None:
+        Path(self.mark).touch()
+
+
+def opened(*stages: Tasks, most_open: int = 100) -> Service:
+    return StreamingExecutor().open(Pipeline("p", stages=list(stages)), most_open=most_open)
+
+
+def test_each_task_gets_one_reply_whatever_becomes_of_it() -> None:
+    tasks = [Task(word) for word in ("one", "bad", "dropped", "killer", "two")]
+    with opened(Upper()) as service:
+        tickets = [service.submit(task) for task in tasks]
+        replies = {reply.ticket: reply for reply in (service.take(60) for _ in tasks)}
+
+    one, bad, dropped, killer, two = (replies[ticket] for ticket in tickets)
+    assert all(r.submitted[0] is t for r, t in zip((one, bad, dropped), tasks, strict=False))
+    assert [[o.data for o in r.outputs] for r in (one, dropped, two)] == [["ONE"], [], ["TWO"]]
+    assert (bad.outputs, bad.failures[0].reason) == ((), "ValueError: no good")
+    assert "os._exit" in killer.failures[0].reason
+    assert (one.failures, dropped.failures) == ((), ())
+
+
+def test_all_that_was_made_of_a_task_comes_with_its_reply() -> None:
+    with opened(Letters(), Upper()) as service:
+        service.submit(Task("abc"))
+        reply = service.take(60)
+
+    assert [output.data for output in reply.outputs] == ["A", "B", "C"]
+
+
+def test_tasks_that_were_put_together_are_answered_together() -> None:
+    with opened(Joined()) as service:
+        tickets = {service.submit(Task(letter)) for letter in "abcd"}
+        replies = [service.take(60)]
+        while sum(len(reply.tickets) for reply in replies) < 4:
+            replies.append(service.take(60))
+
+    assert {ticket for reply in replies for ticket in reply.tickets} == tickets
+    assert sorted("".join(r.outputs[0].data for r in replies)) == list("abcd")
+
+
+def test_small_tasks_are_answered_in_no_time() -> None:
+    seconds = []
+    with opened(Upper()) as service:
+        for _ in range(50):
+            begun = time.perf_counter()
+            service.submit(Task("x"))
+            service.take(60)
+            seconds.append(time.perf_counter() - begun)
+
+    assert statistics.median(seconds) < 0.05  # a few ms where the machine is quiet
+
+
+def test_closing_finishes_what_was_handed_in() -> None:
+    with opened(Sleeps()) as service:
+        for _ in range(10):
+            service.submit(Task(0.05))
+
+    assert len(service) == 10
+    assert len(list(service.results())) == 10
+    assert len(service) == 0
+    with pytest.raises(PipelineError, match="closed and takes no more tasks; open another"):
+        service.submit(Task(0.1))
+    with pytest.raises(PipelineError, match="all of its replies have been taken"):
+        service.take()
+
+
+def test_a_caller_waits_for_room_or_is_told_that_there_is_none() -> None:
+    with opened(Sleeps(), most_open=2) as service:
+        for _ in range(2):
+            service.submit(Task(0.2))
+        with pytest.raises(BusyError, match=r"no room: .*\(most_open=2\); waited 0.01 s"):
+            service.submit(Task(0.2), timeout=0.01)
+        taker = threading.Timer(0.5, lambda: service.take(60))
+        taker.start()
+        service.submit(Task(0.0), timeout=60)  # goes on as soon as a reply is taken
+        taker.join()
+        for _ in range(2):
+            service.take(60)
+        with pytest.raises(BusyError, match=r"no reply has come: 0 tasks .*waited 0.05 s"):
+            service.take(timeout=0.05)
+
+
+def test_an_exception_ends_the_workers_with_teardown(tmp_path: Path) -> None:
+    mark = tmp_path / "torn down"
+    service = opened(TearsDown(str(mark)), Sleeps())
+    service.submit(Task(0.0))
+    service.take(60)
+
+    with pytest.raises(KeyboardInterrupt), service:
+        raise KeyboardInterrupt
+
+    assert mark.exists()
+    assert service.result.status == "broken off"
+
+
+def test_a_stage_that_cannot_be_set_up_is_told_to_whoever_waits() -> None:
+    service = opened(NoModel())
+    service.submit(Task("x"))
+
+    with pytest.raises(StageError, match="no such model"):
+        service.take(60)
+    with pytest.raises(StageError, match="no such model"):
+        service.submit(Task("x"))
+    service.break_off()
+
+
+@pytest.mark.parametrize(
+    ("stages", "config", "told"),
+    [
+        ([Writes("out")], {}, "'writes' writes files, which an open pipeline cannot publish"),
+        ([Lists(3), Upper()], {}, "'lists' makes tasks of nothing, but an open pipeline is given"),
+        ([Upper()], {"execution_mode": "batch"}, "a stage waits for all of its input"),
+    ],
+)
+def test_what_cannot_be_served(stages: Any, config: Any, told: str) -> None:
+    with pytest.raises(PipelineError, match=told):
+        StreamingExecutor(config=config).open(Pipeline("p", stages=stages))
+
+
+def test_what_no_stage_takes_is_refused_at_once() -> None:
+    with (
+        pytest.raises(PipelineError, match="takes Task, but was given a str: 'x'"),
+        opened(Upper()) as service,
+    ):
+        service.submit("x")  # type: ignore[arg-type]
+
+
+def test_an_executor_that_cannot_names_one_that_can() -> None:
+    with pytest.raises(PipelineError, match=r"LocalExecutor runs .*use StreamingExecutor\(\).open"):
+        LocalExecutor().open(Pipeline("p", stages=[Upper()]))
