@@ -1,6 +1,7 @@
 """The actor that hosts stages: what `StageWorker` is on a node of a Ray cluster."""
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,8 @@ Span = tuple[int, int]
 
 FLOW_AFTER_S = 0.25
 FLOW_AFTER_BYTES = 8 << 20
+_AHEAD = 4
+"""How many objects of a flow, answers and parcels in turn, may wait to be taken."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class StageHost:
         self._packed_plan = packed_plan
         self._catcher = Catcher()
         self._catcher.install()
+        # Ray would raise SystemExit in the midst of a stage, as if that had ended itself.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         node_id, gpu_ids = _whereabouts()
         if not gpu_ids:  # Ray leaves all of them visible to whoever asked for none
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -74,6 +79,7 @@ class StageHost:
         self._set_up: dict[int, StageWorker] = {}
         self._lines: dict[Step, StageWorker] = {}
         self._has_ended = False
+        self._idle_since = time.perf_counter()
 
     def hello(self) -> Hello:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -87,7 +93,8 @@ class StageHost:
             self._ready(step)
         except (CuratorError, BrokenOffError) as error:
             _break_off(answer, error)
-        answer.setup_seconds = time.perf_counter() - started
+        self._idle_since = time.perf_counter()
+        answer.setup_seconds = self._idle_since - started
         return self._sealed(answer)
 
     @ray.method(num_returns=2)
@@ -95,9 +102,9 @@ class StageHost:
         self, step: Step, blame: Blame | None, spans: Sequence[Span], *parcels: Parcel
     ) -> tuple[Answer, Parcel | None]:
         """Push tasks through a step. Two returns: the answer, and the outputs."""
-        answer = Answer()
         parcel = None
         started = time.perf_counter()
+        answer = Answer(waited=started - self._idle_since)
         try:
             line = self._ready(step)
             answer.setup_seconds = time.perf_counter() - started
@@ -107,18 +114,20 @@ class StageHost:
             parcel = _packed(outputs, answer, line.stages[-1])
         except (CuratorError, BrokenOffError) as error:
             _break_off(answer, error)
-        answer.seconds = time.perf_counter() - started - answer.setup_seconds
+        self._idle_since = time.perf_counter()
+        answer.seconds = self._idle_since - started - answer.setup_seconds
         return self._sealed(answer), parcel
 
+    @ray.method(_generator_backpressure_num_objects=_AHEAD)
     def flow(
         self, step: Step, blame: Blame | None, spans: Sequence[Span], *parcels: Parcel
     ) -> Iterator[Answer | Parcel | None]:
         """The same for stages that give much: an answer, its parcel, an answer, its parcel, …
 
-        The last answer has the report, and no outputs.
+        The last answer has the report, and no outputs. Whoever takes no more holds the stage up.
         """
         started = told = time.perf_counter()
-        answer = Answer()
+        answer = Answer(waited=started - self._idle_since)
         try:
             line = self._ready(step)
             answer.setup_seconds = told - started
@@ -134,7 +143,8 @@ class StageHost:
             answer.report = call.report
         except (CuratorError, BrokenOffError) as error:
             _break_off(answer, error)
-        answer.seconds = time.perf_counter() - told
+        self._idle_since = time.perf_counter()
+        answer.seconds = self._idle_since - told
         yield self._sealed(answer)
         yield None
 

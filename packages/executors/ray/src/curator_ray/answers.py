@@ -22,6 +22,8 @@ class Answer:
     """None where more outputs of the same call follow, and where it was broken off."""
     seconds: float = 0.0
     setup_seconds: float = 0.0
+    waited: float = 0.0
+    """How long the worker had nothing to do before this call."""
     rss_bytes: int = 0
     lines: tuple[Line, ...] = ()
     error: CuratorError | None = None

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from curator_core.blame import FROM_OUTSIDE
 from curator_core.local.board import Note
 
-from curator_ray.posts import LastWords
+from curator_ray.posts import LEFT, LastWords
 
 _FATAL = "Fatal Python error: "
 _OUT_OF_MEMORY = ("running low on memory", "memory usage threshold")
@@ -21,6 +22,12 @@ class Death:
     note: Note | None = None
     detail: str = ""
     """Where it hung or crashed, or the end of its log: for a message, not for counting."""
+
+    @property
+    def weight(self) -> float:
+        """What it counts against the task that was in hand: whoever sends SIGKILL leaves no trace,
+        and an innocent task may be there each time."""
+        return FROM_OUTSIDE if self.reason == "died" else 1.0
 
 
 def is_death(error: Exception) -> bool:
@@ -52,6 +59,8 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
         limit = words.note.limit_s if words.note else 0.0
         reason = f"took longer than its timeout_s of {limit:g} s"
         return Death(reason, words.note, words.trace)
+    if words.trace.startswith(LEFT):
+        return Death(words.trace.splitlines()[0], words.note, words.log)
     if out_of_memory or words.ran_out_of_memory:
         return Death("ran out of memory", words.note, said)
     if words.trace.startswith(_FATAL):

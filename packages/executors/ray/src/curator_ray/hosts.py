@@ -81,6 +81,11 @@ class Host:
         ref: ObjectRef[Any] = self._actor.drop.remote(stage_index)
         return ref
 
+    def look(self) -> "ObjectRef[Hello]":
+        """A sign of life, after the calls given before."""
+        ref: ObjectRef[Hello] = self._actor.hello.remote()
+        return ref
+
     def end(self) -> "ObjectRef[Any]":
         """Tear down, after the calls given before; resolves to an `Answer`. Then `kill`."""
         ref: ObjectRef[Any] = self._actor.end.remote()

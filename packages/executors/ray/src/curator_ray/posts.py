@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from curator_core.local.board import Board, Note
 from curator_core.local.children import oom_kills
@@ -20,6 +20,9 @@ _BOARD_BYTES = 1 << 16
 """What a `Board` maps."""
 
 _LINES_TOLD = 20
+
+LEFT = "left with "
+"""How the trace of a worker begins that went of its own accord."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Watchman:
         self._trace = open(post.trace, "w")  # noqa: SIM115 - open as long as the worker lives
         faulthandler.enable(self._trace)
         self._is_armed = False
+        self._tell_of_exits()
         facts = {"pid": os.getpid(), "log": _log_file(), "oom_kills": oom_kills()}
         post.facts.write_text(json.dumps(facts))
 
@@ -78,6 +82,18 @@ class Watchman:
             faulthandler.cancel_dump_traceback_later()
             self._is_armed = False
         self._board.end()
+
+    def _tell_of_exits(self) -> None:
+        """A stage that ends its process on purpose is not taken for one that was killed."""
+        process, trace, really = os.getpid(), self._trace, os._exit
+
+        def told_exit(status: int) -> NoReturn:
+            if os.getpid() == process and not trace.closed:  # and not a child of it
+                trace.write(f"{LEFT}os._exit({status})\n")
+                trace.flush()
+            really(status)
+
+        os._exit = told_exit
 
     def leave(self) -> None:
         """The worker ends in order: there is nothing to tell."""

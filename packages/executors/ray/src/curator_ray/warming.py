@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
-_WANTED = ("pyarrow.json", "pydantic.fields", "pydantic.v1.fields", "curator_ray.hosts")
-"""Ray registers serializers for what is in the first three, where they are installed."""
+_WANTED = ("pyarrow.json", "ray._common.pydantic_compat", "pydantic.v1.fields", "curator_ray.hosts")
+"""Ray registers serializers for what is in the first three, where that is installed."""
 
 
 @contextmanager

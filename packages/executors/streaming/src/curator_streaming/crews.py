@@ -19,6 +19,9 @@ from curator_streaming.stores import Store
 END_PATIENCE_S = 30.0
 """How long a worker may take to tear down while the run goes on."""
 
+LOOK_EVERY_S = 1.0
+"""How often those are looked in on of whom nothing is heard."""
+
 LAST_PATIENCE_S = 5.0
 """How long at the end of a run that was broken off."""
 
@@ -44,6 +47,10 @@ class Member:
 
     why: str = ""
     ended_by: float = 0.0
+    is_up: bool = False
+    is_looked_at: bool = False
+    """Whether it has been asked for a sign of life, and has not given it yet."""
+
     failed_at: int | None = None
 
 
@@ -51,7 +58,7 @@ class Member:
 class Subject:
     """What an answer will be about."""
 
-    kind: Literal["hello", "prepare", "call", "drop", "end"]
+    kind: Literal["hello", "prepare", "call", "drop", "look", "end"]
     worker: int
     call: int = -1
 
@@ -73,6 +80,7 @@ class Crew:
         self._store = store
         self._streams = [planned.fans_out for planned in stages]
         self._shared = _largest(stages)
+        self._next_look = 0.0
 
     def start(self, action: StartWorker, node: NodeFacts) -> None:
         planned = None if action.first is None else self.stages[action.first]
@@ -124,15 +132,28 @@ class Crew:
             self._inbox.expect(member.host.end(), Subject("end", member.number))
 
     def overdue(self) -> list[Member]:
-        """Those that were asked to end and do not."""
+        """Those that were asked to end and do not. To be called now and then: it looks after all.
+
+        Nothing is heard of a worker that has nothing to do or is held up, not even its death.
+        """
         now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY_S
+            for member in self.members.values():
+                if not (member.is_looked_at or member.leaving) and self._is_silent(member):
+                    member.is_looked_at = True
+                    self._inbox.expect(member.host.look(), Subject("look", member.number))
         return [m for m in self.members.values() if m.leaving and now > m.ended_by]
+
+    def _is_silent(self, member: Member) -> bool:
+        calls = (Subject("call", member.number, call) for call in member.calls)
+        return member.is_up and all(self._inbox.holds(call) for call in calls)
 
     def remove(self, member: Member) -> None:
         """It is gone, or is to be gone now: nothing is heard of it any more."""
         self.members.pop(member.number, None)
         member.host.kill()
-        kinds: Iterable[Any] = ("hello", "prepare", "drop", "end")
+        kinds: Iterable[Any] = ("hello", "prepare", "drop", "look", "end")
         subjects = {Subject(kind, member.number) for kind in kinds}
         self._inbox.forget(
             subjects | {Subject("call", member.number, call) for call in member.calls}
@@ -142,6 +163,7 @@ class Crew:
         """The run is broken off: stop what is at work, tear down, and leave nobody behind."""
         import ray
 
+        self._inbox.forget_all()  # or whoever is held up would never hear of it
         ends = []
         for member in self.members.values():
             member.host.break_off()

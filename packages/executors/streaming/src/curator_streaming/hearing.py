@@ -18,6 +18,7 @@ from curator_streaming.inboxes import Came
 from curator_streaming.scheduling import events
 from curator_streaming.scheduling.actions import Dispatch
 from curator_streaming.scheduling.parcels import Parcel, Piece
+from curator_streaming.scheduling.recycling import RECYCLED
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.stores import Store, size_of
 from curator_streaming.suspicions import Suspicions, in_hand
@@ -55,6 +56,7 @@ class Hearing:
             "prepare": self._prepared,
             "call": self._called,
             "drop": self._dropped,
+            "look": self._was_there,
             "end": lambda member, _: self.gone(member),
         }
 
@@ -72,6 +74,7 @@ class Hearing:
     # What workers say
 
     def _greeted(self, member: Member, _: Came[Subject]) -> None:
+        member.is_up = True
         if member.leaving:
             return
         if member.first is None:
@@ -94,6 +97,9 @@ class Hearing:
 
     def _dropped(self, member: Member, came: Came[Subject]) -> None:
         member.rss = came.told.rss_bytes
+
+    def _was_there(self, member: Member, _: Came[Subject]) -> None:
+        member.is_looked_at = False
 
     def _called(self, member: Member, came: Came[Subject]) -> None:
         answer: Answer = came.told
@@ -158,6 +164,7 @@ class Hearing:
                 call.call,
                 outputs,
                 seconds=answer.seconds,
+                waited=answer.waited,
                 stage_seconds={position: one.seconds for position, one in counts.items()},
                 fanned_out=_fanned_out(counts),
                 rss=answer.rss_bytes,
@@ -174,6 +181,8 @@ class Hearing:
 
     def gone(self, member: Member) -> None:
         """A worker has ended as it was asked to."""
+        if member.why.startswith(RECYCLED):
+            self._run.worker_gone(str(member.number), "was recycled")
         self._crew.remove(member)
         kind = member.leaving or "stopped"
         self.news.append(
@@ -228,7 +237,7 @@ class Hearing:
         if note is not None and not note.task_ids and note.complete:
             kind, first = "setup", culprit.first if culprit else member.first
         elif note is not None and culprit is not None:
-            self._known.charge(note, f"its worker {reason}")
+            self._known.charge(note, f"its worker {reason}", death.weight)
             suspects = tuple(in_hand(note, self._store.ids_of(culprit.pieces)))
             is_innocent = is_innocent or (culprit.condemned and bool(suspects))
         for call in member.calls.values():
@@ -244,6 +253,7 @@ class Hearing:
                 suspects=suspects,
                 innocent=is_innocent,
                 first=first,
+                weight=death.weight,
             )
         )
 
@@ -267,7 +277,7 @@ def _fanned_out(counts: dict[int, StageCounts]) -> int | None:
 def _told(death: Death) -> str:
     """Ray does not know how a process ended; only what leaves no trace at all remains."""
     if death.reason == "died":
-        return "died without a word, as by SIGKILL or os._exit"
+        return "died without a word, as by SIGKILL"
     return death.reason
 
 

@@ -40,9 +40,9 @@ class Suspicions:
                 getattr(merged, part.name).update(getattr(blame, part.name))
         return merged
 
-    def charge(self, note: Note, reason: str) -> None:
+    def charge(self, note: Note, reason: str, weight: float) -> None:
         if note.complete:
-            self._deaths.charge(note.stage_index, note.task_ids, reason)
+            self._deaths.charge(note.stage_index, note.task_ids, reason, weight)
         else:
             self._deaths.suspect_all(note.stage_index)
 

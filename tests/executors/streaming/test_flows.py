@@ -1,0 +1,152 @@
+"""Generators in workers: held up while what they give is not taken."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_streaming.executor import StreamingExecutor
+
+pytestmark = pytest.mark.usefixtures("private_ray")
+
+Numbers = ProcessingStage[Task[Any], Task[Any]]
+MB = 1_000_000
+
+
+@dataclass
+class Inflates(Numbers):
+    """Gives a hundred times what it gets, and says in a file how far it is."""
+
+    folder: str = ""
+
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        for position in range(100):
+            with Path(self.folder, "made").open("a") as file:
+                file.write(f"{os.getpid()}\n")
+            yield Task(bytes([position]) * MB)
+
+
+@dataclass
+class Slow(Numbers):
+    folder: str = ""
+    most: int = 0
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(0.015)
+        with Path(self.folder, "taken").open("a") as file:
+            file.write("x\n")
+        return task.with_data((len(task.data), self.made() - self.taken()))
+
+    def made(self) -> int:
+        return len(Path(self.folder, "made").read_text().splitlines())
+
+    def taken(self) -> int:
+        return len(Path(self.folder, "taken").read_text().splitlines())
+
+
+def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    pipeline = Pipeline("p", stages=[Inflates(folder), Slow(folder).with_(num_workers=1)])
+
+    result = pipeline.run(
+        StreamingExecutor(config={"max_queued_bytes": 40 * MB}), tasks=[Task(b"x" * 10_000)] * 4
+    )
+
+    sizes, waiting = zip(*(task.data for task in result), strict=True)
+    assert sizes == (MB,) * 400
+    # What was made and not yet taken: the budget, and what each call may have ahead.
+    assert max(waiting) < 120
+
+
+def test_a_run_that_is_closed_does_not_wait_for_a_flow_that_is_held_up(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    stages = [Inflates(folder), Slow(folder).with_(num_workers=1)]
+    executor = StreamingExecutor(config={"max_queued_bytes": 20 * MB})
+    stream = Pipeline("p", stages=stages).stream(executor, tasks=[Task(b"x")] * 4)
+    next(stream)
+    time.sleep(0.5)
+
+    began = time.monotonic()
+    stream.close()
+
+    assert time.monotonic() - began < 4
+
+
+class Pids(Numbers):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(task.data)
+        return task.with_data(os.getpid())
+
+
+@dataclass
+class Leaves(Numbers):
+    """Leaves its process id in a folder, and works for so long."""
+
+    folder: str = ""
+    seconds: float = 0.0
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        Path(self.folder, str(os.getpid())).touch()
+        time.sleep(self.seconds)
+        return task
+
+
+def test_the_death_of_an_idle_worker_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "busy").mkdir()
+    (tmp_path / "idle").mkdir()
+    idle = Leaves(str(tmp_path / "idle")).with_(name="idle", num_workers=1)
+    busy = Leaves(str(tmp_path / "busy"), 0.5).with_(name="busy", num_workers=1)
+    pipeline = Pipeline("p", stages=[idle, busy])
+
+    with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(10)]) as stream:
+        for task in stream:
+            if task.data == 3:
+                [victim] = (tmp_path / "idle").iterdir()
+                os.kill(int(victim.name), signal.SIGKILL)
+
+    assert sum(stream.result.worker_restarts.values()) == 1
+
+
+def test_a_recycled_worker_is_counted() -> None:
+    tasks = [Task(0.03) for _ in range(150)]
+
+    result = Pipeline("p", stages=[Pids()]).run(
+        StreamingExecutor(config={"worker_max_tasks": 30}), tasks=tasks
+    )
+
+    assert set(result.worker_restarts) == {"was recycled"}
+    assert result.worker_restarts["was recycled"] >= 1
+
+
+@dataclass
+class Exits(Numbers):
+    how: str = "kill"
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        if task.data == 3 and self.how == "exit":
+            os._exit(7)
+        if task.data == 3:
+            os.kill(os.getpid(), signal.SIGTERM if self.how == "term" else signal.SIGKILL)
+        return task
+
+
+@pytest.mark.parametrize(
+    ("how", "attempts", "reason"),
+    [
+        ("exit", 2, r"its worker left with os._exit(7)"),
+        ("kill", 4, "its worker died without a word, as by SIGKILL"),
+    ],
+)
+def test_what_may_come_from_outside_weighs_half(how: str, attempts: int, reason: str) -> None:
+    pipeline = Pipeline("p", stages=[Exits(how)], max_failures=None)
+
+    result = pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(8)])
+
+    [record] = result.quarantined
+    assert (record.attempts, record.reason.split(": ")[-1]) == (attempts, reason)
+    assert len(result) == 7
