@@ -1,5 +1,7 @@
 """Odd texts: what rules must survive, and must decide as their peers do."""
 
+# ruff: noqa: SIM905 - words read better as words
+
 import random
 from collections.abc import Iterator
 

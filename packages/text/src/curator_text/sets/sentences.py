@@ -3,8 +3,9 @@
 import re
 from itertools import islice
 
+# Possessive, and only from the beginning of a row of marks: a million full stops take one look.
 _ENDS = re.compile(
-    r"[.!?]+[\"')\]]*(?:\s+|\Z)"  # a mark inside a word or a number ends nothing
+    r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s+|\Z)"  # a mark inside a word or a number ends nothing
     r"|[\u3002\uff01\uff1f\uff61]+[\"')\]\u300d\u300f\uff09\u201d\u2019]*\s*"  # no space needed
 )
 
