@@ -292,6 +292,36 @@ class TestLife:
 
         assert list(call.report.counts) == [1]
 
+    def test_keeps_the_accounts_of_its_sources_apart(self) -> None:
+        class Halves(ProcessingStage[Number, Number]):
+            def process(self, task: Number) -> list[Number]:
+                if task.data < 0:
+                    raise ValueError("negative")
+                return [Number(task.data), Number(task.data)]
+
+        class Sum(ProcessingStage[Number, Number]):
+            def process_batch(self, tasks: Sequence[Number]) -> Mixed[Number]:
+                return Mixed([Number(sum(task.data for task in tasks))])
+
+        stages = [Halves(), Sum().with_(batch_size=4), Halves().with_(name="again")]
+        ran = run_stages(stages, [Number(1), Number(2), Number(-3)], on_error="quarantine")
+
+        report = ran.report
+        one, two, bad = (keys for keys in report.parts if len(keys) == 1)
+        told = {
+            keys: {i: (c.tasks_in, c.tasks_passed, c.tasks_out) for i, c in part.counts.items()}
+            for keys, part in report.parts.items()
+        }
+        assert told == {
+            one: {0: (1, 1, 2), 1: (2, 0, 0)},
+            two: {0: (1, 1, 2), 1: (2, 0, 0)},
+            bad: {0: (1, 0, 0)},
+            one + two: {1: (0, 4, 1), 2: (1, 1, 2)},
+        }
+        assert [len(report.parts[keys].quarantined) for keys in (one, bad)] == [0, 1]
+        assert all(report.of(index).balanced for index in range(3))
+        assert report.parts[one].counts[1].seconds > 0
+
     def test_does_nothing_until_outputs_are_asked_for(self) -> None:
         call = worker_of(Scripted([("itself", 1)])).call([as_source(Number(1), 0)])
 
