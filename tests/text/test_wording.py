@@ -75,3 +75,18 @@ def test_runs_of_words_without_spaces_are_counted_by_their_characters() -> None:
     repeated = RepeatingDuplicateNGramsFilter(2, words="cjk-aware")
     assert repeated.score(text) == pytest.approx(5 / 8)
     assert top.score(Text("好" * 100)) == 1.0, "occurrences overlap, but no share is above 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("whitespace", "Don't stop,\tnow...\u00a0ok", ["Don't", "stop,", "now...", "ok"]),
+        ("punctuation", "Don't stop, now..", ["Don't", "stop", ",", "now", ".", "."]),
+        ("punctuation", "me@a.b (e-mail) x_y _z", ["me@a.b", "(", "e-mail", ")", "x_y", "_", "z"]),
+        ("punctuation", "हिन्दी, है।", ["हिन्दी", ",", "है।"]),
+        ("cjk-aware", "我 love 東京tower。", ["我", "love", "東", "京", "tower。"]),
+    ],
+)
+def test_these_are_the_words(kind: WordKind, text: str, expected: list[str]) -> None:
+    assert tokenized(text, kind) == expected
+    assert sum(Text(text).worded(kind).counts.values()) == len(expected)

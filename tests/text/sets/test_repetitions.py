@@ -1,6 +1,6 @@
 from collections import Counter
 
-from curator_text.sets.repetitions import Repetitions, duplicates, word_counts
+from curator_text.sets.repetitions import Repetitions, duplicates
 from curator_text.wording import Wording
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,9 +46,3 @@ def test_duplicates_are_what_stood_there_before() -> None:
     assert duplicates(["ab", "c", "ab", "ab", ""]) == (2, 4)
     assert duplicates(["ab", "c"]) == (0, 0)
     assert duplicates(["", ""]) == (1, 0)
-
-
-def test_words_are_counted_once() -> None:
-    wording = Wording(["a", "b", "a"], "whitespace")
-    assert word_counts(wording) == {"a": 2, "b": 1}
-    assert word_counts(wording) is word_counts(wording)

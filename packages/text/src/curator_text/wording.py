@@ -1,6 +1,7 @@
 """Wording: the words of a text, under the notion of a word that a rule asks for."""
 
 import re
+from collections import Counter
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -61,6 +62,11 @@ class Wording:
     def lengths(self) -> list[int]:
         """How many characters each of them has."""
         return list(map(len, self.words))
+
+    @cached_property
+    def counts(self) -> "Counter[str]":
+        """How often each of them occurs."""
+        return Counter(self.words)
 
     @cached_property
     def repeats(self) -> Repeats:

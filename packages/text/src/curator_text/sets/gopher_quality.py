@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf
 
 from curator_text.sets.marks import SYMBOLS
-from curator_text.sets.repetitions import word_counts
 from curator_text.sets.rules import WordRuleSet
 from curator_text.texts import Text
 from curator_text.wording import Wording
@@ -128,7 +127,6 @@ class GopherQualityFilter(WordRuleSet):
             if lettered / len(words) < least:
                 return "gopher_below_alpha_threshold"
         fewest = self.min_stop_words
-        counts = word_counts(wording)
-        if fewest and sum(map(counts.__contains__, self._stops)) < fewest:
+        if fewest and sum(map(wording.counts.__contains__, self._stops)) < fewest:
             return "gopher_enough_stop_words"
         return None

@@ -22,14 +22,6 @@ def duplicates(parts: Sequence[str]) -> tuple[int, int]:
     return missing, sum(map(len, parts)) - sum(map(len, unique))
 
 
-def word_counts(wording: Wording) -> "Counter[str]":
-    """How often each word occurs; the wording remembers it."""
-    known: Counter[str] | None = wording.__dict__.get("counts")
-    if known is None:
-        known = wording.__dict__["counts"] = Counter(wording.words)
-    return known
-
-
 class _Level(NamedTuple):
     """The n-grams of one length that occur more than once."""
 
@@ -52,7 +44,7 @@ class Repetitions:
 
     def __init__(self, wording: Wording) -> None:
         self._words = wording.words
-        self._counts = word_counts(wording)
+        self._counts = wording.counts
         self._levels: dict[int, _Level] = {}
 
     @cached_property
