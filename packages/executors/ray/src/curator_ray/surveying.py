@@ -32,6 +32,11 @@ class Survey:
         """Whether workers may be on machines that do not have our files."""
         return self._connection.address.startswith("ray://") or self.facts.is_spread
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else uses this cluster, or (through Ray's client) that cannot be known."""
+        return self._connection.kind == "private" or self._connection.address.startswith("ray://")
+
     def changes(self) -> Changes:
         """Which nodes joined and left since the last time; those that joined are asked first."""
         changes = self._watch.changes()

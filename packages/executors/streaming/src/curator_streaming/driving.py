@@ -14,12 +14,12 @@ from curator_ray.hosts import Hosts
 from curator_ray.surveying import Survey
 
 from curator_streaming.accounts import Accounts
-from curator_streaming.capacities import capacity_of
 from curator_streaming.crews import Crew, Subject
 from curator_streaming.hearing import Hearing
 from curator_streaming.inboxes import Came, Inbox
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
+from curator_streaming.reservations import Reservations
 from curator_streaming.scheduling import actions, events
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.scheduler import Scheduler
@@ -87,6 +87,7 @@ class Driver:
         self._run = run
         self._options = ground.options
         self._survey = ground.survey
+        self._reservations = Reservations(ground.options, is_alone=ground.survey.is_alone)
         self._stages = stages
         self._sink = sink
         self._bell = bell
@@ -142,14 +143,14 @@ class Driver:
         failure: BaseException | None = None
         try:
             for node in self._survey.facts.nodes:
-                capacity = capacity_of(node, self._options)
-                self._tell(events.NodeJoined(_now(), node.node_id, capacity))
+                self._reservations.want(node)
             while not (self._is_over or self._is_broken_off):
                 self._turn()
         except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
             failure = error
         try:
             self._crew.end_all()
+            self._reservations.close()
             self._sum_up()
         except BaseException as error:  # noqa: BLE001 - as above; what came first says more
             failure = failure or error
@@ -160,6 +161,8 @@ class Driver:
         return self._scheduler.is_over and not self._accounts.has_left
 
     def _turn(self) -> None:
+        for node, capacity in self._reservations.granted():
+            self._tell(events.NodeJoined(_now(), node.node_id, capacity))
         self._offer_sources()
         self._do(self._scheduler.handle(self._told()))
         if self._is_over and not self._failure:
@@ -310,11 +313,11 @@ class Driver:
     def _survey_nodes(self, now: float) -> None:
         changes = self._survey.changes()
         for node in changes.left:
+            self._reservations.gone(node.node_id)
             self._hearing.node_gone(node.node_id)
             self._tell(events.NodeLost(now, node.node_id, f"{node.name} is gone"))
         for node in changes.joined:
-            capacity = capacity_of(node, self._options)
-            self._tell(events.NodeJoined(now, node.node_id, capacity))
+            self._reservations.want(node)
 
     def _say_how_it_goes(self) -> None:
         LOG.info("streaming: %s", progress(self._scheduler.summary(), len(self._crew.members)))

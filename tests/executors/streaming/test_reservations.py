@@ -1,0 +1,87 @@
+"""On a cluster that others use too, the CPUs of a run stand in Ray's own books."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import logging
+import time
+from typing import Any
+
+import ray
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_streaming.executor import StreamingExecutor
+
+logging.basicConfig(level=logging.WARNING, format="%(message)s")
+
+
+class Slow(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(0.05)
+        return task
+
+
+def free():
+    return ray.available_resources().get("CPU", 0.0)
+
+
+def run(**config):
+    with Pipeline("p", stages=[Slow()]).stream(
+        StreamingExecutor(config=config), tasks=[Task(n) for n in range(30)]
+    ) as stream:
+        next(stream)
+        time.sleep(0.3)
+        held = free()
+        assert len(list(stream)) == 29
+    return held
+
+
+def hold(seconds):
+    time.sleep(seconds)
+
+
+def until_free(cpus):
+    deadline = time.time() + 20
+    while free() != cpus and time.time() < deadline:
+        time.sleep(0.05)
+    return free()
+
+
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
+print("all", run(), until_free(2.0))
+print("half", run(cpu_allocation_percentage=0.5), until_free(2.0))
+one = ray.remote(num_cpus=1)(hold).remote(9)
+until_free(1.0)
+print("rest", run())
+began = time.time()
+both = ray.remote(num_cpus=1)(hold).remote(5)
+until_free(0.0)
+run()
+print("waited", time.time() - began > 4.5)
+"""
+
+
+def test_runs_take_what_is_free_and_give_it_back(tmp_path: Path) -> None:
+    file = tmp_path / "driver.py"
+    file.write_text(SCRIPT)
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        env=inherited,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.stdout.splitlines() == [
+        "all 0.0 2.0",
+        "half 1.0 2.0",
+        "rest 0.0",
+        "waited True",
+    ], done.stderr
+    assert "other jobs hold the CPUs of node" in done.stderr
+    assert "(0 of 2 are free); waiting for one" in done.stderr
