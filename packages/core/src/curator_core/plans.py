@@ -123,7 +123,8 @@ def plain(value: Any) -> Any:
 
 def _source_of(function: Any) -> str:
     """The name of a function or class, and a hash of its text: an edited one is another one."""
-    name = f"{function.__module__}:{function.__qualname__}"
+    module = getattr(function, "__module__", "builtins")  # str.split has none
+    name = f"{module}:{function.__qualname__}"
     try:
         return f"{name}#{fingerprint(inspect.getsource(function))[:8]}"
     except (OSError, TypeError):
