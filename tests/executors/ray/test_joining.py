@@ -26,6 +26,16 @@ for address in (None, "local", os.environ["RAY_ADDRESS"]):
         print(json.dumps([connection.kind, connection.address, facts.cpus]))
 """
 
+STARTS_A_WORKER = """
+from curator_ray.connecting import connected
+class Greets:
+    def greet(self):
+        return "hello"
+with connected() as connection:
+    import ray
+    print(connection.kind, ray.get(ray.remote(Greets).remote().greet.remote(), timeout=20))
+"""
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -103,6 +113,20 @@ class TestJoining:
             address = f"ray://127.0.0.1:{server.getsockname()[1]}"
             with pytest.raises(ClusterError, match=r"needs Ray's client: pip install 'ray\[client"):
                 join(address, None)
+
+    @pytest.mark.parametrize("has_token", [True, False])
+    def test_workers_start_in_an_open_cluster_whatever_lies_in_the_home_directory(
+        self, has_token: bool, cluster: Any, script: Any, tmp_path: Path
+    ) -> None:
+        """One of somebody else's, who has no token, while an earlier Ray has left us one."""
+        (tmp_path / ".ray").mkdir()
+        if has_token:
+            (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
+        driver = script(STARTS_A_WORKER, RAY_ADDRESS=cluster.address, HOME=str(tmp_path))
+
+        said, complaints = driver.communicate(timeout=40)
+
+        assert (said, complaints) == ("joined hello\n", "")
 
 
 class AuthenticationError(Exception):

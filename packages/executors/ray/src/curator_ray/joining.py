@@ -24,7 +24,7 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
         {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
     )
     try:
-        with environment({}), token_at_hand(), undisturbed(), warming_up():
+        with environment({}), token_at_hand(address), undisturbed(), warming_up():
             ray.init(
                 address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
             )
@@ -66,12 +66,16 @@ def what_failed(address: str, error: Exception) -> str:
         )
     if "ray[client]" in said or (isinstance(error, ImportError) and "grpc" in said):
         return f"{address} needs Ray's client: pip install 'ray[client]'"
-    if any(type(one).__name__ == "AuthenticationError" for one in _chain(error)):
+    if _wants_a_token(error):
         return (
             f"the cluster at {address} wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
             "or RAY_AUTH_TOKEN_PATH, before starting"
         )
     return f"the Ray cluster at {address} cannot be joined"
+
+
+def _wants_a_token(error: Exception) -> bool:
+    return any(type(one).__name__ == "AuthenticationError" for one in _chain(error))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

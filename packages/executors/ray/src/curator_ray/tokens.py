@@ -1,6 +1,9 @@
 """Tokens: what a process shows to the cluster that it joins, or to one of its own."""
 
 import os
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -10,6 +13,15 @@ from typing import Any
 from curator_ray.settings import environment
 
 _OURS = token_hex(32)
+_PATIENCE_S = 10.0
+_OPEN = "it is open"
+_REFUSED = "nauthenticated"
+_QUESTION = f"""
+import sys
+from ray._raylet import GcsClient
+GcsClient(address=sys.argv[1])
+print({_OPEN!r}, flush=True)
+"""
 
 
 @contextmanager
@@ -21,17 +33,44 @@ def token_of_our_own() -> Iterator[None]:
 
 
 @contextmanager
-def token_at_hand() -> Iterator[None]:
-    """Show the token that lies on this machine, if there is one.
+def token_at_hand(address: str) -> Iterator[None]:
+    """Show the token that lies on this machine, if there is one and the cluster asks for it.
 
     `ray start` asks for it as soon as it exists, while `ray.init` with an address shows it only
-    when told to; a cluster that asks for none does not mind.
+    when told to. Whoever shows one asks all that call it for the same: where the cluster has none,
+    no worker could answer, and none would ever start.
     """
     with _read_anew({}) as raylet:
         found = raylet.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True)
-        shown = {"RAY_AUTH_MODE": "token"} if found and "RAY_AUTH_MODE" not in os.environ else {}
-        with _read_anew(shown):
+        is_shown = found and "RAY_AUTH_MODE" not in os.environ and not _is_open(address)
+        with _read_anew({"RAY_AUTH_MODE": "token"} if is_shown else {}):
             yield
+
+
+def _is_open(address: str) -> bool:
+    """Whether the cluster lets in a process without a token.
+
+    It is asked by another process: a refusal is repeated for long, and written to stderr.
+    """
+    if "://" in address or ":" not in address:
+        return False
+    asking = subprocess.Popen(
+        [sys.executable, "-c", _QUESTION, address],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    late = threading.Timer(_PATIENCE_S, asking.kill)
+    late.start()
+    try:
+        assert asking.stdout is not None
+        lines = iter(asking.stdout.readline, "")
+        return next((_OPEN in line for line in lines if _OPEN in line or _REFUSED in line), False)
+    finally:
+        late.cancel()
+        asking.kill()
+        asking.communicate()
 
 
 @contextmanager
