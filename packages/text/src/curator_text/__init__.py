@@ -16,6 +16,16 @@ if TYPE_CHECKING:
         ParenthesesFilter,
         WhiteSpaceFilter,
     )
+    from curator_text.filters.code import (
+        AlphaFilter,
+        GeneralCommentToCodeFilter,
+        HTMLBoilerplateFilter,
+        NumberOfLinesOfCodeFilter,
+        PythonCommentToCodeFilter,
+        XMLHeaderFilter,
+    )
+    from curator_text.filters.code_extensions import PerExtensionFilter
+    from curator_text.filters.code_tokens import TokenizerFertilityFilter
     from curator_text.filters.functions import ColumnFilter, FunctionFilter
     from curator_text.filters.histograms import HistogramFilter
     from curator_text.filters.languages import LanguageFilter, StopWordLanguageFilter
@@ -80,6 +90,7 @@ if TYPE_CHECKING:
     from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
+    "AlphaFilter",
     "BlockedDomainsFilter",
     "BlockedUrlsFilter",
     "BoilerPlateStringFilter",
@@ -99,8 +110,10 @@ __all__ = [
     "Filter",
     "FineWebQualityFilter",
     "FunctionFilter",
+    "GeneralCommentToCodeFilter",
     "GopherQualityFilter",
     "GopherRepetitionFilter",
+    "HTMLBoilerplateFilter",
     "HistogramFilter",
     "HtmlEntityDecoder",
     "JsonlReader",
@@ -114,16 +127,19 @@ __all__ = [
     "Modify",
     "NewlineNormalizer",
     "NonAlphaNumericFilter",
+    "NumberOfLinesOfCodeFilter",
     "NumbersFilter",
     "ParenthesesFilter",
     "ParquetReader",
     "ParquetWriter",
+    "PerExtensionFilter",
     "PerplexityFilter",
     "PiiFilter",
     "PiiFinder",
     "PiiRedactor",
     "PornographicUrlsFilter",
     "PunctuationFilter",
+    "PythonCommentToCodeFilter",
     "QuotationRemover",
     "RepeatedLinesByCharFilter",
     "RepeatedLinesFilter",
@@ -146,6 +162,7 @@ __all__ = [
     "TextModifier",
     "TextRewriter",
     "TokenCountFilter",
+    "TokenizerFertilityFilter",
     "UnicodeNormalizer",
     "UnicodeReformatter",
     "UnigramLogProbFilter",
@@ -157,9 +174,20 @@ __all__ = [
     "WordCountFilter",
     "WordFilter",
     "WordsWithoutAlphabetsFilter",
+    "XMLHeaderFilter",
 ]
 
 _HOMES = {
+    "filters.code_tokens": ("TokenizerFertilityFilter",),
+    "filters.code_extensions": ("PerExtensionFilter",),
+    "filters.code": (
+        "AlphaFilter",
+        "GeneralCommentToCodeFilter",
+        "HTMLBoilerplateFilter",
+        "NumberOfLinesOfCodeFilter",
+        "PythonCommentToCodeFilter",
+        "XMLHeaderFilter",
+    ),
     "pii.stages": (
         "PiiFilter",
         "PiiFinder",

@@ -77,4 +77,12 @@ def curator_stages() -> dict[str, str]:
         "text.pii_filter": "curator_text.pii.stages:PiiFilter",
         "text.blocked_urls_filter": f"{_FILTERS}.addresses:BlockedUrlsFilter",
         "text.url_words_filter": f"{_FILTERS}.addresses:UrlWordsFilter",
+        "text.python_comment_to_code_filter": f"{_FILTERS}.code:PythonCommentToCodeFilter",
+        "text.general_comment_to_code_filter": f"{_FILTERS}.code:GeneralCommentToCodeFilter",
+        "text.number_of_lines_of_code_filter": f"{_FILTERS}.code:NumberOfLinesOfCodeFilter",
+        "text.xml_header_filter": f"{_FILTERS}.code:XMLHeaderFilter",
+        "text.alpha_filter": f"{_FILTERS}.code:AlphaFilter",
+        "text.html_boilerplate_filter": f"{_FILTERS}.code:HTMLBoilerplateFilter",
+        "text.per_extension_filter": f"{_FILTERS}.code_extensions:PerExtensionFilter",
+        "text.tokenizer_fertility_filter": f"{_FILTERS}.code_tokens:TokenizerFertilityFilter",
     }
