@@ -1,11 +1,13 @@
 """What the streaming executor does beside the contract: checks, options, environments, data."""
 
+import json
 import os
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +94,28 @@ class TestOptions:
         result = ran(Breaks(), config={"ignore_failures": True}, **options)
 
         assert len(result.quarantined) == 10
+
+    def test_how_it_goes_is_said_every_interval(self, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level("INFO", logger="curator_core"):
+            ran(Pid(), data=range(150), config={"logging_interval": 0.3})
+
+        said = [r.getMessage() for r in caplog.records if "streaming: pid:" in r.getMessage()]
+        assert any(" done, " in line and "workers" in line for line in said)
+        assert said[-1].startswith("streaming: pid: 150 tasks, ")
+        assert "on shared workers" in said[-1]
+
+    def test_what_held_it_up_stands_in_the_result(self, tmp_path: Path) -> None:
+        pipeline = Pipeline("p", stages=[Pid()])
+        tasks = [Task(n) for n in range(150)]
+
+        result = pipeline.run(StreamingExecutor(), tasks=tasks, run_dir=str(tmp_path))
+
+        assert "the bottleneck was pid: the CPUs were taken" in result.notes[0]
+        events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+        [summed_up] = [event for event in events if event["event"] == "workers_summed_up"]
+        assert (summed_up["bottleneck"], summed_up["steps"][0]["tasks"]) == ("pid", 150)
+        scaled = [event["reason"] for event in events if event["event"] == "scheduling"]
+        assert scaled[0] == "1 shared worker started, for work waits"
 
     def test_workers_are_recycled_and_nothing_is_lost(self) -> None:
         result = ran(Pid(), data=range(150), config={"worker_max_tasks": 20})

@@ -316,6 +316,25 @@ def test_a_shared_worker_forgets_a_stage_to_make_room_for_another():
     assert d.of(actions.Dispatch)[-1].first == 1
 
 
+def test_a_worker_that_has_grown_is_replaced():
+    d = desk(step(0), tasks=9, slots_per_worker=1, worker_max_rss=1 << 30)
+    d.done(d.of(actions.Dispatch)[-1], rss=1 << 29)
+    assert len(d.of(actions.StartWorker)) == 1
+    d.done(d.of(actions.Dispatch)[-1], rss=5 << 28)
+    assert d.of(actions.Explain)[-1].reason == "worker 1: it has grown to 1280 MB"
+    assert len(d.of(actions.StartWorker)) == 2
+    d.tell(events.WorkerUp, 2)
+    d.done([call for call in d.of(actions.Dispatch) if call.worker == 1][-1])
+    assert [stop.worker for stop in d.of(actions.StopWorker)] == [1]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_slots_are_the_calls_under_way(slots):
+    d = desk(step(0), tasks=50, slots_per_worker=slots)
+    d.done(d.of(actions.Dispatch)[0], seconds=1.0)
+    assert len(d.of(actions.Dispatch)) == 1 + slots
+
+
 def test_a_step_that_fits_one_node_alone_gets_a_worker_there():
     d = Desk(Scheduler([step(0, need=Need(cpus=4 * UNIT))], Settings()))
     d.tell(events.NodeJoined, "small", Capacity(1, GB))

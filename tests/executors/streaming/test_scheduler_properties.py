@@ -202,6 +202,21 @@ def test_workers_are_replaced_no_oftener_than_the_interval_allows():
     assert recycled(2.0) <= 5
 
 
+def test_hardware_is_shared_out_anew_only_every_interval():
+    def changes(interval: float) -> list[str]:
+        steps = [
+            SimulatedStep("a", lambda now: 0.1 if now < 20 else 1.0, Need(gpus=UNIT)),
+            SimulatedStep("b", steady(0.1), Need(gpus=UNIT)),
+        ]
+        options = Settings(autoscale_interval_s=interval)
+        simulation = Simulation(steps, cluster(4), 2_000, options)
+        simulation.run(150)
+        return [e.reason for e in simulation.explained if e.decision == "move"]
+
+    assert changes(1.0)
+    assert not changes(180.0)
+
+
 @pytest.mark.parametrize("option", ["worker_max_tasks", "worker_max_lifetime_s"])
 def test_recycled_workers_lose_nothing(option):
     steps = [

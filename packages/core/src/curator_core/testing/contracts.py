@@ -8,11 +8,17 @@ from curator_core.testing.contract.failures import FailuresContract  # noqa: E40
 from curator_core.testing.contract.lifetimes import LifetimesContract  # noqa: E402
 from curator_core.testing.contract.results import ResultsContract  # noqa: E402
 from curator_core.testing.contract.resuming import ResumingContract  # noqa: E402
+from curator_core.testing.contract.serving import ServingContract  # noqa: E402
 from curator_core.testing.contract.streaming import StreamingContract  # noqa: E402
 
 
 class ExecutorContract(
-    ResultsContract, FailuresContract, LifetimesContract, ResumingContract, StreamingContract
+    ResultsContract,
+    FailuresContract,
+    LifetimesContract,
+    ResumingContract,
+    StreamingContract,
+    ServingContract,
 ):
     """Every promise about executors as a test. Subclass it under a name that begins with `Test`:
 

@@ -48,7 +48,7 @@ def _step_line(step: StepSummary) -> str:
 
 def _shared_line(summary: Summary) -> str:
     waits = _waits(
-        summary.seconds * summary.shared_workers,
+        summary.shared_there_s,
         (summary.shared_idle_s, "input"),
         (summary.shared_waited_for_room_s, "room behind them"),
         (summary.shared_waited_for_cpus_s, "CPUs"),

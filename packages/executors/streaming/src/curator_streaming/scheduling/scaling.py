@@ -139,10 +139,11 @@ class Scaling:
             station = floor.stations[first]
             target = counts[first] if pays else max(counts[first], current[first])
             if pays and target not in (station.target, current[first]):
-                reason = (
-                    f"{station.spec.name}: {current[first]} -> {_workers(target)}, for it takes "
-                    f"{claimant.weight:.3g} worker-seconds for one source"
-                )
+                reason = f"{station.spec.name}: {current[first]} -> {_workers(target)}, for "
+                if station.measured.per_task is None:
+                    reason += "it has done nothing yet that could be measured"
+                else:
+                    reason += f"one source takes {claimant.weight:.3g} s of a worker's time"
                 floor.out.append(Explain("scale", reason, first))
             station.target = target
 

@@ -34,7 +34,8 @@ class StepSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The whole line. `shared_idle_s` are seconds that shared workers had nothing to do.
+    """The whole line. `shared_idle_s`: of the seconds that shared workers were there, those in
+    which they had nothing to do.
 
     `bottleneck` is empty where nothing held up the line; `evidence` says how that shows, and
     `advice` what would help.
@@ -43,6 +44,7 @@ class Summary:
     steps: tuple[StepSummary, ...]
     seconds: float
     shared_workers: int
+    shared_there_s: float
     shared_idle_s: float
     shared_waited_for_room_s: float
     shared_waited_for_cpus_s: float
@@ -61,6 +63,7 @@ def summary_of(floor: Floor, waits: Waits) -> Summary:
         steps=tuple(_step(s, waits) for s in floor.stations.values()),
         seconds=waits.seconds,
         shared_workers=shared.most,
+        shared_there_s=shared.there,
         shared_idle_s=shared.input,
         shared_waited_for_room_s=shared.room,
         shared_waited_for_cpus_s=shared.cpus,
