@@ -1,1 +1,1 @@
-"""`StreamingExecutor` will live here: all stages at once, on different tasks. Not yet."""
+"""The executor that keeps every worker of a Ray cluster busy: `executor.StreamingExecutor`."""
