@@ -166,9 +166,9 @@ class WordFilter(TextFilter):
     """A rule over words, which says what it takes for one."""
 
     words: WordKind = field(default="whitespace", kw_only=True)
-    """What a word is. `whitespace`: what white space separates. `punctuation`: runs of letters
-    and digits, and every other mark by itself. `cjk-aware`: as `whitespace`, but each character of
-    Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word."""
+    """What a word is. `whitespace`: what white space separates. `punctuation`: marks are words of
+    their own, unless they join letters (`don't`). `cjk-aware`: as `whitespace`, but each character
+    of Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
