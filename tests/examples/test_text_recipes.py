@@ -1,0 +1,73 @@
+"""The recipes of examples/text keep and drop what was planted for them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import corpus
+import pytest
+from corpus.sources import SOURCE_SHARES, make_sources, source_files
+from curator_core import LocalExecutor, RunResult
+from curator_core.recipes import load_recipe
+
+RECIPES = Path(__file__).parents[2] / "examples" / "text"
+
+
+def run(name: str, folder: Path, raw: str) -> RunResult:
+    settings = {
+        "input.file_paths": raw,
+        "output.path": folder / "kept",
+        "output.dropped_path": folder / "dropped",
+    }
+    recipe = load_recipe(RECIPES / name, [f"{key}={value}" for key, value in settings.items()])
+    return recipe.pipeline().run(LocalExecutor())
+
+
+def rows(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def test_sources_are_the_same_each_time_and_of_every_kind() -> None:
+    found = list(source_files(400))
+    assert found == list(source_files(400))
+    assert {one["planted"] for one in found} == set(SOURCE_SHARES)
+
+
+def test_code(tmp_path: Path) -> None:
+    make_sources(tmp_path / "raw.jsonl", 300)
+    run("code.yaml", tmp_path, str(tmp_path / "raw.jsonl"))
+    kept, dropped = list(rows(tmp_path / "kept")), list(rows(tmp_path / "dropped"))
+    assert len(kept) + len(dropped) == 300
+    assert {row["planted"] for row in kept} == {"good source", "somebody's data"}
+    causes = {(row["planted"], row["_dropped_by"]) for row in dropped}
+    assert causes == {
+        ("no comments", "python_comment_to_code_filter"),
+        ("only comments", "python_comment_to_code_filter"),
+        ("does not parse", "python_comment_to_code_filter"),
+        ("too short", "number_of_lines_of_code_filter"),
+        ("table of numbers", "alpha_filter"),
+        ("XML by another name", "xml_header_filter"),
+    }
+    redacted = [row["text"] for row in kept if row["planted"] == "somebody's data"]
+    assert all(text.startswith("# Written by <EMAIL>, who runs it on <IP>.") for text in redacted)
+
+
+def test_multilingual(tmp_path: Path) -> None:
+    pytest.importorskip("pycld2")
+    pytest.importorskip("py3langid")
+    corpus.make(tmp_path / "raw", 600)
+    run("multilingual.yaml", tmp_path, str(tmp_path / "raw" / "*.jsonl*"))
+    kept, dropped = list(rows(tmp_path / "kept")), list(rows(tmp_path / "dropped"))
+    assert len(kept) + len(dropped) == 600
+    pages = [row for row in kept if row["planted"] == "other language"]
+    assert {row["language"] for row in pages} == {"de", "es", "fr"}
+    assert {row["script"] for row in pages} == {"Latin"}
+    assert {row["language"] for row in kept if row["planted"] == "good page"} == {"en"}
+    assert {row["_dropped_by"] for row in dropped} == {"language_filter"}
+    assert {row["script"] for row in dropped if row["planted"] == "other language"} == {
+        "Cyrillic",
+        "Han",
+    }
