@@ -135,12 +135,13 @@ class TestOnAPrivateCluster:
         assert hidden(tmp_path) == []
 
 
-class TestOnAClusterOfOthers:
-    @pytest.fixture(scope="class")
-    def others(self, short_folder: str) -> Iterator[Grid]:
-        with grid(short_folder, {"num_cpus": 1}, connect=False) as made:
-            yield made
+@pytest.fixture(scope="module")
+def others(short_folder: str) -> Iterator[Grid]:
+    with grid(short_folder, {"num_cpus": 1}, connect=False) as made:
+        yield made
 
+
+class TestOnAClusterOfOthers:
     def test_our_actors_go_with_a_driver_that_is_killed(
         self, start: Start, others: Grid, tmp_path: Path
     ) -> None:

@@ -1,0 +1,101 @@
+"""Long jobs on a private cluster: `python soak_job.py FOLDER KIND COUNT [SECONDS]`.
+
+Prints its account, with what Ray says it spilled to the disk.
+"""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_core.testing.contract.stages import Rests, Writes
+from curator_ray.connecting import connected
+from curator_ray.starting import PrivateCluster
+from curator_streaming.executor import StreamingExecutor
+
+MB = 1_000_000
+APART = {"streaming": {"fuse": False}}
+
+
+class Makes(ProcessingStage[Task[Any], Task[Any]]):
+    """So many megabytes of a number."""
+
+    def __init__(self, megabytes: int) -> None:
+        self.megabytes = megabytes
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(bytes([task.data % 251]) * (self.megabytes * MB))
+
+
+class Inflates(ProcessingStage[Task[Any], Task[Any]]):
+    """A hundred times what it was given, a piece at a time."""
+
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        for _ in range(100):
+            yield Task(bytes(len(task.data)))
+
+
+class Passes(ProcessingStage[Task[Any], Task[Any]]):
+    """Reads all of it, and gives it on."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(bytes(reversed(task.data[:10])) + task.data[10:])
+
+
+class Measures(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(len(task.data))
+
+
+def stages(kind: str, folder: Path, seconds: float) -> list[Any]:
+    out = folder / "out"
+    out.mkdir(exist_ok=True)
+    if kind == "files":
+        return [Rests(seconds), Writes(str(out)).with_(hints=APART)]
+    if kind == "megabytes":
+        apart = [Passes().with_(name=f"pass_{n}", hints=APART) for n in range(2)]
+        return [Makes(1), *apart, Measures().with_(hints=APART)]
+    if kind == "flow":
+        return [Makes(10), Passes().with_(hints=APART), Measures().with_(hints=APART)]
+    return [Makes(1), Inflates().with_(hints=APART), Measures().with_(hints=APART)]
+
+
+def spilled_bytes(folder: str) -> int:
+    """What the raylet says it has written to the disk for want of memory."""
+    logs = Path(folder).glob("ray/session_*/logs/raylet*.out")
+    said = "".join(log.read_text(errors="replace") for log in logs)
+    assert said, "no log of a raylet was found"
+    return max((int(mb) << 20 for mb in re.findall(r"Spilled (\d+) MiB", said)), default=0)
+
+
+def main() -> None:
+    folder, kind, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+    pipeline = Pipeline("soak", stages=stages(kind, folder, seconds), max_failures=None)
+    with connected(private=PrivateCluster(cpus=2, object_store_gb=1.0)) as connection:
+        begun = time.monotonic()
+        executor = StreamingExecutor(config={"cpu_allocation_percentage": 1})
+        stream = pipeline.stream(executor, tasks=[Task(n) for n in range(count)])
+        outputs = sum(1 for _ in stream)
+        took = time.monotonic() - begun
+        spilled = spilled_bytes(connection.folder or "")
+    result = stream.result
+    account = {
+        "outputs": outputs,
+        "done": result.sources_done,
+        "quarantined": len(result.quarantined),
+        "restarts": result.worker_restarts,
+        "seconds": took,
+        "spilled": spilled,
+        "driver_mb": psutil.Process().memory_info().rss / MB,
+    }
+    print(json.dumps(account))
+
+
+if __name__ == "__main__":
+    main()

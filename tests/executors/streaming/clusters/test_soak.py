@@ -1,0 +1,173 @@
+"""Long tests with figures: `pytest -m soak -s tests/executors/streaming/clusters`."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from clusterkit import say
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+
+JOBS = Path(__file__).parent / "soak_job.py"
+
+
+class Watched:
+    """A job in a process of its own: its tree's memory, and its workers, looked at from outside."""
+
+    def __init__(self, folder: Path, *arguments: object) -> None:
+        folder.mkdir(exist_ok=True)
+        self.begun = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, str(JOBS), str(folder), *map(str, arguments)],
+            env={k: v for k, v in os.environ.items() if not k.startswith("RAY_")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.peak = 0
+        self._tree = psutil.Process(self.process.pid)
+
+    def workers(self) -> list[psutil.Process]:
+        return [p for p in self._descendants() if "ray::Stage" in _title(p)]
+
+    def measure(self) -> None:
+        """The private memory of the whole tree, and shared memory once."""
+        total = shared = 0
+        for process in [self._tree, *self._descendants()]:
+            try:
+                memory = process.memory_info()
+            except psutil.Error:
+                continue
+            total += memory.rss - memory.shared
+            shared = max(shared, memory.shared)
+        self.peak = max(self.peak, total + shared)
+
+    def account(self, seconds: float = 600) -> dict[str, Any]:
+        out, err = self.process.communicate(timeout=seconds)
+        assert self.process.returncode == 0, err
+        facts: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
+        facts["wall"] = time.monotonic() - self.begun
+        return facts
+
+    def _descendants(self) -> list[psutil.Process]:
+        try:
+            return self._tree.children(recursive=True)
+        except psutil.Error:
+            return []
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+@contextmanager
+def watched(folder: Path, *arguments: object) -> Iterator[Watched]:
+    job = Watched(folder, *arguments)
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.1):
+            job.measure()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield job
+    finally:
+        done.set()
+        thread.join()
+        job.process.kill()
+
+
+def parts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in (folder / "out").glob("part-*")}
+
+
+def test_a_random_worker_is_killed_every_two_seconds(tmp_path: Path) -> None:
+    count, seconds = 1200, 0.1  # about a minute with two workers
+    with watched(tmp_path / "calm", "files", count, seconds) as job:
+        calm = job.account()
+    chance = random.Random(3)
+    kills = 0
+    with watched(tmp_path / "wild", "files", count, seconds) as job:
+        while job.process.poll() is None:
+            time.sleep(2)
+            if workers := job.workers():
+                os.kill(chance.choice(workers).pid, signal.SIGKILL)
+                kills += 1
+        wild = job.account()
+    found = sorted(int(text) for text in parts(tmp_path / "wild").values())
+    ratio = wild["seconds"] / calm["seconds"]
+    say(
+        f"killed {kills} workers in {wild['seconds']:.1f} s; lost {count - len(set(found))}, "
+        f"doubled {len(found) - len(set(found))}; {ratio:.2f}x the "
+        f"{calm['seconds']:.1f} s undisturbed; set aside {wild['quarantined']}; {wild['restarts']}"
+    )
+    assert kills > 10
+    assert parts(tmp_path / "wild") == parts(tmp_path / "calm")
+    assert wild["quarantined"] == 0
+    assert ratio <= 1.3
+
+
+def test_memory_does_not_grow_with_the_number_of_tasks(tmp_path: Path) -> None:
+    peaks: dict[int, int] = {}
+    with watched(tmp_path / "base", "megabytes", 2) as job:
+        job.account()
+        base = job.peak
+    for count in (200, 1000, 3000):
+        with watched(tmp_path / str(count), "megabytes", count) as job:
+            account = job.account()
+            peaks[count] = job.peak - base
+        say(
+            f"{count} x 1 MB: {peaks[count] / 1e6:.0f} MB over the {base / 1e6:.0f} MB of an idle "
+            f"tree, driver {account['driver_mb']:.0f} MB, {account['seconds']:.1f} s, "
+            f"spilled {account['spilled'] / 1e6:.0f} MB"
+        )
+    assert peaks[3000] <= 1.2 * peaks[1000]
+
+
+def test_twenty_gb_flow_through_a_store_of_one(tmp_path: Path) -> None:
+    gigabytes = float(os.environ.get("CURATOR_SOAK_GB", "20"))
+    with watched(tmp_path / "flow", "flow", int(gigabytes * 100)) as job:
+        account = job.account(800)
+        say(
+            f"{gigabytes:g} GB through 1 GB in {account['seconds']:.1f} s "
+            f"({gigabytes / account['seconds'] * 1000:.0f} MB/s): spilled "
+            f"{account['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
+        )
+    assert account["done"] == int(gigabytes * 100)
+    assert account["spilled"] == 0
+
+
+def test_what_is_inflated_a_hundred_times_stays_inside_its_budget(tmp_path: Path) -> None:
+    with watched(tmp_path / "inflate", "inflate", 60) as job:
+        account = job.account()
+        say(
+            f"60 x 1 MB inflated to 100 MB each through 1 GB in {account['seconds']:.1f} s: "
+            f"spilled {account['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
+        )
+    assert account["done"] == 60
+    assert account["spilled"] == 0
+
+
+def test_the_figures_are_of_this_machine() -> None:
+    load = os.getloadavg()[0]
+    free = shutil.disk_usage("/tmp").free
+    say(f"{os.cpu_count()} cores, load {load:.1f}, {free / 1e9:.0f} GB free on disk")
+    assert re.match("3.1", sys.version)
