@@ -316,6 +316,15 @@ def test_a_shared_worker_forgets_a_stage_to_make_room_for_another():
     assert d.of(actions.Dispatch)[-1].first == 1
 
 
+@pytest.mark.parametrize("keeps_warm", [True, False])
+def test_workers_of_their_own_are_there_before_a_caller_is(keeps_warm):
+    d = Desk(Scheduler([step(0, need=GPU)], Settings(keeps_warm=keeps_warm)))
+    d.tell(events.NodeJoined, "n", Capacity(1, GB, (Device("0", GB),)))
+    for _ in range(3):
+        d.tell(events.Tick, after=0.5)
+    assert len(d.of(actions.StartWorker)) == int(keeps_warm)
+
+
 def test_a_worker_that_has_grown_is_replaced():
     d = desk(step(0), tasks=9, slots_per_worker=1, worker_max_rss=1 << 30)
     d.done(d.of(actions.Dispatch)[-1], rss=1 << 29)

@@ -100,10 +100,8 @@ class StreamingService(Service):
         return len(self._open) + sum(len(reply.tickets) for reply in self._replies)
 
     def close(self) -> None:
-        if self._is_closed:
+        if not self._shut():
             return
-        self._is_closed = True
-        self._requests.close()
         try:
             self._driver.finish(breaks_off=False)
         except BaseException:
@@ -114,9 +112,16 @@ class StreamingService(Service):
             raise self._error
 
     def break_off(self) -> None:
-        if not self._is_closed:
-            self._is_closed = True
+        if self._shut():
             self._end(breaks_off=True)
+
+    def _shut(self) -> bool:
+        """Let nothing more in; False where that was done before."""
+        with self._changed:
+            was_open, self._is_closed = not self._is_closed, True
+            self._requests.close()
+            self._changed.notify_all()
+        return was_open
 
     def _end(self, *, breaks_off: bool) -> None:
         try:
