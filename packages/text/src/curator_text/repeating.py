@@ -7,6 +7,7 @@ at what the one before it has left, which in ordinary text is soon nothing.
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import compress, pairwise
+from operator import sub
 from typing import NamedTuple
 
 
@@ -51,15 +52,11 @@ class Repeats:
         shorter = self.of(length - 1)
         if not shorter.positions:
             return _NONE
-        positions = []
-        runs = []
-        for (here, first), (behind, second) in pairwise(
-            zip(shorter.positions, shorter.firsts, strict=True)
-        ):
-            if behind == here + 1:
-                positions.append(here)
-                runs.append((first, second))
-        return _level(runs, positions)
+        # Two runs that begin side by side make a longer one, which is told by what they are.
+        places = shorter.positions
+        follows = list(map((1).__eq__, map(sub, places[1:], places)))
+        runs = list(compress(pairwise(shorter.firsts), follows))
+        return _level(runs, list(compress(places, follows)))
 
 
 def _level(runs: Sequence[Hashable], positions: Sequence[int]) -> Level:

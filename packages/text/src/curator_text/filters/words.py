@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import ClassVar
 
 from curator_text.filtering import TextFilter, WordFilter, share
@@ -130,8 +131,9 @@ class WordsWithoutAlphabetsFilter(WordFilter):
 
     def score(self, text: Text) -> float:
         words = self.wording(text).words
-        others = [word for word in words if not word.isalpha()]
-        return (len(words) - len(others) + sum(map(_has_letter, others))) / len(words)
+        others = filterfalse(_ASCII_LETTER.search, filterfalse(str.isalpha, words))
+        without = sum(not _has_letter(word) for word in others)
+        return (len(words) - without) / len(words)
 
     def keeps(self, score: float) -> bool:
         return score >= self.min_words_with_alphabets
@@ -139,11 +141,7 @@ class WordsWithoutAlphabetsFilter(WordFilter):
 
 def _has_letter(word: str) -> bool:
     """Letters, and what Unicode calls alphabetic besides: `Ⅷ` and `Ⓐ`, but no bare vowel signs."""
-    if _ASCII_LETTER.search(word):
-        return True
-    if word.isascii():
-        return False
-    return any(map(_is_letter, word))
+    return not word.isascii() and any(map(_is_letter, word))  # none of ASCII are left
 
 
 def _is_letter(character: str) -> bool:
