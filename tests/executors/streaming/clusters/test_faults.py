@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, grid, met, ran
-from curator_core import ProcessingStage, Resources, RunResult, Task, WorkerInfo
+from clusterkit import Grid, Where, by, eventually, grid, met, ran
+from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task, WorkerInfo
 from curator_core.errors import PipelineError, StageError
 from curator_ray.facts import GPU_MEMORY_LABEL
+from curator_streaming.executor import StreamingExecutor
 
 GPU = Resources(cpus=0.5, gpus=0.5)
 
@@ -110,6 +111,19 @@ class Holds(ProcessingStage[Task[int], Task[int]]):
 
     def process(self, task: Task[int]) -> Task[int]:
         return task
+
+
+@dataclass
+class Grows(ProcessingStage[Task[Any], Task[Any]]):
+    megabytes: int
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(bytes(self.megabytes * 1_000_000))
+
+
+class Weighs(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data(len(task.data))
 
 
 def numbers(result: RunResult) -> list[int]:
@@ -209,3 +223,68 @@ class TestRefusals:
         assert "own could not be set up 3 times; last: a worker could not get its runtime_env" in (
             str(error.value)
         )
+
+    def test_an_option_that_is_misspelt(self) -> None:
+        with pytest.raises(PipelineError, match=r"no option 'autoscale_interval' .*autoscale_int"):
+            ran([Where()], config={"autoscale_interval": 3})
+
+
+class TestLargeTasks:
+    """A task that takes more than the object store of any node, which is 150 MB."""
+
+    def test_a_source(self) -> None:
+        [task] = Pipeline("p", stages=[Weighs()]).run(
+            StreamingExecutor(), tasks=[Task(bytes(200_000_000))]
+        )
+
+        assert task.data == 200_000_000
+
+    def test_what_a_stage_gives(self, caplog: pytest.LogCaptureFixture) -> None:
+        apart = {"streaming": {"fuse": False}}
+
+        result = ran([Grows(200), Weighs().with_(hints=apart)], 2)
+
+        assert [task.data for task in result] == [200_000_000] * 2
+        assert "more than the object store of a node" in caplog.text
+        assert "make the store larger (object_store_gb)" in caplog.text
+
+
+@pytest.fixture
+def small_memory() -> Iterator[Path]:
+    """A group of processes that may use 300 MB together."""
+    top = Path("/sys/fs/cgroup")
+    old = top / "memory"
+    group = (old if old.is_dir() else top) / f"curator-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        limit = group / ("memory.limit_in_bytes" if old.is_dir() else "memory.max")
+        limit.write_text(str(300 << 20))
+    except OSError:
+        pytest.skip("limiting memory takes the right to make a control group")
+    yield group
+    assert eventually(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
+
+
+@dataclass
+class Hungry(ProcessingStage[Task[int], Task[int]]):
+    """Eats, at one number, until the system ends it."""
+
+    group: str
+    bad: int
+
+    def process(self, task: Task[int]) -> Task[int]:
+        if task.data == self.bad:
+            Path(self.group, "cgroup.procs").write_text(str(os.getpid()))
+            bytearray(b"x") * (1 << 30)
+        return task
+
+
+class TestHostMemory:
+    def test_a_worker_that_the_system_ends(self, small_memory: Path) -> None:
+        result = ran([Hungry(str(small_memory), 7)], max_failures=None)
+
+        assert numbers(result) == all_but(7)
+        [record] = result.quarantined
+        assert record.reason == "its worker ran out of memory"
+        assert result.worker_restarts == {"ran out of memory": 2}
