@@ -31,8 +31,10 @@ class StageCounts:
     reasons: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "StageCounts") -> None:
-        for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        mine = self.__dict__  # for each stage of each source: by name it takes thrice as long
+        for name, more in other.__dict__.items():
+            if more and name != "reasons":
+                mine[name] += more
         for reason, items in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + items
 
@@ -56,9 +58,6 @@ class StageCounts:
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Self:
         return cls(**facts)
-
-
-_NUMBERS = tuple(name for name in StageCounts.__dataclass_fields__ if name != "reasons")
 
 
 @dataclass(frozen=True)
