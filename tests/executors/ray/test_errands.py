@@ -1,6 +1,8 @@
 """Errands to nodes: by the files of this machine, or by a task where those are elsewhere."""
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,23 @@ from curator_ray import errands
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import look
 from curator_ray.posts import Post
+
+
+def _is_broken_off(board: Board) -> bool:
+    try:
+        board.begin(5, [], None)
+    except BrokenOffError:
+        return True
+    return False
+
+
+def _dawdle() -> None:
+    time.sleep(3)
+
+
+def _answer() -> str:
+    return "here"
+
 
 WORKER = """
 import os, sys
@@ -32,6 +51,7 @@ class TestErrands:
         script: Any,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
+        eventually: Callable[[Callable[[], bool], float], bool],
         is_near: bool,
     ) -> None:
         post = Post(str(tmp_path / "posts"), look().nodes[0].node_id, "w")
@@ -47,8 +67,7 @@ class TestErrands:
         assert (words.note.stage_index, words.note.task_ids) == (3, ["a.7"])
         board.begin(4, [], None)
         break_off(post)
-        with pytest.raises(BrokenOffError):
-            board.begin(5, [], None)
+        assert eventually(lambda: _is_broken_off(board), 20)
         board.close()
         sweep(post.folder, [post.node_id])
         assert not os.path.exists(post.folder)
@@ -57,3 +76,19 @@ class TestErrands:
         post = Post(str(tmp_path), "a" * 56, "w")
         assert last_words(post) is None
         sweep(post.folder, [post.node_id])
+
+    def test_to_a_node_that_does_not_answer_keeps_us_waiting_only_once(
+        self, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        node = look().nodes[0].node_id
+        monkeypatch.setattr(errands, "_SILENT", {})
+        monkeypatch.setattr(errands, "_PATIENCE_S", 0.3)
+        assert errands._there(node, _dawdle) is None
+
+        begun = time.monotonic()
+        assert [errands._there(node, _answer) for _ in range(20)] == [None] * 20
+        assert time.monotonic() - begun < 2
+
+        monkeypatch.setattr(errands, "_PATIENCE_S", 20)
+        monkeypatch.setattr(errands, "_SILENT_FOR_S", 0.0)
+        assert errands._there(node, _answer)

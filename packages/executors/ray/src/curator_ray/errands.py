@@ -1,7 +1,9 @@
 """Errands: what is read, flagged or removed on a node: in its files, or by a task sent there."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import Any, TypeVar
 
 from curator_ray.posts import LastWords, Post, ask_to_stop, read
@@ -9,6 +11,9 @@ from curator_ray.posts import LastWords, Post, ask_to_stop, read
 T = TypeVar("T")
 
 _PATIENCE_S = 10.0
+_SILENT_FOR_S = 60.0
+_SILENT: dict[str, float] = {}
+"""Nodes that did not answer, and when."""
 
 
 def is_here(post: Post) -> bool:
@@ -22,11 +27,11 @@ def last_words(post: Post) -> LastWords | None:
 
 
 def break_off(post: Post) -> None:
-    """Have a worker stop before its next entry into a stage."""
+    """Have a worker stop before its next entry into a stage; nobody waits for those far away."""
     if is_here(post):
         ask_to_stop(post)
     else:
-        _there(post.node_id, ask_to_stop, post)
+        _send(post.node_id, ask_to_stop, post)
 
 
 def sweep(folder: str, node_ids: Iterable[str]) -> None:
@@ -45,11 +50,18 @@ def _remove(folder: str) -> None:
 
 
 def _there(node_id: str, errand: Callable[..., T], *given: Any) -> T | None:
+    """A node that kept us waiting in vain is not asked again for a while: all of its workers may
+    have died with it, long before Ray knows that it is gone."""
     import ray
 
+    if time.monotonic() - _SILENT.get(node_id, -inf) < _SILENT_FOR_S:
+        return None
     try:
         told: T = ray.get(_send(node_id, errand, *given), timeout=_PATIENCE_S)
-    except ray.exceptions.RayError:  # the node is gone, or has more urgent things to do
+    except ray.exceptions.GetTimeoutError:
+        _SILENT[node_id] = time.monotonic()
+        return None
+    except ray.exceptions.RayError:  # the node is gone
         return None
     return told
 
