@@ -13,6 +13,7 @@ from curator_text.stop_words import STOP_WORDS
 from curator_text.texts import Text
 
 _WORDS = re.compile(r"[^\W\d_]+")
+_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 _LANGUAGES_OF: dict[str, list[str]] = {}
 for _language, _listed in STOP_WORDS.items():
     for _word in _listed:
@@ -107,6 +108,8 @@ class LanguageFilter(TextFilter):
 
 def _misnamed(code: str) -> str | None:
     """What to write in place of a code that no model would give."""
+    if not _CODE.fullmatch(code):
+        return f"language {code!r} is no code of two or three letters, such as 'en'"
     right = language_code(code)
     if right == code:
         return None
