@@ -31,11 +31,14 @@ def workspace() -> Iterator[Path]:
 
 
 def memory(sizes: Sizes) -> list[Figure]:
-    """Stages apart from each other, so that every array goes through the object store, twice."""
+    """Stages apart from each other, so that every array goes through the object store, twice.
+
+    One worker per core: with more of them, longer runs would have had the time to start more.
+    """
 
     def job(tasks: int, array_bytes: int) -> Callable[[], Run]:
         engine = ours(fuse=False)
-        more = {"array_bytes": array_bytes, "cpus": 0.25}
+        more = {"array_bytes": array_bytes, "cpus": 1.0}
         return lambda: engine.run("arrays", tasks, watch_memory=True, **more)
 
     jobs = {str(tasks): job(tasks, MIB) for tasks in sizes.memory}

@@ -15,7 +15,7 @@ class Sizes:
     jump: int = 2400
     memory: tuple[int, ...] = (200, 1000, 3000)
     spill_gb: float = 20.0
-    deaths: int = 1800
+    deaths: int = 1200
     pages_mb: float = 80.0
     page_files: int = 64
     faults: int = 200

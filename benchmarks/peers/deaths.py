@@ -7,7 +7,7 @@ from typing import Self
 
 import psutil
 
-ACTOR = "ray::StageHost"
+NOT_WORKERS = ("ray::IDLE", "ray::RuntimeEnvAgent", "ray::DashboardAgent")
 
 
 class RandomDeaths:
@@ -44,7 +44,9 @@ class RandomDeaths:
 
 
 def _is_worker(process: psutil.Process) -> bool:
+    """Ray's processes change their titles to what they do."""
     try:
-        return " ".join(process.cmdline()).startswith(ACTOR)
+        title = " ".join(process.cmdline())
     except psutil.Error:
         return False
+    return title.startswith("ray::") and not title.startswith(NOT_WORKERS)
