@@ -1,14 +1,14 @@
 """Phrases that mark a paragraph as boilerplate, in lower case."""
 
+import re
+
 FILLER = "lorem ipsum"
 
-POLICY = (
-    "cookie policy",
-    "cookies policy",
-    "privacy overview",
-    "privacy policy",
-    "terms of use",
-    "use cookies",
-    "use of cookies",
-    "uses cookies",
+# Whole notices are known by how they begin.
+POLICY = re.compile(
+    "terms of use|privacy policy|cookie policy|uses cookies|privacy overview|use of cookies"
+    "|use cookies|privacy & cookies policy|privacy and cookies policy"
+    "|necessary cookies are absolutely essential"
+    "|any cookies that may not be particularly necessary"
+    "|if you continue to browse this site without changing your cookie"
 )

@@ -1,24 +1,15 @@
 """Rules over the lines and paragraphs of a text. Blank lines do not count as lines."""
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from curator_text.filtering import TextFilter, share
+from curator_text.phrases import FILLER, POLICY
 from curator_text.texts import Text
 
 _END_MARKS = frozenset(".?!\"'")
 _ELLIPSES = ("...", "[...]", "…", "(...)", "[…]", "-»", "read more..", "read more")
 _BULLETS = frozenset("•‣⁃⁌⁍∙○●◘◦⦾⦿")  # noqa: RUF001 - a hyphen bullet is meant
-_FILLER = "lorem ipsum"
-# Whole notices are known by how they begin.
-_POLICY = re.compile(
-    "terms of use|privacy policy|cookie policy|uses cookies|privacy overview|use of cookies"
-    "|use cookies|privacy & cookies policy|privacy and cookies policy"
-    "|necessary cookies are absolutely essential"
-    "|any cookies that may not be particularly necessary"
-    "|if you continue to browse this site without changing your cookie"
-)
 
 
 @dataclass
@@ -108,12 +99,12 @@ class BoilerPlateStringFilter(TextFilter):
 
     def score(self, text: Text) -> float:
         lowered = text.lowered
-        if _FILLER in lowered:
+        if FILLER in lowered:
             return 1.0
         if "cookie" not in lowered and "privacy" not in lowered and "terms of use" not in lowered:
             return 0.0
         paragraphs = lowered.split("\n\n")
-        return sum(_POLICY.search(one) is not None for one in paragraphs) / len(paragraphs)
+        return sum(POLICY.search(one) is not None for one in paragraphs) / len(paragraphs)
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_boilerplate_string_ratio

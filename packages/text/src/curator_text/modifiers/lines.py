@@ -71,11 +71,9 @@ class BoilerPlateStringModifier(TextRewriter):
         lowered = text.lower()
         if FILLER in lowered:
             return ""
-        if not any(phrase in lowered for phrase in POLICY):
-            return text
         paragraphs = text.split("\n\n")
-        found = [i for i, one in enumerate(paragraphs) if _is_policy(one)]
-        if not found:  # a phrase that a paragraph ends in the middle of
+        found = [i for i, one in enumerate(paragraphs) if POLICY.search(one.lower())]
+        if not found:
             return text
         if not self.remove_if_at_top_or_bottom:
             return ""
@@ -83,11 +81,6 @@ class BoilerPlateStringModifier(TextRewriter):
             return text
         gone = frozenset(found)
         return "\n\n".join(one for i, one in enumerate(paragraphs) if i not in gone)
-
-
-def _is_policy(paragraph: str) -> bool:
-    lowered = paragraph.lower()
-    return any(phrase in lowered for phrase in POLICY)
 
 
 def _at_one_end(found: Sequence[int], paragraphs: int) -> bool:
