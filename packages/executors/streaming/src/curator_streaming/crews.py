@@ -1,5 +1,6 @@
 """Crews: the workers of a run, as the driver of the scheduler holds them."""
 
+import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,8 +17,13 @@ from curator_streaming.scheduling.actions import Dispatch, StartWorker
 from curator_streaming.scheduling.events import DownKind
 from curator_streaming.stores import Store
 
+LOG = logging.getLogger("curator_core")
+
 END_PATIENCE_S = 30.0
 """How long a worker may take to tear down while the run goes on."""
+
+START_PATIENCE_S = 20.0
+"""After how long it is said that a worker does not start."""
 
 LOOK_EVERY_S = 1.0
 """How often those are looked in on of whom nothing is heard."""
@@ -47,7 +53,11 @@ class Member:
 
     why: str = ""
     ended_by: float = 0.0
+    began: float = field(default_factory=time.monotonic)
     is_up: bool = False
+    is_told: bool = False
+    """Whether it was said that it takes long to start."""
+
     is_looked_at: bool = False
     """Whether it has been asked for a sign of life, and has not given it yet."""
 
@@ -140,10 +150,23 @@ class Crew:
         if now >= self._next_look:
             self._next_look = now + LOOK_EVERY_S
             for member in self.members.values():
+                self._tell_of_wait(member, now)
                 if not (member.is_looked_at or member.leaving) and self._is_silent(member):
                     member.is_looked_at = True
                     self._inbox.expect(member.host.look(), Subject("look", member.number))
         return [m for m in self.members.values() if m.leaving and now > m.ended_by]
+
+    def _tell_of_wait(self, member: Member, now: float) -> None:
+        waited = now - member.began
+        if member.is_up or member.is_told or waited < START_PATIENCE_S:
+            return
+        member.is_told = True
+        stage = "shared" if member.first is None else self.stages[member.first].name
+        LOG.warning(
+            "streaming: worker %d (%s) has been waiting for %.0f s to start on node %s: others "
+            "hold what it needs there, or its environment takes long",
+            member.number, stage, waited, member.node[:8],
+        )  # fmt: skip
 
     def _is_silent(self, member: Member) -> bool:
         calls = (Subject("call", member.number, call) for call in member.calls)
