@@ -9,12 +9,7 @@ from copy import copy
 from dataclasses import replace
 
 from curator_core.blame import Blame
-from curator_core.errors import (
-    CuratorError,
-    EmptyRunError,
-    RunInterrupted,
-    StageError,
-)
+from curator_core.errors import CuratorError, EmptyRunError, RunInterrupted, StageError
 from curator_core.failing import reason_of
 from curator_core.lineage import Lineage, source_of, whole
 from curator_core.outcomes import AnyTask
@@ -124,16 +119,26 @@ class Run:
     def deliver(self, output: AnyTask) -> list[AnyTask]:
         """Take in an output of the last stage; what may be shown of it now.
 
-        The report of the call that made it follows, and only then can its sources be finished.
+        The report of the call that made it has to come before any other: only then can its sources
+        be finished.
         """
+        shown = self.show(output)
+        self.credit(output.lineage)
+        return shown
+
+    def show(self, output: AnyTask) -> list[AnyTask]:
+        """`deliver` without the credit: that is told with `credit`, right before the report."""
         if not self._accept(output.lineage):
             return []
         group = self._ledger.group_of(output.lineage)
-        self._ledger.credit(output.lineage)
         if self._holds:
             group.outputs.append(output)
             return []
         return [output] if self._first_showing(output) else []
+
+    def credit(self, lineage: Lineage) -> None:
+        if self._ledger.stale(lineage) is None:
+            self._ledger.credit(lineage)
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
         """Take in the report of a call on `sources`; outputs whose files are now in place."""

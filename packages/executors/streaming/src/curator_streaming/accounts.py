@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from curator_core.lineage import SourceKey, source_of
+from curator_core.lineage import Lineage, SourceKey, source_of
 from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport
@@ -45,7 +45,7 @@ class Accounts:
         self._run = run
         self._sink = sink
         self._finals: deque[Final] = deque()
-        self._unreported: deque[tuple[int, Final]] = deque()
+        self._unreported: deque[tuple[int, Final, list[Lineage]]] = deque()
         self.again: list[AnyTask] = []
         """Sources that are to be run again."""
 
@@ -73,16 +73,19 @@ class Accounts:
         while self._finals and (self._finals[0].ref is None or self._sink.has_room):
             final = self._finals.popleft()
             before = self._sink.given
-            if final.ref is not None and not self._fetch(final):
+            lineages = [] if final.ref is None else self._fetch(final)
+            if lineages is None:
                 continue
             given = self._sink.given
-            self._unreported.append((given if given > before else 0, final))
+            self._unreported.append((given if given > before else 0, final, lineages))
             self._report_taken()
 
     def _report_taken(self) -> None:
         while self._unreported and self._unreported[0][0] <= self._sink.taken:
-            _, final = self._unreported.popleft()
+            _, final, lineages = self._unreported.popleft()
             self.taken += final.size
+            for lineage in lineages:  # now, or their sources might be done before this report
+                self._run.credit(lineage)
             if final.report is not None:
                 self.report(final.report, final.keys)
 
@@ -104,7 +107,8 @@ class Accounts:
             self.again.remove(task)
             self._sink.put(self._run.give_up(source_of(task.lineage), reason, stage), 0)
 
-    def _fetch(self, final: Final) -> bool:
+    def _fetch(self, final: Final) -> list[Lineage] | None:
+        """What its outputs are made of; None where they are lost."""
         import ray
 
         try:
@@ -112,10 +116,10 @@ class Accounts:
         except ray.exceptions.RayError as error:
             self.run_again(final.keys, f"its outputs were lost ({type(error).__name__})")
             self.taken += final.size
-            return False
-        shown = [one for output in outputs for one in self._run.deliver(output)]
+            return None
+        shown = [one for output in outputs for one in self._run.show(output)]
         self._sink.put(shown, final.size)
-        return True
+        return [output.lineage for output in outputs]
 
     def _look_for_void(self) -> None:
         for source_id in self._run.void_mixed():
