@@ -18,6 +18,8 @@ NO_LIMIT = 1 << 60
 _BOUNDARY_SHARE = 0.6
 """What may wait at one boundary, of all that may wait."""
 
+_PATIENCE = 5
+
 
 class Floor:
     """Stations, workers, calls and stored bytes. Sets of steps are bits of an integer.
@@ -62,6 +64,11 @@ class Floor:
     @property
     def first(self) -> Station:
         return self.stations[0]
+
+    def setup_limit(self, *, is_known: bool) -> int:
+        """After how many failures in a row it is hopeless; what came up before deserves patience,
+        for workers may be killed from outside while they start."""
+        return self.settings.setup_attempts * (_PATIENCE if is_known else 1)
 
     def after(self, last: int) -> Station | None:
         return self.stations.get(last + 1)

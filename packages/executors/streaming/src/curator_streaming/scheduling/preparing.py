@@ -17,9 +17,10 @@ class Preparing:
     def __init__(self, floor: Floor, dispatching: Dispatching) -> None:
         self.floor = floor
         self._dispatching = dispatching
-        self.failed_starts = 0
+        self._failed_starts = 0
         """Shared workers in a row that did not even start."""
 
+        self._have_started = False
         self.shunning = Shunning(floor)
 
     def measured(self, event: events.SetUpMeasured) -> None:
@@ -52,21 +53,28 @@ class Preparing:
         """Count one more; what to say where it was one too many, and nobody came up."""
         station = None if first is None else self.floor.stations.get(first)
         if station is None:
-            self.failed_starts += 1
-            failed, name = self.failed_starts, "a worker"
+            self._failed_starts += 1
+            failed, name = self._failed_starts, "a worker"
+            limit = self.floor.setup_limit(is_known=self._have_started)
         else:
             station.failed_setups += 1
             failed, name = station.failed_setups, station.spec.name
+            limit = self.floor.setup_limit(is_known=station.setup_s is not None)
             self.shunning.shun(station, node, reason)
-            if self._somebody_may_come_up(station):
+            if self._somebody_may_come_up(station, limit):
                 return ""
-        if failed < self.floor.settings.setup_attempts:
+        if failed < limit:
             return ""
         return f"{name} could not be set up {failed} times; last: {reason}"
 
-    def _somebody_may_come_up(self, station: Station) -> bool:
+    def has_started(self) -> None:
+        """A shared worker came up: where that was possible once, it is likely to be so again."""
+        self._failed_starts = 0
+        self._have_started = True
+
+    def _somebody_may_come_up(self, station: Station, limit: int) -> bool:
         """Whether it is set up somewhere, or is being set up elsewhere just now."""
         if station.warm > station.setting_up:
             return True
-        is_bounded = station.failed_setups < 2 * self.floor.settings.setup_attempts
+        is_bounded = station.failed_setups < 2 * limit
         return bool(station.warm) and (is_bounded or station.crew is not self.floor.shared)

@@ -258,7 +258,8 @@ class Scaling:
 
     def _start(self, station: Station) -> bool:
         first, staffing = station.spec.first, self.staffing
-        if station.failed_setups >= self.floor.settings.setup_attempts and not station.crew.up:
+        limit = self.floor.setup_limit(is_known=station.setup_s is not None)
+        if station.failed_setups >= limit and not station.crew.up:
             return False  # those that are being set up are the last hope
         nodes = [
             node

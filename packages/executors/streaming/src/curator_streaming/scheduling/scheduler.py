@@ -156,7 +156,7 @@ class Scheduler:
         if worker is None:
             return
         if worker.crew.first is None:
-            self._preparing.failed_starts = 0
+            self._preparing.has_started()
         self._staffing.is_up(worker)
         self._recycling.is_up(worker)
 
