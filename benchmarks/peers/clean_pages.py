@@ -4,6 +4,7 @@ Tells when each output was there, to know the rate between start and end.
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from web_clean import web_clean
 
-CORES = 2
+CORES = os.cpu_count() or 1
 
 
 def executor(engine: str) -> Executor:
