@@ -322,6 +322,15 @@ class TestLife:
         assert all(report.of(index).balanced for index in range(3))
         assert report.parts[one].counts[1].seconds > 0
 
+    def test_keeps_some_credit_until_its_report_is_there(self) -> None:
+        """Or a source could be finished before all that was counted for it is known."""
+        outputs = run_stages([Recorder("a", [])], [Number(1)])
+
+        [output] = outputs.outputs
+        [given], [kept] = output.lineage.values(), outputs.report.spent.values()
+        assert 0 < given < 1
+        assert given + kept == 1
+
     def test_does_nothing_until_outputs_are_asked_for(self) -> None:
         call = worker_of(Scripted([("itself", 1)])).call([as_source(Number(1), 0)])
 

@@ -149,6 +149,33 @@ def test_sources_that_are_mixed_become_visible_together(tmp_path: Path) -> None:
     assert len(words_in(tmp_path / "out")) == 3
 
 
+def test_reports_that_come_late_are_missed_by_nobody() -> None:
+    """Calls on parts of the same source: outputs of all of them are there before any report."""
+
+    class Spreads(ProcessingStage[Task[int], Task[int]]):
+        def process(self, task: Task[int]) -> list[Task[int]]:
+            return [Task(task.data + n) for n in range(4)]
+
+    class Late(Executor):
+        def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+            reports: list[tuple[CallReport, list[AnyTask]]] = []
+            flow = list(run.sources())
+            for planned in run.worker_stages:
+                worker = StageWorker(plan, WorkerInfo("0"), [planned])
+                calls = [(worker.call([task]), [task]) for task in flow]
+                flow = [output for call, _ in calls for output in call.outputs()]
+                reports += [(call.report, given) for call, given in calls]
+            for output in flow:
+                yield from run.deliver(output)
+            for report, sources in reports[::-1]:
+                yield from run.absorb(report, sources)
+
+    pipeline = Pipeline("p", stages=[Spreads(), Doubled(), Doubled().with_(name="again")])
+    result = pipeline.run(Late(), [Task(1), Task(10)])
+    assert [result.stages[name].tasks_in for name in ("spreads", "doubled", "again")] == [2, 8, 8]
+    assert len(result) == result.stages["again"].tasks_out == 8
+
+
 class Doubled(ProcessingStage[Task[int], Task[int]]):
     def process(self, task: Task[int]) -> Any:
         if task.data < 0:
@@ -224,9 +251,7 @@ class TestBudgets:
 
     def test_a_count_does_not_excuse_that_all_failed(self) -> None:
         assert len(run_numbers(-1, -2, 3, max_failures=5)) == 1
-        with pytest.raises(
-            BudgetError, match="most of it failed: stage 'doubled'"
-        ):
+        with pytest.raises(BudgetError, match="most of it failed: stage 'doubled'"):
             run_numbers(-1, -2, max_failures=5)
 
     def test_a_repetition_says_it_again(self, tmp_path: Path) -> None:

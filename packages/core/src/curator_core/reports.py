@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from curator_core.lineage import Lineage, SourceKey, combined
+from curator_core.lineage import Lineage, SourceKey
 from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.tasks import StagedFile
 
@@ -43,10 +43,10 @@ class CallReport:
     parts: dict[Keys, Part] = field(default_factory=dict)
 
     def spend(self, lineage: Lineage) -> None:
-        self.spent = combined((self.spent, lineage))
+        _add(self.spent, lineage)
 
     def lose(self, lineage: Lineage) -> None:
-        self.lost = combined((self.lost, lineage))
+        _add(self.lost, lineage)
 
     def part(self, sources: Iterable[SourceKey]) -> Part:
         """The part of these sources, to be added to."""
@@ -78,3 +78,9 @@ class CallReport:
 
     def of(self, stage_index: int) -> StageCounts:
         return self.total().of(stage_index)
+
+
+def _add(total: Lineage, more: Lineage) -> None:
+    """Into the report's own account; lineages of tasks are shared, and never changed."""
+    for key, credit in more.items():
+        total[key] = total[key] + credit if key in total else credit

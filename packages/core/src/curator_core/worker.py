@@ -8,7 +8,7 @@ from curator_core.blame import Blame
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
-from curator_core.lineage import source_of
+from curator_core.lineage import equal_share, source_of
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
@@ -78,7 +78,7 @@ class Call:
     def outputs(self) -> Generator[AnyTask, None, None]:
         """What comes out at the end, as it comes. Afterwards the report is complete."""
         drops = drop_sink(self._worker.plan, self._worker.worker)
-        flow: Iterable[AnyTask] = self._tasks
+        flow: Iterable[AnyTask] = self._with_half_their_credit()
         for planned in self._worker.stages:
             step = Step(planned, self.report, self._worker.watch, self._blame, drops)
             flow = step.outputs(flow)
@@ -95,6 +95,19 @@ class Call:
             except (OSError, OutputError) as error:
                 raise StageError(f"dropped records cannot be kept: {reason_of(error)}") from error
             self.report.staged += [(file, sources) for file in kept]
+        for task in self._tasks:
+            self.report.spend(equal_share(task.lineage, 2))
+
+    def _with_half_their_credit(self) -> Iterator[AnyTask]:
+        """The other half comes back with the report: no source is finished before that is there.
+
+        Outputs may be far ahead of it, and with them all the credit of their sources.
+        """
+        for task in self._tasks:
+            lent = task.twin()
+            lent.lineage = equal_share(task.lineage, 2)
+            yield lent
+            del lent
 
 
 def _call_id(task: AnyTask, first: PlannedStage) -> str:

@@ -13,7 +13,7 @@ from curator_core.files import FileGroup
 from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.plans import stage_options
-from curator_core.stages import AnyStage, flatten
+from curator_core.stages import AnyStage, ProcessingStage, flatten
 from curator_core.tasks import Task
 from curator_core.testing.comparing import alike, same_content
 from curator_core.testing.declaring import misdeclared_columns
@@ -102,9 +102,20 @@ def _check_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
             ) from error
 
 
+class _Onlooker(ProcessingStage[AnyTask, AnyTask]):
+    """Remembers which tasks the next stage is given: a worker passes on copies of its own."""
+
+    def __init__(self, seen: list[AnyTask]) -> None:
+        self._seen = seen
+
+    def process(self, task: AnyTask) -> AnyTask:
+        self._seen.append(task)
+        return task
+
+
 def _check_leaves_input(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
-    given = _copies(samples)
-    walk([_twin(stage)], given, "fail")
+    given: list[AnyTask] = []
+    walk([_Onlooker(given), _twin(stage)], _copies(samples), "fail")
     for before, after in zip(samples, given, strict=True):
         changed = [
             name
