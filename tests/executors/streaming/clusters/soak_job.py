@@ -77,7 +77,8 @@ def main() -> None:
     folder, kind, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
     pipeline = Pipeline("soak", stages=stages(kind, folder, seconds), max_failures=None)
-    with connected(private=PrivateCluster(cpus=2, object_store_gb=1.0)) as connection:
+    store_gb = 0.3 if kind == "megabytes" else 1.0
+    with connected(private=PrivateCluster(cpus=2, object_store_gb=store_gb)) as connection:
         begun = time.monotonic()
         executor = StreamingExecutor(config={"cpu_allocation_percentage": 1})
         stream = pipeline.stream(executor, tasks=[Task(n) for n in range(count)])

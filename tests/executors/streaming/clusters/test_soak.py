@@ -126,6 +126,7 @@ def test_a_random_worker_is_killed_every_two_seconds(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_tasks(tmp_path: Path) -> None:
+    """The store is small, so that even 200 tasks are more than may wait."""
     peaks: dict[int, int] = {}
     with watched(tmp_path / "base", "megabytes", 2) as job:
         job.account()
@@ -139,7 +140,7 @@ def test_memory_does_not_grow_with_the_number_of_tasks(tmp_path: Path) -> None:
             f"tree, driver {account['driver_mb']:.0f} MB, {account['seconds']:.1f} s, "
             f"spilled {account['spilled'] / 1e6:.0f} MB"
         )
-    assert peaks[3000] <= 1.2 * peaks[1000]
+    assert max(peaks.values()) <= 1.2 * min(peaks.values())
 
 
 def test_twenty_gb_flow_through_a_store_of_one(tmp_path: Path) -> None:
