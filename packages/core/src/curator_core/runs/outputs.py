@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from curator_core.errors import OutputError
@@ -36,6 +36,8 @@ class Output:
     stage: str
     mode: str = "error"
     storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
+    is_tree: bool = False
+    """Whether folders below it are written to as well."""
 
 
 def outputs_of(plan: Plan) -> list[Output]:
@@ -49,8 +51,33 @@ def outputs_of(plan: Plan) -> list[Output]:
         for name in ("output_path", "dropped_path"):
             folder = getattr(planned.stage, name, None)
             if folder:
-                found.append(Output(str(folder), planned.name, mode, options))
+                is_tree = name == "output_path" and getattr(planned.stage, "output_is_tree", False)
+                found.append(Output(str(folder), planned.name, mode, options, is_tree))
     return found
+
+
+def with_folders_below(outputs: Iterable[Output], more: Iterable[str] = ()) -> list[Output]:
+    """The folders of trees as outputs of their own: those that exist, and those of `more`."""
+    found: dict[str, Output] = {}
+    for output in outputs:
+        found[_folder(output)] = output
+        if output.is_tree:
+            top = f"{_folder(output)}/"
+            below = [*_folders_in(output), *(f for f in more if f.startswith(top))]
+            found |= {folder: replace(output, folder=folder) for folder in below}
+    return list(found.values())
+
+
+def _folders_in(output: Output) -> Iterator[str]:
+    """The visible folders below that of an output."""
+    fs, path = open_filesystem(output.folder, output.storage_options)
+    if not fs.isdir(path):
+        return
+    for entry in sorted(fs.ls(path, detail=False)):
+        if not base_name(entry).startswith((".", "_")) and fs.isdir(entry):
+            below = replace(output, folder=full_path(fs, entry.rstrip("/")))
+            yield below.folder
+            yield from _folders_in(below)
 
 
 def does_append(outputs: Iterable[Output]) -> bool:
@@ -63,11 +90,12 @@ def claim(outputs: Sequence[Output], forget: Callable[[], None], own: Sequence[s
     Only when all of them are free is an earlier run forgotten, and what it wrote replaced: its
     `own` files, and in the mode `overwrite` all that Curator wrote.
     """
-    for output in outputs:
+    folders = with_folders_below(outputs)
+    for output in folders:
         _refuse_foreign(output, own)
     Publisher(outputs, "").retract(own)
     forget()
-    for output in outputs:
+    for output in folders:
         if output.mode == "overwrite":
             fs, path = open_filesystem(output.folder, output.storage_options)
             for name in _visible(output):
@@ -81,8 +109,8 @@ def _refuse_foreign(output: Output, own: Sequence[str]) -> None:
     visible = [name for name in _visible(output) if name not in mine]
     if not visible or output.mode == "append":
         return
-    entries = _listed(output)
-    ours = {MANIFEST, *(entry["file"] for entry in entries)} if entries else set()
+    entries = _manifest(output)
+    ours = set() if entries is None else {MANIFEST, *(entry["file"] for entry in entries)}
     foreign = [name for name in visible if name not in ours and not _OURS.fullmatch(name)]
     if output.mode == "overwrite" and not foreign:
         return
@@ -107,19 +135,27 @@ def _folder(output: Output) -> str:
 
 def _listed(output: Output) -> list[Entry]:
     """The files that earlier runs said were their own."""
+    return _manifest(output) or []
+
+
+def _manifest(output: Output) -> list[Entry] | None:
+    """What a manifest of ours lists, be it nothing; None where there is none."""
     fs, path = open_filesystem(output.folder, output.storage_options)
     try:
         files = from_line(fs.cat_file(join(path, MANIFEST)))["files"]
         return [{name: file[name] for name in ("file", "items", "bytes")} for file in files]
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return None
 
 
 def _visible(output: Output) -> list[str]:
     fs, path = open_filesystem(output.folder, output.storage_options)
     if not fs.isdir(path):
         return []
-    names = (base_name(entry) for entry in fs.ls(path, detail=False))
+    entries = fs.ls(path, detail=False)
+    if output.is_tree:  # its folders are looked at one by one
+        entries = [entry for entry in entries if not fs.isdir(entry)]
+    names = (base_name(entry) for entry in entries)
     return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
 
 
@@ -173,7 +209,7 @@ class Publisher:
     def clear_staging(self) -> int:
         """Remove what unfinished attempts left; how many files that were."""
         cleared = 0
-        for output in self._outputs:
+        for output in with_folders_below(self._outputs):
             fs, path = open_filesystem(output.folder, output.storage_options)
             for name in find_staged(fs, path, self._token):
                 fs.rm_file(name)
@@ -183,7 +219,8 @@ class Publisher:
     def write_manifests(self, run_name: str, files: Iterable[StagedFile]) -> None:
         """List, in every folder, the files that belong to the result."""
         kept = sorted(files, key=lambda file: file.final)
-        for output in self._outputs:
+        folders = {parent_of(file.final) for file in kept}
+        for output in with_folders_below(self._outputs, sorted(folders)):
             fs, path = open_filesystem(output.folder, output.storage_options)
             mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
             entries = [_entry(file) for file in mine]

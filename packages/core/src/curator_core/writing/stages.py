@@ -26,6 +26,7 @@ from curator_core.stages import ProcessingStage
 from curator_core.staging import writing
 from curator_core.suggestions import hint
 from curator_core.writing.dropped import DroppedFiles
+from curator_core.writing.partitions import partitions_of
 
 Mode: TypeAlias = Literal["error", "append", "overwrite"]
 """What a new run does with data that is already there: refuse, add to it, or replace it."""
@@ -52,6 +53,10 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
 
     fields: list[str] | None = None
     """The only columns to write, in this order; all of them unless given."""
+
+    partition_by: str | None = None
+    """A column: each of its values gets a folder of that name below path, for the rows that have
+    it."""
 
     dropped_path: str | None = None
     """Another folder, for the records that any stage drops, each with the stage and the reason."""
@@ -81,8 +86,14 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
     def output_path(self) -> str:
         return self.path
 
+    @property
+    def output_is_tree(self) -> bool:
+        """Whether it writes to folders below its path too."""
+        return self.partition_by is not None
+
     def inputs(self) -> Sequence[str]:
-        return self.fields or ()
+        by = () if self.partition_by is None else (self.partition_by,)
+        return list(dict.fromkeys((*(self.fields or ()), *by)))
 
     def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
         return None
@@ -91,15 +102,27 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
         self._worker = worker
 
     def process(self, task: DocumentBatch) -> FileGroup:
-        table = task.data if self.fields is None else task.data.select(self.fields)
-        name = task.task_id or fingerprint(task.to_payload())
-        final = join(self.path, f"part-{name}{self.ending}")
-        with writing(final, self._worker, self.storage_options) as draft:
-            self.write([table], draft.file)
-            draft.items = task.num_items
-        written = FileGroup([FilePart(draft.final, draft.size)], task.dataset_name)
-        written.staged = (draft.finished(),)
+        name = f"part-{task.task_id or fingerprint(task.to_payload())}{self.ending}"
+        written = FileGroup([], task.dataset_name)
+        for folder, table in self._parts(task.data):
+            self._write_part(written, join(folder, name), table)
         return written
+
+    def _parts(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+        """The folders to write to, and the rows for each."""
+        if self.partition_by is None:
+            yield self.path, table
+            return
+        for folder, rows in partitions_of(table, self.partition_by):
+            yield join(self.path, folder), rows
+
+    def _write_part(self, written: FileGroup, final: str, table: pa.Table) -> None:
+        chosen = table if self.fields is None else table.select(self.fields)
+        with writing(final, self._worker, self.storage_options) as draft:
+            self.write([chosen], draft.file)
+            draft.items = table.num_rows
+        written.data.append(FilePart(draft.final, draft.size))
+        written.staged = (*written.staged, draft.finished())
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
         return DroppedFiles(self, worker) if self.dropped_path else None
