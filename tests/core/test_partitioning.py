@@ -158,7 +158,7 @@ def test_every_wrong_option_is_told(tmp_path: Path):
         "files_per_partition and blocksize are both set, but one must decide; drop one",
         "files_per_partition is -1, but must be 1 or more",
         "limit is 0, but must be 1 or more",
-        "split is 'half', but must be one of whole, lines, row_groups",
+        "split is 'half', but must be one of whole, lines, members, row_groups",
         "blocksize is 'many', but must be a size such as 256MB or 64MiB",
     ]
     with pytest.raises(PipelineError, match="files_per_partition is -1"):
@@ -217,3 +217,16 @@ def test_where_emptiness_is_allowed_the_other_paths_are_read_all_the_same(tmp_pa
     [batch] = Pipeline(stages=stages, allow_empty=True).run("local")
     assert batch.num_items == 1
     assert not Pipeline(stages=[JsonlReader(paths[:1])], allow_empty=True).run("local")
+
+
+def test_members_divide_compressed_files_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(b"x" * 100)
+    stage = FilePartitioning(str(path), blocksize=30, split="members")
+    [*groups] = stage.process(Empty())
+    assert [(part.start, part.end) for group in groups for part in group.data] == [
+        (0, 25),
+        (25, 50),
+        (50, 75),
+        (75, None),
+    ]

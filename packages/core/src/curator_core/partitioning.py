@@ -17,8 +17,10 @@ from curator_core.matching import Wanted, would_find
 from curator_core.stages import ProcessingStage
 from curator_core.tasks import Empty
 
-Split: TypeAlias = Literal["whole", "lines", "row_groups"]
-"""How a large file may be divided: not at all, at any line, or between Parquet row groups."""
+Split: TypeAlias = Literal["whole", "lines", "members", "row_groups"]
+"""How a large file may be divided: not at all, at any line, between Parquet row groups, or at any
+byte of it as it is stored, where the reader itself finds the next member or record to begin with.
+"""
 
 DEFAULT_PART_BYTES = 32 * 1024 * 1024
 """What a splittable file is divided into when nothing else is said."""
@@ -171,7 +173,9 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
             return [file]
         if self.split == "row_groups":
             return _row_group_parts(file, size, self.storage_options)
-        return [file] if compression_of(file.path) else _byte_parts(file, size)
+        if self.split == "lines" and compression_of(file.path):
+            return [file]
+        return _byte_parts(file, size)
 
 
 def parsed_size(size: int | str | None) -> int | None:

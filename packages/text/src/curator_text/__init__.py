@@ -56,6 +56,9 @@ if TYPE_CHECKING:
         WordsWithoutAlphabetsFilter,
     )
     from curator_text.languages.identifying import LanguageIdentifier, ScriptIdentifier
+    from curator_text.mixing.blending import BlendSource, BlendWorkflow
+    from curator_text.mixing.shuffling import ShuffleWorkflow
+    from curator_text.mixing.splitting import HashSplitter
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
         HtmlEntityDecoder,
@@ -86,11 +89,14 @@ if TYPE_CHECKING:
     from curator_text.sets.fineweb import FineWebQualityFilter
     from curator_text.sets.gopher_quality import GopherQualityFilter
     from curator_text.sets.gopher_repetition import GopherRepetitionFilter
+    from curator_text.sources.warc import WarcReader, WetReader
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
     "AlphaFilter",
+    "BlendSource",
+    "BlendWorkflow",
     "BlockedDomainsFilter",
     "BlockedUrlsFilter",
     "BoilerPlateStringFilter",
@@ -114,6 +120,7 @@ __all__ = [
     "GopherQualityFilter",
     "GopherRepetitionFilter",
     "HTMLBoilerplateFilter",
+    "HashSplitter",
     "HistogramFilter",
     "HtmlEntityDecoder",
     "JsonlReader",
@@ -153,6 +160,7 @@ __all__ = [
     "ScoreFilter",
     "ScriptFilter",
     "ScriptIdentifier",
+    "ShuffleWorkflow",
     "Slicer",
     "StopWordLanguageFilter",
     "SubstringFilter",
@@ -169,6 +177,8 @@ __all__ = [
     "UrlRemover",
     "UrlWordsFilter",
     "UrlsFilter",
+    "WarcReader",
+    "WetReader",
     "WhiteSpaceFilter",
     "WhitespaceNormalizer",
     "WordCountFilter",
@@ -261,10 +271,14 @@ _HOMES = {
         "UrlWordsFilter",
     ),
     "reading": ("JsonlReader", "ParquetReader"),
+    "sources.warc": ("WarcReader", "WetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
     "segments.joining": ("DocumentJoiner",),
     "segments.splitting": ("DocumentSplitter",),
     "modifying": ("TextModifier", "TextRewriter"),
+    "mixing.blending": ("BlendSource", "BlendWorkflow"),
+    "mixing.shuffling": ("ShuffleWorkflow",),
+    "mixing.splitting": ("HashSplitter",),
     "modifiers.characters": (
         "ControlCharacterRemover",
         "HtmlEntityDecoder",

@@ -7,6 +7,7 @@ _NGRAMS = f"{_FILTERS}.ngrams"
 _REPETITION = f"{_FILTERS}.repetition"
 _MODIFIERS = "curator_text.modifiers"
 _SETS = "curator_text.sets"
+_SOURCES = "curator_text.sources"
 
 
 @hookimpl
@@ -16,6 +17,8 @@ def curator_stages() -> dict[str, str]:
         "text.jsonl_writer": "curator_text.writing:JsonlWriter",
         "text.parquet_reader": "curator_text.reading:ParquetReader",
         "text.parquet_writer": "curator_text.writing:ParquetWriter",
+        "text.warc_reader": f"{_SOURCES}.warc:WarcReader",
+        "text.wet_reader": f"{_SOURCES}.warc:WetReader",
         "text.boiler_plate_string_modifier": f"{_MODIFIERS}.lines:BoilerPlateStringModifier",
         "text.control_character_remover": f"{_MODIFIERS}.characters:ControlCharacterRemover",
         "text.document_joiner": "curator_text.segments.joining:DocumentJoiner",
@@ -75,6 +78,7 @@ def curator_stages() -> dict[str, str]:
         "text.pii_finder": "curator_text.pii.stages:PiiFinder",
         "text.pii_redactor": "curator_text.pii.stages:PiiRedactor",
         "text.pii_filter": "curator_text.pii.stages:PiiFilter",
+        "text.hash_splitter": "curator_text.mixing.splitting:HashSplitter",
         "text.blocked_urls_filter": f"{_FILTERS}.addresses:BlockedUrlsFilter",
         "text.url_words_filter": f"{_FILTERS}.addresses:UrlWordsFilter",
         "text.python_comment_to_code_filter": f"{_FILTERS}.code:PythonCommentToCodeFilter",
@@ -85,4 +89,12 @@ def curator_stages() -> dict[str, str]:
         "text.html_boilerplate_filter": f"{_FILTERS}.code:HTMLBoilerplateFilter",
         "text.per_extension_filter": f"{_FILTERS}.code_extensions:PerExtensionFilter",
         "text.tokenizer_fertility_filter": f"{_FILTERS}.code_tokens:TokenizerFertilityFilter",
+    }
+
+
+@hookimpl
+def curator_workflows() -> dict[str, str]:
+    return {
+        "text.blend_workflow": "curator_text.mixing.blending:BlendWorkflow",
+        "text.shuffle_workflow": "curator_text.mixing.shuffling:ShuffleWorkflow",
     }

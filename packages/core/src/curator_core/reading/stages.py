@@ -11,7 +11,7 @@ from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text, base_name
-from curator_core.outcomes import Rejected
+from curator_core.outcomes import Dropped, Rejected
 from curator_core.partitioning import FilePartitioning, Split
 from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.suggestions import hint
@@ -47,7 +47,7 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
     listing: FilePartitioning | None = field(default=None, repr=False)
 
     @abstractmethod
-    def pieces(self, part: FilePart) -> Iterator[Piece[P] | Rejected]:
+    def pieces(self, part: FilePart) -> Iterator[Piece[P] | Dropped | Rejected]:
         """What is in a file, bit by bit; InputError where nothing of it can be read."""
 
     @abstractmethod
@@ -66,13 +66,13 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
     def id_column(self) -> str | None:
         return "id" if self.add_id is True else self.add_id or None
 
-    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Rejected]:
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
         batches = _Batches(self, task.task_id)
         failed: list[tuple[FilePart, InputError]] = []
         for part in task.data:
             try:
                 for piece in self.pieces(part):
-                    if isinstance(piece, Rejected):
+                    if isinstance(piece, Dropped | Rejected):
                         yield piece
                     else:
                         yield from batches.add(piece, part.path)
@@ -212,7 +212,7 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
 
     endings: ClassVar[tuple[str, ...]] = ()
     split: ClassVar[Split] = "whole"
-    """How a large file may be divided: not at all, at any line, or between row groups."""
+    """How a large file may be divided: not at all, at any line, between members or row groups."""
 
     reading: ClassVar[type[ReadingStage[Any]]]
 
@@ -231,7 +231,11 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
             self.split,
             self.storage_options,
         )
-        reading = self.reading(
+        reading = self.reading_stage(listing)
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        """What reads the files. A format with options of its own hands them on here."""
+        return self.reading(
             self.fields, self.text_field, self.add_id, self.storage_options, listing
         )
-        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]

@@ -1,0 +1,1 @@
+"""Sources: what the world keeps text in, read into batches of documents."""

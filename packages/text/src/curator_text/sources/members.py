@@ -1,0 +1,178 @@
+"""Members: files that are compressed piece by piece, read from any place in them.
+
+Crawls and encyclopedias are published as thousands of gzip or bzip2 streams behind each other.
+Where one begins can be seen, so a file can be divided at any byte, and damage to one leaves the
+others.
+"""
+
+import bz2
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+MemberKind: TypeAlias = Literal["gz", "bz2"]
+
+LOOK_BACK = 1024 * 1024
+"""How far in front of a range to begin: what looks like a member may be inside of a stored one."""
+
+_MARKS: dict[MemberKind, bytes] = {"gz": b"\x1f\x8b\x08", "bz2": b"BZh"}
+_INPUT_BYTES = 64 * 1024
+_SEARCHED_BYTES = 256 * 1024
+_OUTPUT_BYTES = 1024 * 1024
+_SHOWN_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Member:
+    """One compressed stream. Its content has to be read before the next one is asked for."""
+
+    offset: int
+    content: Iterator[bytes]
+
+
+class DamagedMemberError(Exception):
+    """A member ends too early, or its content is not what it was."""
+
+
+class Members:
+    """The members that begin in a range of a file, from `start` up to `end`.
+
+    `begins` tells by its first bytes whether the content of a member can be one at all.
+    """
+
+    def __init__(self, file: BinaryIO, kind: MemberKind, begins: Callable[[bytes], bool]) -> None:
+        self._file = file
+        self._kind = kind
+        self._begins = begins
+        self._held = b""
+        self._behind = -1  # where in the file what is held ends; nowhere yet
+
+    def in_range(self, start: int, end: int | None) -> Iterator[Member]:
+        """Whoever finds damage in a member asks for the next one all the same."""
+        offset = 0 if start == 0 else self._next_mark(max(0, start - LOOK_BACK), end)
+        while offset is not None and (end is None or offset < end):
+            self._go_to(offset)
+            if self._at_end():
+                return
+            content = self._content()
+            if offset >= start:
+                yield Member(offset, content)
+            offset = self._past(content, offset, end)
+
+    def _past(self, content: Iterator[bytes], offset: int, end: int | None) -> int | None:
+        """Where the next member begins; behind a damaged one, where one can be seen to begin."""
+        try:
+            for _ in content:
+                pass
+        except DamagedMemberError:
+            self._is_damaged = True
+        if self._is_damaged:
+            return self._next_mark(offset + 1, end)
+        self._skip_padding()
+        return self._behind - len(self._held)
+
+    def _content(self) -> Iterator[bytes]:
+        self._is_damaged = True  # until its end has been seen
+        decoder = _new_decoder(self._kind)
+        data = self._input()
+        while not decoder.eof:
+            try:
+                piece = decoder.decompress(data, _OUTPUT_BYTES)
+            except _errors() as error:
+                raise DamagedMemberError(f"the compressed data is damaged: {error}") from None
+            if piece:
+                yield piece
+            if decoder.eof:
+                break
+            data = _left_of(decoder)
+            if not data and len(piece) < _OUTPUT_BYTES:
+                data = self._input()
+                if not data:
+                    raise DamagedMemberError("the compressed data ends too early")
+        self._held = decoder.unused_data
+        self._is_damaged = False
+
+    def _input(self) -> bytes:
+        data = b"" if self._at_end() else self._held
+        self._held = b""
+        return data
+
+    def _go_to(self, offset: int) -> None:
+        at = self._behind - len(self._held)
+        if offset != at:
+            self._file.seek(offset)
+            self._held, self._behind = b"", offset
+
+    def _at_end(self) -> bool:
+        if not self._held:
+            self._held = self._file.read(_INPUT_BYTES)
+            self._behind += len(self._held)
+        return not self._held
+
+    def _skip_padding(self) -> None:
+        """Tapes and disks fill up the last block with zeros."""
+        while not self._at_end():
+            self._held = self._held.lstrip(b"\0")
+            if self._held:
+                return
+
+    def _next_mark(self, offset: int, end: int | None) -> int | None:
+        """The next place in the range where a member begins that can be one."""
+        mark = _MARKS[self._kind]
+        while end is None or offset < end:
+            self._file.seek(offset)
+            data = self._file.read(_SEARCHED_BYTES)
+            place = data.find(mark)
+            while place >= 0:
+                if end is not None and offset + place >= end:
+                    return None
+                if self._is_member(offset + place):
+                    return offset + place
+                place = data.find(mark, place + 1)
+            if len(data) < _SEARCHED_BYTES:
+                return None
+            offset += len(data) - len(mark) + 1
+        return None
+
+    def _is_member(self, offset: int) -> bool:
+        self._file.seek(offset)
+        try:
+            beginning = _new_decoder(self._kind).decompress(
+                self._file.read(_first_input(self._kind)), _SHOWN_BYTES
+            )
+        except _errors():
+            return False
+        finally:
+            self._held, self._behind = b"", -1
+        return self._begins(beginning)
+
+
+def _first_input(kind: MemberKind) -> int:
+    """bzip2 gives nothing before a whole block of up to 900 kB is there."""
+    return 1024 * 1024 if kind == "bz2" else _SHOWN_BYTES
+
+
+def _left_of(decoder: Any) -> bytes:
+    """What a decompressor was given and has not used yet; bz2 keeps that to itself."""
+    return getattr(decoder, "unconsumed_tail", b"")
+
+
+def _new_decoder(kind: MemberKind) -> Any:
+    return bz2.BZ2Decompressor() if kind == "bz2" else _inflating().decompressobj(31)
+
+
+@cache
+def _inflating() -> Any:
+    try:
+        return import_module("isal.isal_zlib")
+    except ImportError:  # half as fast, and as good
+        return zlib
+
+
+@cache
+def _errors() -> tuple[type[Exception], ...]:
+    """What damaged data makes a decompressor raise."""
+    return OSError, EOFError, ValueError, zlib.error, _inflating().error

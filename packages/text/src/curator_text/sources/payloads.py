@@ -1,0 +1,106 @@
+"""Payloads: what a web server sent, taken out of the wrapping that it was sent in."""
+
+import re
+import zlib
+from typing import NamedTuple
+
+_HEADER_BYTES = 256 * 1024
+
+_NEEDED = re.compile(
+    rb"^(content-type|content-encoding|transfer-encoding)[ \t]*:[ \t]*([^\r\n]*)", re.I | re.M
+)
+
+
+class Payload(NamedTuple):
+    """The body of an answer, and what its header says about it."""
+
+    status: int | None
+    content_type: str | None
+    charset: str | None
+    body: bytes
+
+
+class TooLargeError(Exception):
+    """Unwrapped it would be larger than allowed."""
+
+
+def payload_of(answer: bytes, most: int) -> Payload:
+    """A whole HTTP answer, taken apart. What is no answer is a body without a header."""
+    if not answer.startswith(b"HTTP/"):
+        return Payload(None, None, None, answer)
+    head, mark, body = answer.partition(b"\r\n\r\n")
+    if not mark:
+        head, _, body = answer.partition(b"\n\n")
+    headers = _needed_headers(head[:_HEADER_BYTES])
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        body = _joined(body)
+    body = _inflated(body, headers.get("content-encoding", "").lower().strip(), most)
+    return Payload(_status(head), *media_type(headers.get("content-type")), body)
+
+
+def _needed_headers(head: bytes) -> dict[str, str]:
+    """Of several with one name the last counts, as in browsers."""
+    found = _NEEDED.findall(head)
+    return {name.lower().decode(): value.decode("latin-1") for name, value in found}
+
+
+def media_type(value: str | None) -> tuple[str | None, str | None]:
+    """`text/html` and `utf-8` of `Text/HTML; charset="UTF-8"`."""
+    if not value:
+        return None, None
+    kind, *parameters = value.split(";")
+    charset = None
+    for parameter in parameters:
+        name, _, given = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            charset = given.strip(" \"'\t").lower() or None
+    return kind.strip().lower() or None, charset
+
+
+def _status(head: bytes) -> int | None:
+    parts = head[:64].split(None, 2)
+    number = parts[1] if len(parts) > 1 else b""
+    return int(number) if len(number) == 3 and number.isdigit() else None
+
+
+def _joined(body: bytes) -> bytes:
+    """The chunks of a body; one that only says it comes in chunks is left as it is."""
+    chunks: list[bytes] = []
+    at = 0
+    while at < len(body):
+        end = body.find(b"\r\n", at, at + 1024)
+        size = _hexadecimal(body[at:end].split(b";")[0].strip()) if end >= 0 else None
+        if size is None:
+            return b"".join(chunks) if chunks else body
+        if size == 0:
+            break
+        chunks.append(body[end + 2 : end + 2 + size])
+        at = end + 2 + size + 2
+    return b"".join(chunks)
+
+
+def _hexadecimal(digits: bytes) -> int | None:
+    if not digits or len(digits) > 15 or digits.strip(b"0123456789abcdefABCDEF"):
+        return None
+    return int(digits, 16)
+
+
+def _inflated(body: bytes, encoding: str, most: int) -> bytes:
+    """Many archives keep the header of a packed body and store it unpacked: look first."""
+    if encoding in ("gzip", "x-gzip") and body.startswith(b"\x1f\x8b"):
+        return _decompressed(body, 31, most) or body
+    if encoding == "deflate":
+        return _decompressed(body, 15, most) or _decompressed(body, -15, most) or body
+    return body
+
+
+def _decompressed(body: bytes, window: int, most: int) -> bytes | None:
+    """As much of it as can be unpacked, or None where nothing can."""
+    decoder = zlib.decompressobj(window)
+    try:
+        data = decoder.decompress(body, most + 1)
+    except zlib.error:
+        return None
+    if len(data) > most:
+        raise TooLargeError
+    return data

@@ -1,0 +1,67 @@
+"""Streams: pieces of bytes that are asked for by length, or up to a mark, in bounded memory."""
+
+from collections.abc import Iterator
+
+
+class Stream:
+    """Bytes that come in pieces, and how many of them have been taken."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._data = b""
+        self._at = 0
+        self._taken = 0
+
+    @property
+    def taken(self) -> int:
+        return self._taken + self._at
+
+    def is_over(self) -> bool:
+        return self._at == len(self._data) and not self._more()
+
+    def take(self, size: int) -> bytes:
+        """The next so many bytes, or what there is."""
+        while len(self._data) - self._at < size and self._more():
+            pass
+        start, self._at = self._at, min(self._at + size, len(self._data))
+        return self._data[start : self._at]
+
+    def peek(self, size: int) -> bytes:
+        data = self.take(size)
+        self._at -= len(data)
+        return data
+
+    def take_to(self, mark: bytes, most: int) -> bytes | None:
+        """All up to a mark, which is taken as well; None where it is not within `most` bytes."""
+        searched = self._at
+        while True:
+            place = self._data.find(mark, searched, self._at + most)
+            if place >= 0:
+                start, self._at = self._at, place + len(mark)
+                return self._data[start:place]
+            held = len(self._data) - self._at
+            if held >= most:
+                return None
+            if not self._more():
+                return None
+            searched = max(self._at, self._at + held - len(mark) + 1)
+
+    def skip(self, size: int) -> int:
+        """Leave out so many bytes, or what there is of them."""
+        left = size
+        while True:
+            step = min(left, len(self._data) - self._at)
+            self._at += step
+            left -= step
+            if not left or not self._more():
+                return size - left
+
+    def _more(self) -> bool:
+        """Take one more piece on; what has been used of the others is let go."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self._taken += self._at
+        self._data = self._data[self._at :] + piece
+        self._at = 0
+        return True

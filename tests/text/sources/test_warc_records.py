@@ -1,0 +1,165 @@
+import gzip
+import io
+import random
+import zlib
+from itertools import pairwise
+
+import pytest
+from archives import record, zipped
+from curator_core import InputError
+from curator_text.sources.warc_records import Damage, WarcRecord, warc_records
+from hypothesis import given
+from hypothesis import strategies as st
+
+DICE = random.Random(7)
+BODIES = [DICE.randbytes(DICE.randrange(1, 6000)) for _ in range(40)]
+ALL = [f"http://site.example/{number}" for number in range(len(BODIES))]
+PACKED = zipped(record(number, body) for number, body in enumerate(BODIES))
+INNER = zipped(record(900 + number, body) for number, body in enumerate(BODIES))
+NESTED = zipped([record(0, b"a"), record(1, INNER), record(2, b"c")], level=0)
+PLAIN = b"".join(record(number, body) for number, body in enumerate(BODIES))
+
+
+def read(
+    data: bytes, start: int = 0, end: int | None = None, most: int = 1 << 20
+) -> tuple[list[str], list[Damage]]:
+    found = list(warc_records(io.BytesIO(data), start, end, most))
+    urls = [one.headers["warc-target-uri"] for one in found if isinstance(one, WarcRecord)]
+    return urls, [one for one in found if isinstance(one, Damage)]
+
+
+def in_parts(data: bytes, cuts: set[int]) -> tuple[list[str], list[Damage]]:
+    edges = [0, *sorted(cuts), None]
+    urls: list[str] = []
+    damage: list[Damage] = []
+    for start, end in pairwise(edges):
+        assert start is not None
+        more, worse = read(data, start, end)
+        urls, damage = urls + more, damage + worse
+    return urls, damage
+
+
+def test_what_a_record_holds() -> None:
+    [one] = warc_records(io.BytesIO(zipped([record(3, b"<p>hello")])), 0, None, 1000)
+    assert isinstance(one, WarcRecord)
+    assert one.headers["warc-record-id"] == "<urn:uuid:3>"
+    assert one.content is not None
+    assert one.content.endswith(b"\r\n\r\n<p>hello")
+
+
+@pytest.mark.parametrize("data", [PACKED, PLAIN], ids=["gz", "plain"])
+@given(cuts=st.data())
+def test_each_record_is_in_exactly_one_part(data: bytes, cuts: st.DataObject) -> None:
+    drawn = cuts.draw(st.sets(st.integers(1, len(data) - 1), max_size=12))
+    assert in_parts(data, drawn) == (ALL, [])
+
+
+@pytest.mark.parametrize("data", [PACKED, PLAIN], ids=["gz", "plain"])
+def test_parts_that_begin_exactly_where_a_record_does(data: bytes) -> None:
+    found = warc_records(io.BytesIO(data), 0, None, 1 << 20)
+    offsets = {one.offset for one in found} - {0}
+    assert len(offsets) == len(ALL) - 1
+    assert in_parts(data, offsets) == (ALL, [])
+    assert in_parts(data, {offset + 1 for offset in offsets}) == (ALL, [])
+
+
+@given(cuts=st.data())
+def test_an_archive_stored_inside_of_another_is_not_read(cuts: st.DataObject) -> None:
+    drawn = cuts.draw(st.sets(st.integers(1, len(NESTED) - 1), max_size=5))
+    assert in_parts(NESTED, drawn) == (ALL[:3], [])
+
+
+def test_several_records_in_one_member() -> None:
+    assert read(gzip.compress(PLAIN)) == (ALL, [])
+    assert in_parts(gzip.compress(PLAIN), {10, 5000, 20000}) == (ALL, [])
+
+
+@pytest.mark.parametrize("cut", [40, 3000, len(PACKED) // 2, len(PACKED) - 1])
+def test_a_file_that_breaks_off_keeps_what_is_whole(cut: int) -> None:
+    urls, damage = read(PACKED[:cut])
+    assert urls == ALL[: len(urls)]
+    assert [one.reason for one in damage] == ["the compressed data ends too early"]
+    again, worse = in_parts(PACKED[:cut], {cut // 3, cut // 2})
+    assert (again, worse) == (urls, damage)
+
+
+@given(place=st.integers(20, len(PACKED) - 1), cuts=st.sets(st.integers(1, len(PACKED) - 1)))
+def test_damage_costs_no_more_than_its_neighbourhood(place: int, cuts: set[int]) -> None:
+    data = bytearray(PACKED)
+    data[place] ^= 0x55
+    urls, damage = read(bytes(data))
+    assert len(urls) >= len(ALL) - 1
+    assert len(damage) <= 1  # none where nobody looks: a time, a name
+    assert in_parts(bytes(data), cuts) == (urls, damage)
+
+
+def test_a_lying_length_takes_no_neighbour_along() -> None:
+    for length, reason in (
+        (10**6, "the record ends too early: 73 of its 1000000 bytes are there"),
+        (30, "the record does not end behind its 30 bytes"),
+    ):
+        records = [record(0, b"a"), record(1, b"b" * 10, length=length), record(2, b"c")]
+        urls, [damage] = read(zipped(records))
+        assert urls == [ALL[0], ALL[2]]
+        assert damage.reason == reason
+        assert damage.offset == len(gzip.compress(records[0]))
+        urls, [damage] = read(b"".join(records))
+        assert urls == [ALL[0], ALL[2]]
+        assert damage.offset == len(records[0])
+
+
+@pytest.mark.parametrize("length", ["-5", "", "1e3", "9" * 40, "٣"])
+def test_a_length_that_is_none(length: str) -> None:
+    bad = record(1, b"x", length=length)
+    urls, [damage] = read(zipped([record(0, b"a"), bad, record(2, b"c")]))
+    assert urls == [ALL[0], ALL[2]]
+    assert damage.reason.startswith(f"the record has no length, but '{length[:20]}")
+
+
+def test_a_bomb_is_let_pass_in_little_memory() -> None:
+    body = zlib.compressobj(9, zlib.DEFLATED, 31)
+    size = 200 << 20
+    bomb = body.compress(record(1, b"", http=b"", length=size)[:-4])
+    bomb += b"".join(body.compress(b"\0" * (1 << 20)) for _ in range(200))
+    bomb += body.compress(b"\r\n\r\n") + body.flush()
+    data = zipped([record(0, b"a")]) + bomb + zipped([record(2, b"c")])
+    found = list(warc_records(io.BytesIO(data), 0, None, 1 << 20))
+    assert [one.content is None for one in found if isinstance(one, WarcRecord)] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_a_header_without_an_end() -> None:
+    endless = gzip.compress(b"WARC/1.0\r\nA: " + b"x" * 200_000)
+    urls, [damage] = read(zipped([record(0, b"a")]) + endless + zipped([record(2, b"c")]))
+    assert urls == [ALL[0], ALL[2]]
+    assert damage.reason == "the header of a record does not end"
+
+
+def test_zeros_behind_the_last_record() -> None:
+    assert read(PACKED + b"\0" * 100_000) == (ALL, [])
+
+
+def test_junk_behind_the_last_record() -> None:
+    urls, [damage] = read(PACKED + b"junk" * 10)
+    assert urls == ALL
+    assert damage.offset == len(PACKED)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"<html>403 Forbidden</html>", "it begins like HTML or XML, not like a WARC file"),
+        (b"\x28\xb5\x2f\xfd...", "it is zstd data; repack it as .warc.gz"),
+        (b"PK\x03\x04", "it is no WARC file: it begins with b'PK"),
+    ],
+)
+def test_other_files_are_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        read(data)
+
+
+def test_nothing_is_in_an_empty_file() -> None:
+    assert read(b"") == ([], [])
