@@ -8,6 +8,8 @@ from curator_core.stages import ProcessingStage, snake_case
 from curator_text.plugin import curator_stages
 
 NO_STAGES = {
+    "BlendSource",
+    "BlendWorkflow",
     "CheapestFirst",
     "ColumnFilter",
     "Filter",
@@ -15,6 +17,7 @@ NO_STAGES = {
     "Modify",
     "Score",
     "ScoreFilter",
+    "ShuffleWorkflow",
     "Text",
     "TextFilter",
     "TextModifier",

@@ -1,0 +1,149 @@
+"""Exchanges: rows of many files through buckets on disk into new files, in a random order."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from curator_core import CompositeStage, PipelineError, Workflow
+from curator_core.filesystems import StorageOptions, base_name, join
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
+from curator_core.partitioning import parsed_size
+from curator_core.reading.jsonl import JSONL_ENDINGS, JsonlReader
+from curator_core.reading.parquet import ParquetReader
+from curator_core.stages import AnyStage
+from curator_core.suggestions import hint
+from curator_core.writing.jsonl import JsonlWriter
+from curator_core.writing.parquet import ParquetWriter
+from curator_core.writing.partitions import MOST_VALUES
+from curator_core.writing.stages import FileWriter, Mode
+
+from curator_text.mixing.gathering import BucketListing, BucketReading
+from curator_text.mixing.scattering import BUCKET, Scattering
+
+Format: TypeAlias = Literal["jsonl", "parquet"]
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+_LARGEST_BUCKET = 1 << 30
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", *PARQUET_ENDINGS)
+_INFLATION = 4
+
+
+@dataclass
+class Exchange(Workflow):
+    """What shuffling and blending share: where rows go, and how they get there.
+
+    The rows lie in the work directory in between, once more as large as the result. It can be
+    deleted afterwards; the same command then begins anew.
+    """
+
+    output_path: str = field(kw_only=True)
+    """The folder for the result."""
+
+    seed: int = field(default=0, kw_only=True)
+    """The same data and the same seed give the same rows in the same order."""
+
+    output_format: Format = field(default="jsonl", kw_only=True)
+    """Which files to write."""
+
+    compression: str | None = field(default=None, kw_only=True)
+    """How to compress them, as the writer of that format takes it."""
+
+    mode: Mode = field(default="error", kw_only=True)
+    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+
+    text_field: str = field(default="text", kw_only=True)
+    """The column of text, which the random order is made of, with the place of each row."""
+
+    bucket_size: int | str = field(default="256MB", kw_only=True)
+    """About how much of the data is held in memory at once by each worker."""
+
+    work_path: str | None = field(default=None, kw_only=True)
+    """Where rows lie in between; beside the result, hidden, unless given."""
+
+    storage: StorageOptions = field(default_factory=dict, kw_only=True, repr=False)
+    """Options of fsspec for an object store."""
+
+    @property
+    def work_dir(self) -> str:
+        return self.work_path or join(str(self.output_path), ".curator", self.name)
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return dict(self.storage)
+
+    def check(self) -> Iterable[str]:
+        """What is wrong with the options."""
+        if not self.output_path:
+            yield "output_path is empty; name the folder for the result"
+        if self.output_format not in get_args(Format):
+            known = hint(self.output_format, get_args(Format))
+            yield f"output_format is {self.output_format!r}{known}"
+        try:
+            size = parsed_size(self.bucket_size) or 0
+        except PipelineError as error:
+            yield str(error).replace("blocksize", "bucket_size")
+            return
+        if size > _LARGEST_BUCKET:
+            yield f"bucket_size is {self.bucket_size}, but must not exceed 1GiB"
+
+    def refuse_wrong_options(self) -> None:
+        problems = list(self.check())
+        if problems:
+            raise PipelineError([f"{self.name}: {problem}" for problem in problems])
+
+    def bucket_count(self, num_bytes: int) -> int:
+        """So many buckets that each fits in memory; a power of 2, so that it seldom changes."""
+        size = parsed_size(self.bucket_size) or 1
+        number = 1 << max(0, -(-num_bytes // size) - 1).bit_length()
+        if number > MOST_VALUES:
+            raise PipelineError(
+                f"{self.name}: {num_bytes / 1e9:,.0f} GB in buckets of {self.bucket_size} are too "
+                "many of them; set a larger bucket_size"
+            )
+        return number
+
+    def scatter(self, paths: Sequence[str], scattering: Scattering, place: str) -> list[AnyStage]:
+        folder = join(self.work_dir, "buckets", place)
+        writer = ParquetWriter(folder, partition_by=BUCKET, storage_options=self.storage_options)
+        return [self.reader(paths), scattering, writer]
+
+    def gather(self) -> list[AnyStage]:
+        folder = join(self.work_dir, "buckets")
+        reading = BucketReading(self.storage_options)
+        return [BucketListing(folder, self.storage_options), reading, self._writer()]
+
+    def reader(self, paths: Sequence[str]) -> CompositeStage[Any, Any]:
+        """What reads the files that paths stand for, by how their names end."""
+        options = {"text_field": self.text_field, "storage_options": self.storage_options}
+        is_parquet = {_is_parquet(part.path) for part in self._files(paths)}
+        if len(is_parquet) > 1:
+            raise PipelineError(
+                f"{self.name}: {', '.join(paths)} stand for Parquet files and for others; "
+                "name only one kind"
+            )
+        kind = ParquetReader if True in is_parquet else JsonlReader
+        return kind(list(paths), **options)  # type: ignore[arg-type]
+
+    def size_of(self, paths: Sequence[str]) -> int:
+        """About how many bytes the files hold, unpacked."""
+        return sum(
+            part.size * (_INFLATION if part.path.lower().endswith(_COMPRESSED) else 1)
+            for part in self._files(paths)
+        )
+
+    def _files(self, paths: Sequence[str]) -> Any:
+        return find_files(paths, Wanted((*JSONL_ENDINGS, *PARQUET_ENDINGS)), self.storage_options)
+
+    def _writer(self) -> FileWriter:
+        kind = ParquetWriter if self.output_format == "parquet" else JsonlWriter
+        writer: FileWriter = kind(
+            str(self.output_path), self.mode, storage_options=self.storage_options
+        )
+        if self.compression is not None:
+            writer.compression = self.compression
+        return writer
+
+
+def _is_parquet(path: str) -> bool:
+    return base_name(path).lower().endswith(PARQUET_ENDINGS)

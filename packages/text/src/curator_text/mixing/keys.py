@@ -1,0 +1,58 @@
+"""Keys: a number for each row of a batch, by a seed, the row's content and its place.
+
+They do not depend on where files lie or when they were written, on the executor, or on what else
+there is: the same data and the same seed give the same keys. Equal texts get keys of their own.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import pyarrow as pa
+from curator_core import DocumentBatch
+from curator_core.filesystems import base_name
+
+KEY = "_curator_key"
+"""The column that holds the keys between two pipelines."""
+
+KEYS = 1 << 64
+
+
+def key_of(*parts: bytes | str, seed: int) -> int:
+    """64 bits of a hash in which the borders between parts count."""
+    digest = blake2b(digest_size=8, key=seed.to_bytes(16, "big", signed=True))
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(raw).to_bytes(8, "big"))
+        digest.update(raw)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def batch_label(task: DocumentBatch) -> str:
+    """The files that a batch is of, without their folders, and which part of them it is."""
+    files = task.metadata.get("source_files") or ()
+    return "/".join((*map(base_name, files), task.task_id.partition(".")[2]))
+
+
+def row_keys(task: DocumentBatch, text_field: str, seed: int, copy: int) -> Iterator[int]:
+    """The key of each row. Every copy of a row has another one."""
+    label = batch_label(task)
+    for row, content in enumerate(_contents(task.data, text_field)):
+        yield key_of(f"{label} {row} {copy}", content, seed=seed)
+
+
+def key_column(keys: Iterator[int]) -> pa.Array:
+    return pa.array(list(keys), pa.uint64())
+
+
+def _contents(table: pa.Table, text_field: str) -> Iterator[bytes]:
+    """The bytes of the texts: also of such as are no UTF-8."""
+    if text_field not in table.column_names:
+        yield from (b"" for _ in range(table.num_rows))
+        return
+    column = table.column(text_field)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        binary = pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()
+        yield from (value or b"" for value in column.cast(binary).to_pylist())
+    else:
+        yield from (repr(value).encode() for value in column.to_pylist())

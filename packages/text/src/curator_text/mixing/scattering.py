@@ -1,0 +1,83 @@
+"""Scattering: rows get random keys, and go to the bucket that holds keys of that size."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
+
+from curator_text.mixing.keys import KEY, KEYS, key_column, row_keys
+from curator_text.text_columns import with_column
+
+BUCKET = "_curator_bucket"
+"""The column that names the folder of a row."""
+
+_CHOICE = -1
+
+
+@dataclass
+class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Gives each row a key and a bucket. With `copies`, rows are also repeated or left out.
+
+    One batch goes out for each copy, so that many copies need no more memory than one.
+    """
+
+    seed: int
+    buckets: int
+    text_field: str = "text"
+    copies: Mapping[str, tuple[int, int]] | None = field(default=None, repr=False)
+    """By batch, how often all of its rows are taken, and how many of them once more. Without,
+    each row is taken once."""
+    shares: str = ""
+    """A hash of `copies`: with others it is another pipeline, with another result."""
+
+    source: str | None = None
+    source_field: str | None = None
+    """A column that says where a row is from."""
+
+    def outputs(self) -> Sequence[str]:
+        return (KEY, BUCKET) if self.source_field is None else (KEY, BUCKET, self.source_field)
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        whole, extra = self._copies_of(task)
+        for copy in range(whole):
+            yield self._keyed(task, copy, None)
+        if extra:
+            yield self._keyed(task, whole, self._chosen(task, extra))
+        if not whole and extra < task.num_items:
+            yield Dropped("beyond the share of its source", task.num_items - extra)
+
+    def _copies_of(self, task: DocumentBatch) -> tuple[int, int]:
+        if self.copies is None:
+            return 1, 0
+        try:
+            return self.copies[task.task_id]
+        except KeyError:
+            raise InputError(
+                "this batch was not counted, so the input has changed since; "
+                "run the same command again"
+            ) from None
+
+    def _chosen(self, task: DocumentBatch, number: int) -> list[int]:
+        """The rows of smallest keys, by keys that say nothing of where the rows will go."""
+        keys = list(row_keys(task, self.text_field, self.seed, _CHOICE))
+        return sorted(sorted(range(len(keys)), key=keys.__getitem__)[:number])
+
+    def _keyed(self, task: DocumentBatch, copy: int, rows: Sequence[int] | None) -> DocumentBatch:
+        keys = key_column(row_keys(task, self.text_field, self.seed, copy))
+        table = with_column(task.data, KEY, keys)
+        table = with_column(table, BUCKET, pa.array(self._buckets(keys), pa.int32()))
+        if self.source_field is not None:
+            names = pa.array([self.source] * table.num_rows, pa.string())
+            table = with_column(table, self.source_field, names)
+        return task.with_data(table if rows is None else table.take(pa.array(rows, pa.int64())))
+
+    def _buckets(self, keys: pa.Array) -> list[int]:
+        return [key * self.buckets // KEYS for key in keys.to_pylist()]
+
+
+def sorted_by_key(table: pa.Table) -> pa.Table:
+    """The rows in the order of their keys, which are left out."""
+    order = pc.sort_indices(table, [(KEY, "ascending")])
+    return table.drop_columns([KEY, BUCKET]).take(order)

@@ -1,0 +1,48 @@
+"""Shuffling a corpus that is larger than memory."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from curator_core import Executor, Pipeline, WorkflowResult
+from curator_core.filesystems import as_text
+
+from curator_text.mixing.exchanges import Exchange
+from curator_text.mixing.scattering import Scattering
+
+
+@dataclass
+class ShuffleWorkflow(Exchange):
+    """Puts the rows of all files into one random order, which the seed decides.
+
+    The first pipeline writes each row to a bucket, by a hash; the second sorts each bucket by the
+    hash. Order and content of the result are the same on every executor, with any number of
+    workers, wherever the files lie; killed at any moment, it goes on where it was.
+    """
+
+    input_paths: str | list[str]
+    """Files, folders, or patterns, of JSON lines or of Parquet."""
+
+    name = "shuffle"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if not self.paths or not all(self.paths):
+            yield "input_paths is empty; name a file, a folder, a pattern or a list of them"
+
+    @property
+    def paths(self) -> list[str]:
+        given = as_text(self.input_paths)
+        return [given] if isinstance(given, str) else given
+
+    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
+        self.refuse_wrong_options()
+        return super().run(executor, resume=resume)
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        buckets = self.bucket_count(self.size_of(self.paths))
+        scattering = Scattering(self.seed, buckets, self.text_field)
+        stages = self.scatter(self.paths, scattering, "0")
+        yield Pipeline("scatter", stages=stages, on_error="fail")
+        yield Pipeline("gather", stages=self.gather(), on_error="fail")
+        result.metadata["rows"] = result.runs["gather"].stages["bucket_reading"].items_out
+        result.metadata["buckets"] = buckets
