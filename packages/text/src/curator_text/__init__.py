@@ -59,6 +59,18 @@ if TYPE_CHECKING:
     from curator_text.mixing.blending import BlendSource, BlendWorkflow
     from curator_text.mixing.shuffling import ShuffleWorkflow
     from curator_text.mixing.splitting import HashSplitter
+    from curator_text.models.classifiers import (
+        ContentTypeClassifier,
+        DomainClassifier,
+        MultilingualDomainClassifier,
+        QualityClassifier,
+        SequenceClassifier,
+    )
+    from curator_text.models.complexity import PromptTaskComplexity
+    from curator_text.models.education import FineWebEduClassifier
+    from curator_text.models.embedding import TextEmbedder
+    from curator_text.models.guarding import InstructionDataGuard
+    from curator_text.models.safety import AegisClassifier
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
         HtmlEntityDecoder,
@@ -94,6 +106,7 @@ if TYPE_CHECKING:
     from curator_text.writing import JsonlWriter, ParquetWriter
 
 __all__ = [
+    "AegisClassifier",
     "AlphaFilter",
     "BlendSource",
     "BlendWorkflow",
@@ -108,12 +121,15 @@ __all__ = [
     "CheapestFirst",
     "ColumnFilter",
     "CommonEnglishWordsFilter",
+    "ContentTypeClassifier",
     "ControlCharacterRemover",
     "DocumentJoiner",
     "DocumentSplitter",
+    "DomainClassifier",
     "EllipsisFilter",
     "FastTextLabelModifier",
     "Filter",
+    "FineWebEduClassifier",
     "FineWebQualityFilter",
     "FunctionFilter",
     "GeneralCommentToCodeFilter",
@@ -123,6 +139,7 @@ __all__ = [
     "HashSplitter",
     "HistogramFilter",
     "HtmlEntityDecoder",
+    "InstructionDataGuard",
     "JsonlReader",
     "JsonlWriter",
     "LanguageFilter",
@@ -132,6 +149,7 @@ __all__ = [
     "MarkdownRemover",
     "MeanWordLengthFilter",
     "Modify",
+    "MultilingualDomainClassifier",
     "NewlineNormalizer",
     "NonAlphaNumericFilter",
     "NumberOfLinesOfCodeFilter",
@@ -145,8 +163,10 @@ __all__ = [
     "PiiFinder",
     "PiiRedactor",
     "PornographicUrlsFilter",
+    "PromptTaskComplexity",
     "PunctuationFilter",
     "PythonCommentToCodeFilter",
+    "QualityClassifier",
     "QuotationRemover",
     "RepeatedLinesByCharFilter",
     "RepeatedLinesFilter",
@@ -160,12 +180,14 @@ __all__ = [
     "ScoreFilter",
     "ScriptFilter",
     "ScriptIdentifier",
+    "SequenceClassifier",
     "ShuffleWorkflow",
     "Slicer",
     "StopWordLanguageFilter",
     "SubstringFilter",
     "SymbolsToWordsFilter",
     "Text",
+    "TextEmbedder",
     "TextFilter",
     "TextModifier",
     "TextRewriter",
@@ -188,6 +210,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "models.classifiers": (
+        "ContentTypeClassifier",
+        "DomainClassifier",
+        "MultilingualDomainClassifier",
+        "QualityClassifier",
+        "SequenceClassifier",
+    ),
+    "models.complexity": ("PromptTaskComplexity",),
+    "models.education": ("FineWebEduClassifier",),
+    "models.embedding": ("TextEmbedder",),
+    "models.guarding": ("InstructionDataGuard",),
+    "models.safety": ("AegisClassifier",),
     "filters.code_tokens": ("TokenizerFertilityFilter",),
     "filters.code_extensions": ("PerExtensionFilter",),
     "filters.code": (

@@ -7,6 +7,8 @@ _NGRAMS = f"{_FILTERS}.ngrams"
 _REPETITION = f"{_FILTERS}.repetition"
 _MODIFIERS = "curator_text.modifiers"
 _SETS = "curator_text.sets"
+_MODELS = "curator_text.models"
+_LABELS = f"{_MODELS}.classifiers"
 _SOURCES = "curator_text.sources"
 
 
@@ -89,6 +91,16 @@ def curator_stages() -> dict[str, str]:
         "text.html_boilerplate_filter": f"{_FILTERS}.code:HTMLBoilerplateFilter",
         "text.per_extension_filter": f"{_FILTERS}.code_extensions:PerExtensionFilter",
         "text.tokenizer_fertility_filter": f"{_FILTERS}.code_tokens:TokenizerFertilityFilter",
+        "text.content_type_classifier": f"{_LABELS}:ContentTypeClassifier",
+        "text.domain_classifier": f"{_LABELS}:DomainClassifier",
+        "text.multilingual_domain_classifier": f"{_LABELS}:MultilingualDomainClassifier",
+        "text.quality_classifier": f"{_LABELS}:QualityClassifier",
+        "text.sequence_classifier": f"{_LABELS}:SequenceClassifier",
+        "text.prompt_task_complexity": f"{_MODELS}.complexity:PromptTaskComplexity",
+        "text.fine_web_edu_classifier": f"{_MODELS}.education:FineWebEduClassifier",
+        "text.text_embedder": f"{_MODELS}.embedding:TextEmbedder",
+        "text.instruction_data_guard": f"{_MODELS}.guarding:InstructionDataGuard",
+        "text.aegis_classifier": f"{_MODELS}.safety:AegisClassifier",
     }
 
 

@@ -1,0 +1,152 @@
+"""Complexity: what a prompt asks for, and how hard that is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from curator_text.models.composing import TextModel
+from curator_text.models.inferring import ModelStage
+from curator_text.models.loading import empty_backbone, fill, state_in
+from curator_text.models.locating import ModelError, ModelSource, settings_in
+
+TASK = "task_type"
+WEIGHTS = {
+    "creativity_scope": 0.35,
+    "reasoning": 0.25,
+    "constraint_ct": 0.15,
+    "domain_knowledge": 0.15,
+    "contextual_knowledge": 0.05,
+    "number_of_few_shots": 0.05,
+}
+"""What each dimension counts for in the complexity as a whole."""
+
+DIMENSIONS = (
+    "creativity_scope",
+    "reasoning",
+    "contextual_knowledge",
+    "number_of_few_shots",
+    "domain_knowledge",
+    "no_label_reason",
+    "constraint_ct",
+)
+SCORE = "prompt_complexity_score"
+NO_SECOND_TASK = "NA"
+_LEAST_SECOND = 0.1
+_LEAST_SHOTS = 0.05
+_KEYS = ("target_sizes", "task_type_map", "weights_map", "divisor_map")
+
+
+@dataclass(kw_only=True)
+class PromptTaskComplexity(TextModel):
+    """What kind of task a prompt is, and its complexity in seven dimensions, by NVIDIA's model.
+
+    It adds task_type_1, task_type_2 (NA below 10 %) and task_type_prob, the dimensions under their
+    names, and prompt_complexity_score, their weighted sum.
+    """
+
+    model: str = "nvidia/prompt-task-and-complexity-classifier"
+    """The folder of a model, or its name at Hugging Face."""
+
+    max_chars: int | None = 2000
+    """How much of a text is tokenized; the rest is not looked at."""
+
+    base_model: str = "microsoft/deberta-v3-base"
+    """Where the settings of the transformer are, if the model has none: a folder or a name."""
+
+    def model_stage(self) -> ModelStage:
+        return ComplexityModel(
+            self.source_of(self.model), self.source_of(self.base_model), inference=self.inference()
+        )
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How the numbers of the model are laid out, and what they stand for."""
+
+    sizes: Mapping[str, int]
+    tasks: Sequence[str]
+    weights: Mapping[str, Sequence[float]]
+    divisors: Mapping[str, float]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Heads":
+        settings = settings_in(folder)
+        if lacking := [key for key in _KEYS if key not in settings]:
+            raise ModelError(
+                f"{folder / 'config.json'} lacks {', '.join(lacking)}: it is no model of the task "
+                "and complexity of prompts"
+            )
+        tasks = settings["task_type_map"]
+        return cls(
+            settings["target_sizes"],
+            [str(tasks[key]) for key in sorted(tasks, key=int)],
+            settings["weights_map"],
+            settings["divisor_map"],
+        )
+
+    def parted(self, answer: Any) -> dict[str, Any]:
+        """The probabilities of each head."""
+        parts, start = {}, 0
+        for name, size in self.sizes.items():
+            parts[name] = answer[start : start + size]
+            start += size
+        return parts
+
+    def read(self, answer: Any) -> dict[str, Any]:
+        parts = self.parted(answer)
+        first, second = parts[TASK].argsort()[::-1][:2]
+        likely = parts[TASK][second] >= _LEAST_SECOND
+        record: dict[str, Any] = {
+            "task_type_1": self.tasks[first],
+            "task_type_2": self.tasks[second] if likely else NO_SECOND_TASK,
+            "task_type_prob": round(float(parts[TASK][first]), 3),
+        }
+        for name in DIMENSIONS:
+            score = float(parts[name] @ self.weights[name]) / self.divisors[name]
+            record[name] = round(score, 4)
+        if record["number_of_few_shots"] < _LEAST_SHOTS:
+            record["number_of_few_shots"] = 0.0
+        record[SCORE] = round(sum(WEIGHTS[name] * record[name] for name in WEIGHTS), 5)
+        return record
+
+
+_TEXTS = ("task_type_1", "task_type_2")
+_COLUMNS = (*_TEXTS, "task_type_prob", *DIMENSIONS, SCORE)
+
+
+@dataclass
+class ComplexityModel(ModelStage):
+    """Adds what a model with several heads says about prompts."""
+
+    base_model: ModelSource
+
+    def outputs(self) -> Sequence[str]:
+        return _COLUMNS
+
+    def setup_on_node(self, node: Any) -> None:
+        super().setup_on_node(node)
+        if "model_type" not in settings_in(self.source.folder()):
+            self.base_model.fetch(weights=False)
+
+    def load(self, folder: Path) -> Any:
+        from curator_text.models.networks import PromptHeads
+
+        self._heads = Heads.of(folder)
+        has_all = "model_type" in settings_in(folder)
+        backbone = empty_backbone(folder if has_all else self.base_model.folder())
+        sizes = [int(size) for size in self._heads.sizes.values()]
+        network = PromptHeads(backbone, backbone.config.hidden_size, sizes)
+        return fill(network, state_in(folder), folder)
+
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        read = [{} if answer is None else self._heads.read(answer) for answer in answers]
+        return {
+            name: pa.array(
+                [record.get(name) for record in read],
+                pa.string() if name in _TEXTS else pa.float64(),
+            )
+            for name in _COLUMNS
+        }

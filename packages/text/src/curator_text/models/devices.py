@@ -1,0 +1,68 @@
+"""Devices: what a model stage asks for, what it was granted, and how exactly it reckons there."""
+
+import logging
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from curator_core import Resources, WorkerInfo
+from curator_core.local.sizing import visible_gpus
+
+if TYPE_CHECKING:
+    import torch
+
+LOG = logging.getLogger("curator_text")
+
+Device: TypeAlias = Literal["auto", "cuda", "cpu"]
+"""`auto` asks for a GPU where this machine has one."""
+
+Autocast: TypeAlias = bool | Literal["bf16", "fp16"]
+"""True: half precision on a GPU, none on a CPU. By name: on a CPU too."""
+
+A_GPU = Resources(cpus=1.0, gpus=1.0)
+
+
+def resources_for(device: Device, stage: str) -> Resources:
+    """What a stage asks for, unless it was told what to ask for."""
+    if device == "cpu":
+        return Resources()
+    if device == "auto" and not visible_gpus():
+        _say_there_is_none(stage)
+        return Resources()
+    return A_GPU
+
+
+@cache
+def _say_there_is_none(stage: str) -> None:
+    LOG.warning(
+        "stage %r runs on the CPU, for this machine has no GPU; where a cluster has some, set "
+        "device to 'cuda'; set it to 'cpu' to hear no more of it",
+        stage,
+    )
+
+
+def device_of(worker: WorkerInfo, wanted: Resources, stage: str) -> "torch.device":
+    """The device that a worker was granted, if the stage asked for one and it can be used."""
+    import torch
+
+    if not (wanted.needs_gpu and worker.gpu_ids):
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        LOG.warning(
+            "stage %r was granted a GPU, but this build of torch (%s) finds none: it runs on the "
+            "CPU",
+            stage,
+            torch.__version__,
+        )
+        return torch.device("cpu")
+    return torch.device(worker.device)
+
+
+def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None":
+    """In which half precision to reckon; None for single precision."""
+    import torch
+
+    if autocast is False or (autocast is True and device.type == "cpu"):
+        return None
+    if autocast is True:
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.bfloat16 if autocast == "bf16" else torch.float16

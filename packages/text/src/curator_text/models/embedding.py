@@ -1,0 +1,137 @@
+"""Embedding: texts become vectors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from curator_text.models.composing import TextModel
+from curator_text.models.inferring import ModelStage
+from curator_text.models.labelling import vectors
+from curator_text.models.loading import pretrained
+from curator_text.models.locating import ModelError, settings_in
+from curator_text.models.prompts import PLACE, Prompt
+from curator_text.models.tokenizing import module_list, transformer_in
+
+if TYPE_CHECKING:
+    from curator_text.models.networks import Pooling
+
+PoolingChoice: TypeAlias = Literal["auto", "mean", "last_token", "cls"]
+
+_POOLINGS: dict[str, "Pooling"] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "last_token",
+    "pooling_mode_mean": "mean",
+    "pooling_mode_cls": "cls",
+}
+_MODES = {
+    *_POOLINGS,
+    "pooling_mode_max_tokens",
+    "pooling_mode_mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens",
+}
+_KNOWN_PARTS = ("Transformer", "Pooling", "Normalize")
+
+
+@dataclass(kw_only=True)
+class TextEmbedder(TextModel):
+    """Adds a vector to each text. Folders of sentence-transformers are read as they stand.
+
+    A missing or blank text has no vector.
+    """
+
+    model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    """The folder of a model, or its name at Hugging Face."""
+
+    embedding_field: str = "embeddings"
+    """A column for the vector."""
+
+    pooling: PoolingChoice = "auto"
+    """How the vectors of tokens become one: `mean`, `last_token`, `cls`; `auto`: as the folder
+    says, and `mean` where it does not."""
+
+    normalize: bool | None = None
+    """Whether vectors have length 1; as the folder says unless given."""
+
+    prefix: str = ""
+    """What is put before each text, such as `query: ` for models that want it."""
+
+    max_seq_length: int | None = None
+    """How many tokens of a text the model is shown; as the model says unless given."""
+
+    model_inference_batch_size: int = 1024
+    """How many texts go through the model together, until that is more than the device holds."""
+
+    def prompt(self) -> Prompt:
+        return Prompt(self.prefix + PLACE)
+
+    def model_stage(self) -> ModelStage:
+        return EmbeddingModel(
+            self.source_of(self.model),
+            self.embedding_field,
+            self.pooling,
+            self.normalize,
+            inference=self.inference(),
+        )
+
+
+@dataclass
+class EmbeddingModel(ModelStage):
+    """Adds vectors."""
+
+    embedding_field: str
+    pooling: PoolingChoice
+    normalize: bool | None
+
+    def outputs(self) -> Sequence[str]:
+        return (self.embedding_field,)
+
+    def load(self, folder: Path) -> Any:
+        from curator_text.models.networks import Embedder
+
+        parts = module_list(folder)
+        _refuse_other_parts(parts, folder)
+        pooling = self.pooling if self.pooling != "auto" else pooling_of(folder, parts)
+        normalize = self.normalize
+        if normalize is None:
+            normalize = any(_kind(part) == "Normalize" for part in parts)
+        backbone = pretrained("AutoModel", transformer_in(folder))
+        return Embedder(backbone, pooling, normalize)
+
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        return {self.embedding_field: vectors(answers)}
+
+
+def pooling_of(folder: Path, parts: Iterable[Mapping[str, Any]]) -> "Pooling":
+    """What a folder of sentence-transformers says about it."""
+    for part in parts:
+        if _kind(part) != "Pooling":
+            continue
+        settings = settings_in(folder / str(part.get("path", "")))
+        chosen = [key for key, value in settings.items() if value is True and key in _MODES]
+        if not chosen and (named := settings.get("pooling_mode")):
+            chosen = [f"pooling_mode_{named}"]
+        if len(chosen) == 1 and chosen[0] in _POOLINGS:
+            return _POOLINGS[chosen[0]]
+        told = ", ".join(chosen) or "none"
+        raise ModelError(
+            f"{folder} wants a pooling that is not known here ({told}); set pooling to mean, "
+            "last_token or cls if one of them will do"
+        )
+    return "mean"
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    return str(part.get("type", "")).rpartition(".")[2]
+
+
+def _refuse_other_parts(parts: Iterable[Mapping[str, Any]], folder: Path) -> None:
+    for part in parts:
+        if _kind(part) not in _KNOWN_PARTS:
+            raise ModelError(
+                f"{folder} has a part of the kind {_kind(part)!r}, which needs "
+                f"sentence-transformers; known here are {', '.join(_KNOWN_PARTS)}"
+            )

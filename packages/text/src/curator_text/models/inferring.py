@@ -1,0 +1,152 @@
+"""Inferring: tokens go through a model, and its answers become columns."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.places import NodeInfo
+
+from curator_text.models.batching import MicroBatches
+from curator_text.models.devices import Autocast, device_of, precision
+from curator_text.models.locating import ModelSource
+from curator_text.models.token_columns import TOKENS, Side, TokenRows
+from curator_text.rejecting import RowErrors
+from curator_text.text_columns import with_column
+
+LOG = logging.getLogger("curator_text")
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How a model is used, whatever it is."""
+
+    batch_size: int = 256
+    sort_by_length: bool = True
+    autocast: Autocast = True
+
+
+@dataclass
+class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
+    """Reads tokens, adds what a model says about them, and takes the tokens away.
+
+    A kind of model says how it is loaded, and which columns its answers make.
+    """
+
+    padding_side: ClassVar[Side] = "right"
+
+    source: ModelSource
+    inference: Inference = field(default=Inference(), kw_only=True)
+
+    @abstractmethod
+    def load(self, folder: Path) -> Any:
+        """The network: called with tokens and a mask, it gives a row of numbers for each text."""
+
+    @abstractmethod
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        """The columns for these answers, in the order of `outputs()`; None for a text without."""
+
+    def others(self) -> Sequence[ModelSource]:
+        """What it reads besides its own folder, to be fetched as well."""
+        return ()
+
+    def ask(self, network: Any, ids: Any, mask: Any) -> Sequence[Any]:
+        """The answers of the network, one for each row."""
+        return list(network(ids, mask).float().cpu().numpy())
+
+    def inputs(self) -> Sequence[str]:
+        return (TOKENS,)
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        return None if before is None else (before - {TOKENS}) | frozenset(self.outputs())
+
+    def check(self) -> Iterable[str]:
+        yield from self.source.problems()
+        if self.inference.batch_size < 1:
+            size = self.inference.batch_size
+            yield f"model_inference_batch_size is {size}, but must be 1 or more"
+        named = list(self.outputs())
+        if len(set(named)) < len(named):
+            yield f"two of its results would be written to one column: {', '.join(named)}"
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        for source in (self.source, *self.others()):
+            source.fetch()
+
+    def setup(self, worker: WorkerInfo) -> None:
+        device = device_of(worker, self.resources, self.name)
+        network = self.load(self.source.folder())
+        self._network = network.to(device).eval()
+        self._device = device
+        self._precision = precision(device, self.inference.autocast)
+        self._batches = MicroBatches(
+            self.inference.batch_size,
+            self.inference.sort_by_length,
+            say=self._say_less,
+            release=self._release,
+        )
+
+    def teardown(self) -> None:
+        if vars(self).pop("_network", None) is not None:
+            self._release()
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        tokens = TokenRows.of(task.data.column(TOKENS))
+        answers, failed = self._batches.run(
+            tokens.lengths, lambda places: self._asked(tokens, places)
+        )
+        bare = task.with_data(task.data.drop_columns([TOKENS]))
+        errors = RowErrors(bare, {tokens.rows[place]: error for place, error in failed.items()})
+        by_row = dict(zip(tokens.rows, answers, strict=True))
+        lost = {tokens.rows[place] for place in failed}
+        left = [by_row.get(row) for row in range(task.num_items) if row not in lost]
+        return errors.settle(lambda table: self._with_columns(table, left))
+
+    def _with_columns(self, table: pa.Table, answers: Sequence[Any]) -> pa.Table:
+        for name, values in self.described(answers).items():
+            table = with_column(table, name, values)
+        return table
+
+    def _asked(self, tokens: TokenRows, places: Sequence[int]) -> Sequence[Any]:
+        import torch
+
+        ids, mask = tokens.padded(places, self._pad, self.padding_side)
+        kind, half = self._device.type, self._precision
+        with torch.inference_mode(), torch.autocast(kind, half, enabled=half is not None):
+            return self.ask(
+                self._network,
+                torch.from_numpy(ids).to(self._device),
+                torch.from_numpy(mask).to(self._device),
+            )
+
+    @property
+    def _pad(self) -> int:
+        """What fills rows up. Some models look for it to find the end, so it has to be theirs."""
+        for part in self._network.modules():
+            pad = getattr(getattr(part, "config", None), "pad_token_id", None)
+            if pad is not None:
+                return int(pad)
+        return 0
+
+    def _release(self) -> None:
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _say_less(self, rows: int, longest: int) -> None:
+        LOG.warning(
+            "stage %r: %d documents of up to %d tokens did not fit into the memory of %s; from now "
+            "on it takes at most %d of that length at a time (model_inference_batch_size=%d would "
+            "have begun there)",
+            self.name,
+            rows,
+            longest,
+            self._device,
+            rows // 2,
+            rows // 2,
+        )

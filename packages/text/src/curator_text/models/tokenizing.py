@@ -1,0 +1,126 @@
+"""Tokenizing: texts become tokens on the CPU, while a model is busy with those before them."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.places import NodeInfo
+
+from curator_text.models.importing import transformers
+from curator_text.models.locating import ModelError, ModelSource, settings_in
+from curator_text.models.prompts import Prompt
+from curator_text.models.token_columns import TOKENS, as_column
+from curator_text.rejecting import RowErrors
+from curator_text.text_columns import damage_of, text_column, with_column
+
+USUAL_LENGTH = 512
+_SANE_LENGTH = 1_000_000
+_SPECIAL_POSITIONS = 2
+"""Models of RoBERTa's kind count positions from 2."""
+
+_ROBERTAS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
+_ABSOLUTE = {"bert", "distilbert", "electra", "albert", "gpt2"} | _ROBERTAS
+"""Kinds of model that know no position beyond those they were trained with."""
+
+
+@dataclass
+class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Adds the tokens of each text; a text that is missing or blank has none."""
+
+    source: ModelSource
+    text_field: str
+    max_chars: int | None
+    max_seq_length: int | None
+    prompt: Prompt = Prompt()  # noqa: RUF009 - frozen
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def outputs(self) -> Sequence[str]:
+        return (TOKENS,)
+
+    def check(self) -> Iterable[str]:
+        for name in ("max_chars", "max_seq_length"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                yield f"{name} is {value}, but must be 1 or more"
+        yield from self.prompt.problems()
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        self.source.fetch(weights=False)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        # One core is what the stage asks for; the tokenizer would take all.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        folder = transformer_in(self.source.folder())
+        self._tokenizer = tokenizer_in(folder)
+        self._most = most_tokens(folder, self._tokenizer, self.max_seq_length)
+
+    def teardown(self) -> None:
+        vars(self).pop("_tokenizer", None)
+
+    def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
+        errors = RowErrors(task, damage_of(text_column(task.data, self.text_field)))
+        texts = text_column(errors.good(), self.text_field).to_pylist()
+        tokens = self._tokens([_seen(text, self.max_chars) for text in texts])
+        return errors.settle(lambda table: with_column(table, TOKENS, tokens))
+
+    def _tokens(self, texts: Sequence[str | None]) -> pa.Array:
+        given = [text for text in texts if text is not None]
+        made = iter(self.prompt.tokens(self._tokenizer, given, self._most) if given else ())
+        return as_column([None if text is None else next(made) for text in texts])
+
+
+def _seen(text: str | None, max_chars: int | None) -> str | None:
+    """What the model is shown of a text: None where that is nothing but white space."""
+    shown = text[:max_chars] if text else None
+    return None if not shown or shown.isspace() else shown
+
+
+def transformer_in(folder: Path) -> Path:
+    """Where the model itself lies: sentence-transformers may keep it in a folder of its own."""
+    for part in module_list(folder):
+        if str(part.get("type", "")).endswith("Transformer"):
+            return folder / str(part.get("path", ""))
+    return folder
+
+
+def module_list(folder: Path) -> list[dict[str, Any]]:
+    """The parts that a model of sentence-transformers is made of; none for any other."""
+    import json
+
+    try:
+        return list(json.loads((folder / "modules.json").read_bytes()))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {folder / 'modules.json'}: {error}") from error
+
+
+def tokenizer_in(folder: Path) -> Any:
+    try:
+        return transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"no tokenizer can be loaded from {folder}: {first}; save one beside the model "
+            "(tokenizer.save_pretrained)"
+        ) from error
+
+
+def most_tokens(folder: Path, tokenizer: Any, wanted: int | None) -> int:
+    """How many tokens of a text are seen: what was asked for, but no more than the model knows."""
+    if wanted is None:
+        limits = [settings_in(folder, "sentence_bert_config.json").get("max_seq_length")]
+        limits.append(getattr(tokenizer, "model_max_length", None))
+        known = [int(limit) for limit in limits if limit and limit < _SANE_LENGTH]
+        wanted = min(known, default=USUAL_LENGTH)
+    settings = settings_in(folder)
+    kind, positions = settings.get("model_type"), settings.get("max_position_embeddings")
+    if kind not in _ABSOLUTE or not positions:
+        return wanted
+    return min(wanted, int(positions) - (_SPECIAL_POSITIONS if kind in _ROBERTAS else 0))
