@@ -122,6 +122,15 @@ class TestABadNode:
         assert grid.failed == ["s could not be set up 3 times; last: no space left"]
         assert grid.tried == ["a"] * 3
 
+    def test_another_may_join_in_time(self, need: Need) -> None:
+        grid = Grid("a", bad="a", need=need)
+        grid.tell(events.Tick(grid.now))
+        capacity = Capacity(1, 8 * GB, (Device("0", 16 * GB),))
+        grid.tell(events.NodeJoined(grid.now, "b", capacity))
+        grid.run(20)
+
+        assert (grid.failed, set(grid.up)) == ([], {"b"})
+
     def test_the_last_of_many_may_be_the_good_one(self, need: Need) -> None:
         grid = Grid("abc", bad="ab", need=need)
         grid.run(20)

@@ -220,9 +220,8 @@ class TestRefusals:
         with pytest.raises(StageError) as error:
             ran([Where().with_(name="own", runtime_env=broken)])
 
-        assert "own could not be set up 3 times; last: a worker could not get its runtime_env" in (
-            str(error.value)
-        )
+        told = "own could not be set up [34] times; last: a worker could not get its runtime_env"
+        assert re.search(told, str(error.value))
 
     def test_an_option_that_is_misspelt(self) -> None:
         with pytest.raises(PipelineError, match=r"no option 'autoscale_interval' .*autoscale_int"):

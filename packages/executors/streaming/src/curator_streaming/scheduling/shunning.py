@@ -11,6 +11,9 @@ from curator_streaming.scheduling.steps import could_hold
 SHUN_S = 60.0
 """After so long it is tried there again: what was in the way may have gone."""
 
+PAUSE_S = 1.0
+"""The only node is tried again after this: others may be about to join."""
+
 
 class Shunning:
     """One node with a full disk must not be the end of a step that comes up everywhere else."""
@@ -20,7 +23,7 @@ class Shunning:
         self._until: dict[tuple[str, int], float] = {}
 
     def shun(self, station: Station, node: Node, reason: str) -> None:
-        """Leave the node alone, unless there is no other that the step could run on."""
+        """Leave the node alone; for a moment only, if there is no other that would do."""
         if node.name not in self.floor.nodes:
             return
         first, need = station.spec.first, station.spec.need
@@ -28,12 +31,16 @@ class Shunning:
         if not any(could_hold(n.capacity, need) and not n.shuns & station.bit for n in others):
             for name, other in [key for key in self._until if key[1] == first]:
                 self._forgive(name, other)
+            self._leave_alone(station, node, PAUSE_S)
             return
-        node.shuns |= station.bit
-        node.fits &= ~station.bit
-        self._until[node.name, first] = self.floor.now + SHUN_S
+        self._leave_alone(station, node, SHUN_S)
         text = f"{node.name}: left alone by {station.spec.name} for {SHUN_S:g} s, for {reason}"
         self.floor.out.append(Explain("node", text, first))
+
+    def _leave_alone(self, station: Station, node: Node, seconds: float) -> None:
+        node.shuns |= station.bit
+        node.fits &= ~station.bit
+        self._until[node.name, station.spec.first] = self.floor.now + seconds
 
     def forgive(self) -> None:
         """Whatever was long enough ago."""
