@@ -2,7 +2,13 @@
 
 import pytest
 
-pytest.register_assert_rewrite("curator_core.testing.contract")
+# Only what asserts: the stages that it uses may have been imported before, by other tests.
+pytest.register_assert_rewrite(
+    *(
+        f"curator_core.testing.contract.{part}"
+        for part in ("failures", "lifetimes", "results", "resuming", "serving", "streaming")
+    )
+)
 
 from curator_core.testing.contract.failures import FailuresContract  # noqa: E402 - rewritten first
 from curator_core.testing.contract.lifetimes import LifetimesContract  # noqa: E402

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from curator_ray.errors import ClusterError
 from curator_ray.joining import join, leave
 from curator_ray.starting import PrivateCluster, Started
+from curator_ray.tokens import forget_tokens
 
 LOCAL = "local"
 
@@ -66,8 +67,10 @@ class _Lease:
         self.connection = self.started = None
         if started is not None:
             started.end()
+            forget_tokens()
         elif connection is not None and connection.kind == "joined":
             leave()
+            forget_tokens()
 
 
 _LEASE = _Lease()
