@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 from uuid import uuid4
 
-from curator_core import AnyStage, DocumentBatch, ProcessingStage
+from curator_core import AnyStage, DocumentBatch, ProcessingStage, WorkerInfo
 
 from curator_text.columns import texts_of
+from curator_text.compiled.engines import compiles, is_sound
 from curator_text.judging import Said, Verdicts, judged
 from curator_text.settling import VERDICTS, Outcomes, Settling
+from curator_text.text_columns import text_column
 from curator_text.texts import Text
 from curator_text.wording import Wording, WordKind, unknown_words
 
@@ -85,9 +87,17 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         """What is set up is the stage itself, not what stands for it in the row of another."""
         kind = type(self)
         return all(
-            getattr(kind, name) is getattr(ProcessingStage, name)
+            getattr(kind, name) is getattr(JudgingStage, name)
             for name in ("setup_on_node", "setup", "teardown")
         )
+
+    def setup(self, worker: WorkerInfo) -> None:
+        """Have the compiled forms ready, its own and those of its row."""
+        rules = (self, *self._row)
+        if compiles(rules):
+            from curator_text.compiled.warming import warm
+
+            warm(rules)
 
     def process(self, task: DocumentBatch) -> Outcomes:
         verdicts: Verdicts | None = task.derived.get(VERDICTS)
@@ -98,8 +108,13 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def ask(self, task: DocumentBatch) -> Verdicts:
         """What it and the stages behind it say about the rows of a batch."""
-        asked = (self, *self._row)
-        return judged(texts_of(task, self.text_field), [(stage.token(), stage) for stage in asked])
+        asked = [(stage.token(), stage) for stage in (self, *self._row)]
+        column = text_column(task.data, self.text_field)
+        if compiles(stage for _, stage in asked) and is_sound(column):
+            from curator_text.compiled.judging import judged_at_once
+
+            return judged_at_once(column, asked)
+        return judged(texts_of(task, self.text_field), asked)
 
     def token(self) -> str:
         """What its verdicts are found by, also by its copies in other processes."""

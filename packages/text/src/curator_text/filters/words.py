@@ -141,10 +141,11 @@ class WordsWithoutAlphabetsFilter(WordFilter):
 
 def _has_letter(word: str) -> bool:
     """Letters, and what Unicode calls alphabetic besides: `Ⅷ` and `Ⓐ`, but no bare vowel signs."""
-    return not word.isascii() and any(map(_is_letter, word))  # none of ASCII are left
+    return not word.isascii() and any(map(is_letter, word))  # none of ASCII are left
 
 
-def _is_letter(character: str) -> bool:
+def is_letter(character: str) -> bool:
+    """Whether Unicode calls it alphabetic, vowel signs apart."""
     return (
         character.isalpha()
         or unicodedata.category(character) == "Nl"

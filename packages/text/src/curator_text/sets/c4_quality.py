@@ -10,9 +10,9 @@ from curator_text.texts import Text
 
 _CITATIONS = re.compile(r"\[(?:\d*|edit|citation needed)\]")
 _END_MARKS = (".", "?", "!", '"', "'")
-_FILLER = "lorem ipsum"
-_SCRIPT = "javascript"
-_POLICY = (
+FILLER = "lorem ipsum"
+SCRIPT = "javascript"
+POLICY = (
     "terms of use",
     "privacy policy",
     "cookie policy",
@@ -107,22 +107,22 @@ class C4QualityFilter(EditingRuleSet):
 
     def _signs(self) -> Iterable[str]:
         if self.filter_lorem_ipsum:
-            yield _FILLER
+            yield FILLER
         if self.filter_javascript:
-            yield _SCRIPT
+            yield SCRIPT
         if self.filter_policy:
             yield from _POLICY_SIGNS
 
     def _said_of(self, line: str) -> str | None:
         """Why the page goes, or that the line does, or None where it stays."""
         lowered = line.lower()
-        if self.filter_lorem_ipsum and _FILLER in lowered:
+        if self.filter_lorem_ipsum and FILLER in lowered:
             return "lorem_ipsum"
-        if self.filter_javascript and _SCRIPT in lowered:
+        if self.filter_javascript and SCRIPT in lowered:
             return _DROP_LINE
         if self.filter_curly_bracket and "{" in line:
             return "curly_bracket"
-        about_policy = self.filter_policy and any(phrase in lowered for phrase in _POLICY)
+        about_policy = self.filter_policy and any(phrase in lowered for phrase in POLICY)
         return _DROP_LINE if about_policy else None
 
     def _too_few_sentences(self, lines: list[str]) -> bool:

@@ -1,15 +1,17 @@
 """Editing: rule sets that also rewrite the text of what they keep."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from curator_core import DocumentBatch
 
 from curator_text.columns import texts_of
+from curator_text.compiled.engines import compiles, is_sound
 from curator_text.filtering import JudgingStage
-from curator_text.judging import Rule, Said, judged
+from curator_text.judging import Rule, Said, Verdicts, judged
 from curator_text.sets.rules import RuleSet
 from curator_text.settling import VERDICTS, Outcomes, Settling
 from curator_text.text_columns import as_texts, text_column, with_column
@@ -42,17 +44,34 @@ class EditingRuleSet(RuleSet):
         return False
 
     def process(self, task: DocumentBatch) -> Outcomes:
+        column = text_column(task.data, self.text_field)
+        if compiles([self]) and is_sound(column):
+            from curator_text.compiled.editing import edited_at_once, fits
+
+            if fits(self):
+                asked = [(stage.token(), stage) for stage in (self, *self._row)]
+                return self._settled(task, *edited_at_once(column, asked))
+        return self._process_one_by_one(task)
+
+    def _settled(self, task: DocumentBatch, verdicts: Verdicts, texts: pa.Array) -> Outcomes:
+        mask = verdicts.mask(self.token())
+        kept, *gone = Settling(task, None).by(verdicts, self.token())
+        assert isinstance(kept, DocumentBatch)
+        return [self._rewritten(kept, pc.filter(texts, mask)), *gone]
+
+    def _process_one_by_one(self, task: DocumentBatch) -> Outcomes:
         editing = _Editing(self)
         rules: list[tuple[str, Rule]] = [(self.token(), editing)]
         rules += [(stage.token(), _Behind(stage)) for stage in self._row]
         verdicts = judged(texts_of(task, self.text_field), rules)
         kept, *gone = Settling(task, None).by(verdicts, self.token())
         assert isinstance(kept, DocumentBatch)
-        return [self._rewritten(kept, editing.texts), *gone]
+        kind = text_column(kept.data, self.text_field).type
+        return [self._rewritten(kept, as_texts(editing.texts, kind)), *gone]
 
-    def _rewritten(self, kept: DocumentBatch, texts: Sequence[Text]) -> DocumentBatch:
+    def _rewritten(self, kept: DocumentBatch, texts: Any) -> DocumentBatch:
         table = kept.data
-        column = as_texts(texts, text_column(table, self.text_field).type)
+        column = texts.cast(text_column(table, self.text_field).type)
         rewritten = kept.with_data(with_column(table, self.text_field, column))
         rewritten.derived = {VERDICTS: kept.derived.get(VERDICTS)}  # the rest is of the old text
         return rewritten

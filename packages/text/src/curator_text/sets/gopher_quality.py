@@ -57,6 +57,11 @@ class GopherQualityFilter(WordRuleSet):
 
     blank_reason = "gopher_short_doc"
 
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop words that it looks for."""
+        return tuple(sorted(self._stops))
+
     def __post_init__(self) -> None:
         self._stops = frozenset(_STOP_WORDS if self.stop_words is None else self.stop_words)
 

@@ -1,0 +1,145 @@
+"""Blocks: the lines and paragraphs that a text repeats."""
+
+import numpy as np
+
+from curator_text.compiled.kernels import Array, kernel, part
+from curator_text.compiled.utf8 import characters_in, hash_of, is_same, without_spaces
+
+BLOCKS, REPEATED, REPEATED_LETTERS, BLOCK_LETTERS = range(4)
+"""Blocks; those that stood there before, and their characters; the characters of all."""
+WIDTH = 4
+
+FULL_LINES, PARAGRAPHS, LINES_APART, PARAGRAPHS_APART = range(4)
+"""Lines that are not blank; what stands between two new lines; between one or more; two or more."""
+
+
+@kernel
+def fill_blocks(
+    data: Array, starts: Array, ends: Array, rows: Array, kind: int, out: Array
+) -> None:
+    spans = np.empty((256, 2), np.int64)
+    known = np.zeros((1024, 2), np.int64)  # for each slot the visit that filled it, and by which
+    hashes = np.empty(256, np.uint64)
+    for visit, row in enumerate(rows):
+        spans, count = _split(data, starts[row], ends[row], kind, spans)
+        out[row, BLOCKS] = count
+        if count > len(hashes):
+            hashes = np.empty(len(spans), np.uint64)
+        if 2 * count > len(known):
+            known = np.zeros((_power_above(2 * count), 2), np.int64)
+        if count > 1:
+            _count_repeated(data, spans[:count], hashes, known, visit + 1, out[row])
+        for place in range(count):
+            out[row, BLOCK_LETTERS] += characters_in(data, spans[place, 0], spans[place, 1])
+
+
+@part
+def _power_above(least: int) -> int:
+    power = 1024
+    while power < least:
+        power *= 2
+    return power
+
+
+@part
+def _count_repeated(
+    data: Array, spans: Array, hashes: Array, known: Array, visit: int, counts: Array
+) -> None:
+    mask = np.uint64(len(known) - 1)
+    for place in range(len(spans)):
+        start, end = spans[place, 0], spans[place, 1]
+        made = hash_of(data, start, end)
+        hashes[place] = made
+        slot = np.int64(made & mask)
+        while known[slot, 0] == visit:
+            other = known[slot, 1]
+            begin = spans[other, 0]
+            if (
+                hashes[other] == made
+                and spans[other, 1] - begin == end - start
+                and is_same(data, begin, start, end - start)
+            ):
+                counts[REPEATED] += 1
+                counts[REPEATED_LETTERS] += characters_in(data, start, end)
+                break
+            slot = (slot + 1) & np.int64(mask)
+        else:
+            known[slot, 0] = visit
+            known[slot, 1] = place
+
+
+@part
+def _with(spans: Array, count: int, start: int, end: int) -> tuple[Array, int]:
+    """One more span, in an array that grows."""
+    if count == len(spans):
+        more = np.empty((2 * count, 2), np.int64)
+        more[:count] = spans
+        spans = more
+    spans[count, 0] = start
+    spans[count, 1] = end
+    return spans, count + 1
+
+
+@part
+def _split(data: Array, start: int, end: int, kind: int, spans: Array) -> tuple[Array, int]:
+    if kind == FULL_LINES:
+        return _full_lines(data, start, end, spans)
+    if kind == PARAGRAPHS:
+        return _paragraphs(data, start, end, spans)
+    if kind == PARAGRAPHS_APART:
+        if _has_empty_line(data, start, end):
+            start, end = without_spaces(data, start, end)
+        return _apart(data, start, end, 2, spans)
+    return _apart(data, start, end, 1, spans)
+
+
+@part
+def _full_lines(data: Array, start: int, end: int, spans: Array) -> tuple[Array, int]:
+    count = 0
+    while start <= end:
+        stop = start
+        while stop < end and data[stop] != 10:
+            stop += 1
+        first, last = without_spaces(data, start, stop)
+        if first < last:
+            spans, count = _with(spans, count, start, stop)
+        start = stop + 1
+    return spans, count
+
+
+@part
+def _paragraphs(data: Array, start: int, end: int, spans: Array) -> tuple[Array, int]:
+    count, place = 0, start
+    while place + 1 < end:
+        if data[place] == 10 and data[place + 1] == 10:
+            spans, count = _with(spans, count, start, place)
+            start = place = place + 2
+        else:
+            place += 1
+    return _with(spans, count, start, end)
+
+
+@part
+def _has_empty_line(data: Array, start: int, end: int) -> bool:
+    for place in range(start, end - 1):
+        if data[place] == 10 and data[place + 1] == 10:
+            return True
+    return False
+
+
+@part
+def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> tuple[Array, int]:
+    """What stands between rows of so many new lines or more; it may be empty at either end."""
+    count, place = 0, start
+    while place < end:
+        if data[place] != 10:
+            place += 1
+            continue
+        behind = place
+        while behind < end and data[behind] == 10:
+            behind += 1
+        if behind - place >= fewest:
+            spans, count = _with(spans, count, start, place)
+            start = behind
+        place = behind
+    return _with(spans, count, start, end)

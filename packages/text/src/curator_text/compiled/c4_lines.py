@@ -1,0 +1,285 @@
+"""C4's editing: which lines of a page stay, and whether enough of it is left."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from curator_text.compiled.alphabets import DIGIT, POINTS
+from curator_text.compiled.kernels import Array, kernel, part
+from curator_text.compiled.lines import line_end
+from curator_text.compiled.phrases import Phrases, has_kelvin, said_in
+from curator_text.compiled.utf8 import point_at, space_at, without_spaces
+
+KEPT, FILLED, CURLY, FEW, UNSURE, GOES = range(6)
+"""What becomes of a page. `UNSURE`: Python must say. `GOES` is said of a line only."""
+
+FILLER, SCRIPT, POLICY = 1, 2, 4
+"""What phrases say of a line."""
+
+
+class Limits(NamedTuple):
+    """The options of the rules, as numbers."""
+
+    fewest_words: int
+    longest_word: int
+    fewest_sentences: int
+    citations: int
+    end_marks: int
+    curly: int
+
+
+@kernel
+def edit_pages(
+    data: Array,
+    spans: tuple[Array, Array, Array],
+    tables: tuple[Array, Phrases],
+    limits: Limits,
+    out: tuple[Array, Array, Array],
+) -> None:
+    """Write the edited pages one behind the other; a page that goes leaves nothing."""
+    alphabet, phrases = tables
+    starts, ends, rows = spans
+    written, offsets, outcomes = out
+    size, row = 0, 0
+    for wanted in rows:
+        while row <= wanted:  # those that nobody asks about are empty
+            offsets[row] = size
+            row += 1
+        begin = size
+        if has_kelvin(data, starts[wanted], ends[wanted]):
+            outcomes[wanted] = UNSURE
+            continue
+        outcome, size = _edit(
+            data, starts[wanted], ends[wanted], alphabet, phrases, limits, written, begin
+        )
+        outcomes[wanted] = outcome
+        size = size if outcome == KEPT else begin
+    while row < len(offsets):
+        offsets[row] = size
+        row += 1
+
+
+@part
+def _edit(  # noqa: PLR0913 - kernels have no objects to carry them
+    data: Array,
+    start: int,
+    end: int,
+    alphabet: Array,
+    phrases: Phrases,
+    limits: Limits,
+    written: Array,
+    begin: int,
+) -> tuple[int, int]:
+    size, sentences, kept = begin, 0, 0
+    while start < end:
+        stop, follows = line_end(data, start, end)
+        first, last = without_spaces(data, start, stop)
+        start = follows
+        if not _is_in_shape(data, first, last, limits):
+            continue
+        line = size
+        if kept > 0:
+            written[line] = 10
+            line += 1
+        behind = _copy(data, first, last, alphabet, limits.citations, written, line)
+        said = _said_of(written, line, behind, phrases, limits)
+        if said == GOES:
+            continue
+        if said != KEPT:
+            return said, begin
+        kept += 1
+        size = behind
+        if sentences < limits.fewest_sentences:
+            sentences += _sentences(written, line, behind)
+    if sentences < limits.fewest_sentences:
+        return FEW, begin
+    return KEPT, _without_ends(written, begin, size)
+
+
+@part
+def _said_of(data: Array, start: int, end: int, phrases: Phrases, limits: Limits) -> int:
+    """Why the page goes, or that the line does, or that it stays."""
+    if limits.end_marks and not _ends_well(data, start, end):
+        return GOES
+    said = said_in(data, start, end, phrases)
+    if said & FILLER:
+        return FILLED
+    if said & SCRIPT:
+        return GOES
+    if limits.curly and _has(data, start, end, 123):
+        return CURLY
+    return GOES if said & POLICY else KEPT
+
+
+@part
+def _without_ends(written: Array, begin: int, size: int) -> int:
+    """Take the white space off both ends, in place."""
+    first, last = without_spaces(written, begin, size)
+    if first > begin:
+        for place in range(first, last):
+            written[begin + place - first] = written[place]
+    return begin + last - first
+
+
+@part
+def _is_in_shape(data: Array, start: int, end: int, limits: Limits) -> bool:
+    """Whether the line has enough words, and none that is too long."""
+    longest = limits.longest_word
+    words, letters = 0, 0
+    while start < end:
+        width = space_at(data, start)
+        if width:
+            letters = 0
+            start += width
+            continue
+        words += letters == 0
+        letters += data[start] & 0xC0 != 0x80
+        if longest != -1 and letters > longest:
+            return False
+        start += 1
+    return words >= limits.fewest_words
+
+
+@part
+def _copy(  # noqa: PLR0913 - kernels have no objects to carry them
+    data: Array, start: int, end: int, alphabet: Array, citations: int, written: Array, size: int
+) -> int:
+    """Copy a line without its citations; where it ends now."""
+    while start < end:
+        if citations and data[start] == 91:
+            behind = _citation_end(data, start, end, alphabet)
+            if behind > start:
+                start = behind
+                continue
+        written[size] = data[start]
+        size += 1
+        start += 1
+    return size
+
+
+_EDIT = np.frombuffer(b"edit]", np.uint8)
+_NEEDED = np.frombuffer(b"citation needed]", np.uint8)
+
+
+@part
+def _citation_end(data: Array, start: int, end: int, alphabet: Array) -> int:
+    """Behind `[12]`, `[]`, `[edit]`, `[citation needed]`; where none begins here, here."""
+    place = start + 1
+    while place < end:
+        point, follows = point_at(data, place)
+        if point == 93:
+            return follows
+        if point >= POINTS or alphabet[point] & DIGIT == 0:
+            break
+        place = follows
+    if place > start + 1:
+        return start
+    for known in (_EDIT, _NEEDED):
+        if _begins(data, place, end, known):
+            return place + len(known)
+    return start
+
+
+@part
+def _begins(data: Array, start: int, end: int, known: Array) -> bool:
+    if start + len(known) > end:
+        return False
+    for step in range(len(known)):
+        if data[start + step] != known[step]:
+            return False
+    return True
+
+
+@part
+def _ends_well(data: Array, start: int, end: int) -> Any:
+    if start >= end:
+        return False
+    last = data[end - 1]
+    if last == 46:
+        return not (end - start >= 3 and data[end - 2] == 46 and data[end - 3] == 46)
+    return last == 63 or last == 33 or last == 34 or last == 39
+
+
+@part
+def _has(data: Array, start: int, end: int, byte: int) -> bool:
+    for place in range(start, end):
+        if data[place] == byte:
+            return True
+    return False
+
+
+@part
+def _sentences(data: Array, start: int, end: int) -> int:
+    """How many sentences a line has; what stands behind the last end mark is one too."""
+    found, last, place = 0, -1, start
+    while place < end:
+        byte = data[place]
+        if byte == 46 or byte == 33 or byte == 63:
+            place, behind = _latin_end(data, place, end)
+        elif byte == 0xE3 or byte == 0xEF:
+            behind = _wide_end(data, place, end)
+            if behind < 0:
+                place += 3
+        else:
+            behind = -1
+            place += 1
+        if behind >= 0:
+            found += 1
+            last = place = behind
+    return found + (last < end)
+
+
+@part
+def _latin_end(data: Array, place: int, end: int) -> tuple[int, int]:
+    """Behind the row of marks; and behind the sentence, or -1 where a word goes on."""
+    while place < end and (data[place] == 46 or data[place] == 33 or data[place] == 63):
+        place += 1
+    behind = place
+    while behind < end and (
+        data[behind] == 34 or data[behind] == 39 or data[behind] == 41 or data[behind] == 93
+    ):
+        behind += 1
+    if behind == end:
+        return place, end
+    width = space_at(data, behind)
+    return place, _behind_spaces(data, behind, end) if width else -1
+
+
+@part
+def _behind_spaces(data: Array, place: int, end: int) -> int:
+    while place < end:
+        width = space_at(data, place)
+        if width == 0:
+            break
+        place += width
+    return place
+
+
+@part
+def _wide_end(data: Array, place: int, end: int) -> int:
+    """Behind a sentence with a Chinese or Japanese end mark, or -1 where there is none here."""
+    marks = 0
+    point, follows = point_at(data, place)
+    while point == 0x3002 or point == 0xFF01 or point == 0xFF1F or point == 0xFF61:
+        marks += 1
+        place = follows
+        if place >= end:
+            break
+        point, follows = point_at(data, place)
+    if marks == 0:
+        return -1
+    while place < end:
+        point, follows = point_at(data, place)
+        if not _closes(point):
+            break
+        place = follows
+    return _behind_spaces(data, place, end)
+
+
+@part
+def _closes(point: int) -> bool:
+    if point < 0x80:
+        return point == 34 or point == 39 or point == 41 or point == 93
+    return (
+        point == 0x300D or point == 0x300F or point == 0xFF09 or point == 0x201D or point == 0x2019
+    )

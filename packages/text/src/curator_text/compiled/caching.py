@@ -1,0 +1,71 @@
+"""Caching: where compiled kernels are kept, for the processes that come after."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def kernel_folder() -> Path:
+    """A folder of this user's for the kernels of exactly this source."""
+    name = f"curator-text-{_source_hash()}"
+    for place in _places():
+        folder = place / name
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _is_ours(folder):
+                return folder
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix=f"{name}-"))
+
+
+def _places() -> Iterator[Path]:
+    for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+    with suppress(RuntimeError):  # a user without a home
+        yield Path.home() / ".cache"
+    yield Path(tempfile.gettempdir()) / f"curator-text-of-{_user()}"
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _is_ours(folder: Path) -> bool:
+    """Kernels are code: nobody else may have put them there."""
+    facts = folder.stat()
+    mine = not hasattr(os, "getuid") or (facts.st_uid == os.getuid() and not facts.st_mode & 0o022)
+    return mine and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _source_hash() -> str:
+    """A kernel holds what it calls as it was: a change in any module makes all of them new."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(here.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def is_empty() -> bool:
+    """Whether no kernel was ever compiled here."""
+    return next(kernel_folder().rglob("*.nbi"), None) is None
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Processes that start together compile once: the others wait, and load what the first made."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: each of them may compile
+        yield
+        return
+    with open(kernel_folder() / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,141 @@
+"""Judging a column by a row of rules: those with a compiled form for all rows at once.
+
+The others are asked in Python, document by document, in their place in the row, and about the
+documents that are left there.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from curator_text.compiled.documents import Documents
+from curator_text.compiled.forms import form_of
+from curator_text.compiled.kernels import Array
+from curator_text.compiled.opinions import ASK, STAYS, Asked, Form, Opinion
+from curator_text.judging import Ending, Hearing, Rule, Verdicts
+
+
+def judged_at_once(column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]) -> Verdicts:
+    """What `curator_text.judging.judged` says of the same texts."""
+    documents = Documents(column)
+    record = Record(rules, len(documents))
+    judge(documents, record, range(len(rules)))
+    return record.verdicts()
+
+
+def judge(documents: Documents, record: "Record", places: Sequence[int]) -> None:
+    """Ask the rules in these places about the rows that are left."""
+    record.end_blank(documents, places)
+    rules = record.rules
+    for form, group in groupby(places, lambda place: form_of(rules[place])):
+        if form is None:
+            _ask_in_python(documents, record, list(group))
+            continue
+        for place in group:
+            _ask_at_once(documents, record, place, form)
+
+
+def _ask_at_once(documents: Documents, record: "Record", place: int, form: Form) -> None:
+    rows = record.left()
+    if not len(rows):
+        return
+    opinion = form.opinion(record.rules[place], Asked(documents, record.rules, rows))
+    record.note(place, rows, opinion)
+    unsure = rows[opinion.codes == ASK]
+    if len(unsure):
+        _hear(documents, record, [place], unsure)
+
+
+def _ask_in_python(documents: Documents, record: "Record", places: Sequence[int]) -> None:
+    rows = record.left()
+    if len(rows):
+        _hear(documents, record, places, rows)
+
+
+def _hear(documents: Documents, record: "Record", places: Sequence[int], rows: Array) -> None:
+    hearing = Hearing([record.rules[place] for place in places])
+    for text in documents.texts(rows):
+        hearing.hear(text)
+    record.merge(hearing.verdicts([str(place) for place in places]), places, rows)
+
+
+class Record:
+    """What becomes of each row of a batch, as the rules are asked one after another."""
+
+    def __init__(self, rules: Sequence[tuple[str, Rule]], rows: int) -> None:
+        self.tokens = [token for token, _ in rules]
+        self.rules: list[Any] = [rule for _, rule in rules]
+        self.by = np.full(rows, len(rules), np.int32)
+        self._how = np.full(rows, -1, np.int64)
+        self._endings: dict[Ending, int] = {}
+        self._floats: dict[int, Array] = {}
+        self._others: dict[int, list[Any]] = {}
+
+    def left(self) -> Array:
+        """The rows that no rule has ended, and that are not blank."""
+        return np.flatnonzero(self._is_open)
+
+    def end_blank(self, documents: Documents, places: Sequence[int]) -> None:
+        """Blank rows end with the first rule that has a reason for it; the others see none."""
+        blank = documents.blank() & (self.by == len(self.rules))
+        self._is_open = ~blank & (self.by == len(self.rules))
+        for place in places:
+            reason = self.rules[place].blank_reason
+            if reason is not None:
+                self.end(place, np.flatnonzero(blank), Ending(reason))
+                return
+
+    def end(self, place: int, rows: Array, ending: Ending) -> None:
+        if len(rows):
+            self.by[rows] = place
+            self._how[rows] = self._endings.setdefault(ending, len(self._endings))
+            self._is_open[rows] = False
+
+    def note(self, place: int, rows: Array, opinion: Opinion) -> None:
+        """Take down what a compiled rule says."""
+        for code, reason in enumerate(opinion.reasons):
+            self.end(place, rows[opinion.codes == code], Ending(reason))
+        if self.rules[place].score_kind is not None and opinion.scores is not None:
+            scores = np.full(len(self.by), np.nan)
+            scores[rows] = opinion.scores
+            self._floats[place] = scores
+
+    def merge(self, verdicts: Verdicts, places: Sequence[int], rows: Array) -> None:
+        """Take down what rules said that were asked in Python."""
+        by = verdicts.rows["by"].to_numpy()
+        how = verdicts.rows["how"].to_numpy()
+        for number, ending in enumerate(verdicts.endings):
+            found = how == number
+            for step in np.unique(by[found]).tolist():
+                self.end(places[step], rows[found & (by == step)], ending)
+        for place in places:
+            if str(place) in verdicts.rows.column_names:
+                self._add_scores(place, rows, verdicts.rows[str(place)].to_pylist())
+
+    def _add_scores(self, place: int, rows: Array, scores: Sequence[Any]) -> None:
+        if place in self._floats:
+            self._floats[place][rows] = [np.nan if one is None else one for one in scores]
+            return
+        column = self._others.setdefault(place, [None] * len(self.by))
+        for row, score in zip(rows.tolist(), scores, strict=True):
+            column[row] = score
+
+    def verdicts(self) -> Verdicts:
+        columns = {"by": pa.array(self.by), "how": pa.array(self._how)}
+        for place, rule in enumerate(self.rules):
+            if rule.score_kind is not None:
+                columns[self.tokens[place]] = self._scores_of(place, rule.score_kind)
+        return Verdicts(tuple(self.tokens), pa.table(columns), list(self._endings))
+
+    def _scores_of(self, place: int, kind: str) -> pa.Array:
+        if place in self._floats:
+            scores = self._floats[place]
+            return pa.array(scores, pa.float64(), mask=np.isnan(scores))
+        others = self._others.get(place, [None] * len(self.by))
+        return pa.array(others, pa.type_for_alias(kind))
+
+
+__all__ = ["STAYS", "Record", "judge", "judged_at_once"]

@@ -1,0 +1,164 @@
+"""Phrases, and URLs: where a text says what is looked for, in capitals or not."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from curator_text.compiled.kernels import Array, kernel, part
+
+URL_LETTERS, OBSCENE = range(2)
+"""Characters in URLs; whether one of them has `porn` in it."""
+URL_WIDTH = 2
+
+FILLER, NOTICES, PARTS, UNSURE = range(4)
+"""Whether it says `lorem ipsum`; paragraphs with a notice; paragraphs; whether Python must look."""
+NOTICE_WIDTH = 4
+
+
+class Phrases(NamedTuple):
+    """Phrases in lower-case ASCII, those with the same first letter side by side."""
+
+    letters: Array
+    sizes: Array
+    firsts: Array
+    """For each byte where its phrases begin; the next one says where they end."""
+    bits: Array
+    """What finding each of them sets."""
+
+
+def phrases_of(groups: Sequence[Sequence[str]]) -> Phrases:
+    """Those of the first group set bit 0, those of the second bit 1, and so on."""
+    pairs = sorted((one.encode(), bit) for bit, group in enumerate(groups) for one in group)
+    letters = np.zeros((len(pairs), max(len(one) for one, _ in pairs)), np.uint8)
+    for place, (one, _) in enumerate(pairs):
+        letters[place, : len(one)] = np.frombuffer(one, np.uint8)
+    heads = [one[0] for one, _ in pairs]
+    firsts = np.searchsorted(heads, np.arange(257)).astype(np.int64)
+    sizes = np.array([len(one) for one, _ in pairs], np.int64)
+    return Phrases(letters, sizes, firsts, np.array([1 << bit for _, bit in pairs], np.int64))
+
+
+@part
+def said_in(data: Array, start: int, end: int, phrases: Phrases) -> int:
+    """The bits of all phrases that stand there."""
+    found = 0
+    for place in range(start, end):
+        byte = _small(data[place])
+        for which in range(phrases.firsts[byte], phrases.firsts[byte + 1]):
+            size = phrases.sizes[which]
+            if place + size <= end and _says(data, place, phrases.letters[which], size):
+                found |= phrases.bits[which]
+    return found
+
+
+@part
+def _small(byte: int) -> Any:
+    return np.int64(byte) + 32 if 65 <= byte <= 90 else np.int64(byte)
+
+
+@part
+def _says(data: Array, place: int, letters: Array, size: int) -> bool:
+    for step in range(1, size):
+        if _small(data[place + step]) != letters[step]:
+            return False
+    return True
+
+
+@part
+def has_kelvin(data: Array, start: int, end: int) -> bool:
+    """Whether the sign for kelvin is there: besides capitals the only one that lowers to a k."""
+    for place in range(start, end - 2):
+        if data[place] == 0xE2 and data[place + 1] == 0x84 and data[place + 2] == 0xAA:
+            return True
+    return False
+
+
+@kernel
+def fill_notices(
+    data: Array, starts: Array, ends: Array, rows: Array, phrases: Phrases, out: Array
+) -> None:
+    for row in rows:
+        start, end = starts[row], ends[row]
+        out[row, UNSURE] = has_kelvin(data, start, end)
+        while start <= end:
+            stop = _paragraph_end(data, start, end)
+            said = said_in(data, start, stop, phrases)
+            out[row, FILLER] |= said & 1
+            out[row, NOTICES] += said >> 1
+            out[row, PARTS] += 1
+            start = stop + 2
+
+
+@part
+def _paragraph_end(data: Array, place: int, end: int) -> int:
+    """Where the next empty line begins. Behind the last paragraph it is the end."""
+    while place + 1 < end:
+        if data[place] == 10 and data[place + 1] == 10:
+            return place
+        place += 1
+    return end
+
+
+_WEB = np.zeros(256, np.uint8)
+_WEB[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789$-_@.&+/:=?#~!*(),")] = 1
+_HEX = np.zeros(256, np.uint8)
+_HEX[list(b"0123456789ABCDEFabcdef")] = 1
+
+
+@kernel
+def fill_urls(data: Array, starts: Array, ends: Array, rows: Array, out: Array) -> None:
+    for row in rows:
+        place, end = starts[row], ends[row]
+        while place < end:
+            begin = _head_end(data, place, end) if data[place] == 104 else place
+            stop = _url_end(data, begin, end) if begin > place else place
+            if stop == begin:
+                place += 1
+                continue
+            out[row, URL_LETTERS] += stop - place
+            out[row, OBSCENE] |= _is_obscene(data, begin, stop)
+            place = stop
+
+
+@part
+def _head_end(data: Array, place: int, end: int) -> Any:
+    """Behind `http://` or `https://`; where neither begins here, here."""
+    if place + 7 >= end or not (
+        data[place + 1] == 116 and data[place + 2] == 116 and data[place + 3] == 112
+    ):
+        return place
+    colon = place + 4 + (data[place + 4] == 115)
+    if colon + 3 <= end and data[colon] == 58 and data[colon + 1] == 47 and data[colon + 2] == 47:
+        return colon + 3
+    return place
+
+
+@part
+def _url_end(data: Array, place: int, end: int) -> int:
+    while place < end:
+        if _WEB[data[place]]:
+            place += 1
+        elif (
+            data[place] == 37
+            and place + 2 < end
+            and _HEX[data[place + 1]]
+            and _HEX[data[place + 2]]
+        ):
+            place += 3
+        else:
+            break
+    return place
+
+
+@part
+def _is_obscene(data: Array, start: int, end: int) -> bool:
+    for place in range(start, end - 3):
+        if (
+            data[place] == 112
+            and data[place + 1] == 111
+            and data[place + 2] == 114
+            and data[place + 3] == 110
+        ):
+            return True
+    return False

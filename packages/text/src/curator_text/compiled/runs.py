@@ -1,0 +1,286 @@
+"""Runs: how much of a text is in runs of words that it repeats.
+
+Words are numbered, equal ones alike, and compared byte by byte. A run of n words is then told by
+the two runs of n-1 words in it, which are numbers too: nothing hangs on a hash.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from curator_text.compiled.kernels import Array, kernel, part
+from curator_text.compiled.utf8 import hash_of, is_same, mixed, space_at
+
+WORDS, LETTERS, TIMES, COUNTED, OVERLAPPING, APART = range(6)
+"""Words in the text; characters of the commonest run, without spaces; how often it begins
+somewhere; how often it stands in the text as a string, -1 where that takes too long to find out;
+characters in runs that repeat, each once; the same of runs that do not overlap."""
+WIDTH = 6
+
+_PATIENCE = 32
+"""How many comparisons for each byte the search for a string may take."""
+
+
+class Scratch(NamedTuple):
+    """Arrays with a place for each word of the longest text so far."""
+
+    spans: Array
+    """Where each word begins and ends."""
+    sizes: Array
+    """How many characters it has."""
+    places: Array
+    """Where the runs begin that repeat, in order."""
+    firsts: Array
+    """For each of these where the same run began for the first time."""
+    times: Array
+    """How often the run that first began here occurs."""
+    seen: Array
+    """The round in which it was counted as seen."""
+    keys: Array
+    """A hash table: what is known of each run ..."""
+    slots: Array
+    """... in which round it was put there, and where the run begins."""
+
+
+@part
+def _scratch(words: int) -> Scratch:
+    size = 1024
+    while size < 2 * words:
+        size *= 2
+    half = size // 2
+    return Scratch(
+        np.empty((half, 2), np.int64),
+        np.empty(half, np.int64),
+        np.empty(half, np.int64),
+        np.empty(half, np.int64),
+        np.empty(half, np.int64),
+        np.zeros(half, np.int64),
+        np.empty(size, np.uint64),
+        np.zeros((size, 2), np.int64),
+    )
+
+
+@kernel
+def fill_runs(
+    data: Array, starts: Array, ends: Array, rows: Array, wanted: tuple[Array, Array], out: Array
+) -> None:
+    """For each text and each of the wanted lengths, in rising order; and whether to count it."""
+    lengths, counted = wanted
+    made = _scratch(1)
+    visit = 0
+    for row in rows:
+        start, end = starts[row], ends[row]
+        words = _count_words(data, start, end)
+        if words > len(made.sizes):
+            made = _scratch(words)
+            visit = 0
+        _split(data, start, end, made)
+        visit += 1
+        left = _number_words(data, words, made, visit)
+        length = 1
+        for place in range(len(lengths)):
+            while length < lengths[place] and left > 0:
+                length += 1
+                visit += 1
+                left = _lengthen(left, made, visit)
+            visit += 1
+            _measure(words, left, lengths[place], made, visit, out[row, place])
+            if counted[place] and words >= lengths[place]:
+                top = _top(left, made)
+                out[row, place, COUNTED] = _occurrences(data, start, end, top, lengths[place], made)
+
+
+@part
+def _count_words(data: Array, start: int, end: int) -> int:
+    words, inside = 0, False
+    while start < end:
+        width = space_at(data, start)
+        words += width == 0 and not inside
+        inside = width == 0
+        start += max(width, 1)
+    return words
+
+
+@part
+def _split(data: Array, start: int, end: int, made: Scratch) -> None:
+    words, begin, letters = 0, -1, 0
+    while start < end:
+        width = space_at(data, start)
+        if width == 0:
+            if begin < 0:
+                begin, letters = start, 0
+            letters += data[start] & 0xC0 != 0x80
+            start += 1
+            continue
+        if begin >= 0:
+            made.spans[words, 0], made.spans[words, 1] = begin, start
+            made.sizes[words] = letters
+            words += 1
+            begin = -1
+        start += width
+    if begin >= 0:
+        made.spans[words, 0], made.spans[words, 1] = begin, end
+        made.sizes[words] = letters
+
+
+@part
+def _mask(runs: int) -> int:
+    """Only so much of the hash table is used, which then stays in the processor's cache."""
+    size = 64
+    while size < 2 * runs:
+        size *= 2
+    return size - 1
+
+
+@part
+def _number_words(data: Array, words: int, made: Scratch, visit: int) -> int:
+    """Leave the words that repeat in `places` and `firsts`; how many there are."""
+    mask = _mask(words)
+    for word in range(words):
+        start, end = made.spans[word, 0], made.spans[word, 1]
+        key = hash_of(data, start, end)
+        slot = np.int64(key) & mask
+        first = word
+        while made.slots[slot, 0] == visit:
+            other = made.slots[slot, 1]
+            begin = made.spans[other, 0]
+            if (
+                made.keys[slot] == key
+                and made.spans[other, 1] - begin == end - start
+                and is_same(data, begin, start, end - start)
+            ):
+                first = other
+                break
+            slot = (slot + 1) & mask
+        else:
+            made.keys[slot] = key
+            made.slots[slot, 0], made.slots[slot, 1] = visit, word
+            made.times[word] = 0
+        made.places[word], made.firsts[word] = word, first
+        made.times[first] += 1
+    return _keep_repeated(words, made)
+
+
+@part
+def _keep_repeated(runs: int, made: Scratch) -> int:
+    left = 0
+    for run in range(runs):
+        if made.times[made.firsts[run]] > 1:
+            made.places[left] = made.places[run]
+            made.firsts[left] = made.firsts[run]
+            left += 1
+    return left
+
+
+@part
+def _lengthen(runs: int, made: Scratch, visit: int) -> int:
+    """Two runs that begin side by side make a longer one, which is told by what they are."""
+    mask = _mask(runs)
+    found = 0
+    for run in range(runs - 1):
+        place = made.places[run]
+        if made.places[run + 1] != place + 1:
+            continue
+        key = (np.uint64(made.firsts[run]) << np.uint64(32)) | np.uint64(made.firsts[run + 1])
+        slot = np.int64(mixed(key)) & mask
+        first = place
+        while made.slots[slot, 0] == visit:
+            if made.keys[slot] == key:
+                first = made.slots[slot, 1]
+                break
+            slot = (slot + 1) & mask
+        else:
+            made.keys[slot] = key
+            made.slots[slot, 0], made.slots[slot, 1] = visit, place
+            made.times[place] = 0
+        made.times[first] += 1
+        made.places[found], made.firsts[found] = place, first
+        found += 1
+    return _keep_repeated(found, made)
+
+
+@part
+def _top(runs: int, made: Scratch) -> int:
+    """Where the commonest run first begins; among equals the one that comes first."""
+    top, most = 0, 1
+    for run in range(runs):
+        place = made.places[run]
+        if made.firsts[run] == place and made.times[place] > most:
+            top, most = place, made.times[place]
+    return top
+
+
+@part
+def _measure(words: int, runs: int, length: int, made: Scratch, visit: int, out: Array) -> None:
+    out[WORDS] = words
+    if words < length:
+        return
+    top = _top(runs, made)
+    out[TIMES] = made.times[top] if runs > 0 else 1
+    for word in range(top, top + length):
+        out[LETTERS] += made.sizes[word]
+    if runs > 0:
+        out[OVERLAPPING] = _overlapping(runs, length, made)
+        out[APART] = _apart(runs, length, made, visit)
+
+
+@part
+def _overlapping(runs: int, length: int, made: Scratch) -> int:
+    """Characters of runs that stood there before, and of single spaces within; each once."""
+    letters, behind = 0, 0
+    for run in range(runs):
+        place = made.places[run]
+        if made.firsts[run] == place:
+            continue
+        fresh = max(place, behind)
+        behind = place + length
+        for word in range(fresh, behind):
+            letters += made.sizes[word]
+        letters += min(behind - fresh, length - 1)
+    return letters
+
+
+@part
+def _apart(runs: int, length: int, made: Scratch, visit: int) -> int:
+    """Characters of runs that stood there before, where no two of those counted overlap."""
+    letters, behind = 0, 0
+    for run in range(runs):
+        place, first = made.places[run], made.firsts[run]
+        if place < behind:
+            continue
+        if made.seen[first] != visit:
+            made.seen[first] = visit
+            continue
+        behind = place + length
+        for word in range(place, behind):
+            letters += made.sizes[word]
+    return letters
+
+
+@part
+def _occurrences(data: Array, start: int, end: int, top: int, length: int, made: Scratch) -> int:
+    """How often the run stands in the text, its words a space apart, and one behind the other."""
+    sought = np.empty(made.spans[top + length - 1, 1] - made.spans[top, 0] + length, np.uint8)
+    size = 0
+    for word in range(top, top + length):
+        if word > top:
+            sought[size] = 32
+            size += 1
+        for place in range(made.spans[word, 0], made.spans[word, 1]):
+            sought[size] = data[place]
+            size += 1
+    budget = _PATIENCE * (end - start) + 4096
+    found, place = 0, start
+    while place + size <= end:
+        same = 0
+        while same < size and data[place + same] == sought[same]:
+            same += 1
+        budget -= same
+        if budget < 0:
+            return -1
+        if same == size:
+            found += 1
+            place += size
+        else:
+            place += 1
+    return found

@@ -1,0 +1,131 @@
+"""UTF-8: characters, white space and hashes in valid bytes."""
+
+from typing import Any
+
+import numpy as np
+
+from curator_text.compiled.kernels import Array, part
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_AGAIN = np.uint64(0xBF58476D1CE4E5B9)
+_32 = np.uint64(32)
+_29 = np.uint64(29)
+_8 = np.uint64(8)
+
+
+@part
+def point_at(data: Array, place: int) -> tuple[Any, int]:
+    """The code point that begins here, and where the next one begins."""
+    lead = np.int64(data[place])
+    if lead < 0x80:
+        return lead, place + 1
+    second = np.int64(data[place + 1]) & 0x3F
+    if lead < 0xE0:
+        return ((lead & 0x1F) << 6) | second, place + 2
+    third = np.int64(data[place + 2]) & 0x3F
+    if lead < 0xF0:
+        return ((lead & 0x0F) << 12) | (second << 6) | third, place + 3
+    fourth = np.int64(data[place + 3]) & 0x3F
+    return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | fourth, place + 4
+
+
+@part
+def ascii_space(byte: int) -> bool:
+    return byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31
+
+
+@part
+def space_at(data: Array, place: int) -> int:
+    """Of how many bytes the white space is that begins here: 0 where it is something else."""
+    lead = data[place]
+    if lead < 0x80:
+        return 1 if ascii_space(lead) else 0
+    if lead == 0xC2:
+        return 2 if data[place + 1] == 0x85 or data[place + 1] == 0xA0 else 0
+    if lead == 0xE2:
+        return 3 if _wide_space(data[place + 1], data[place + 2]) else 0
+    if lead == 0xE3:
+        return 3 if data[place + 1] == 0x80 and data[place + 2] == 0x80 else 0
+    if lead == 0xE1:
+        return 3 if data[place + 1] == 0x9A and data[place + 2] == 0x80 else 0
+    return 0
+
+
+@part
+def _wide_space(second: int, third: int) -> bool:
+    if second == 0x80:
+        return third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF
+    return second == 0x81 and third == 0x9F
+
+
+@part
+def without_spaces(data: Array, start: int, end: int) -> tuple[int, int]:
+    """The span without the white space at both of its ends."""
+    while start < end:
+        width = space_at(data, start)
+        if width == 0:
+            break
+        start += width
+    while end > start:
+        last = end - 1
+        while data[last] & 0xC0 == 0x80:
+            last -= 1
+        if space_at(data, last) == 0:
+            break
+        end = last
+    return start, end
+
+
+@part
+def characters_in(data: Array, start: int, end: int) -> int:
+    found = 0
+    for place in range(start, end):
+        found += data[place] & 0xC0 != 0x80
+    return found
+
+
+@part
+def is_same(data: Array, one: int, other: int, size: int) -> bool:
+    for step in range(size):
+        if data[one + step] != data[other + step]:
+            return False
+    return True
+
+
+@part
+def hash_of(data: Array, start: int, end: int) -> np.uint64:
+    """For a first look only: whoever finds two that are equal compares the bytes."""
+    made = np.uint64(end - start) * _MIX
+    place = start
+    while place + 8 <= end:
+        made = mixed(made ^ eight_bytes(data, place))
+        place += 8
+    rest = np.uint64(0)
+    while place < end:
+        rest = (rest << _8) | np.uint64(data[place])
+        place += 1
+    return mixed(made ^ rest)
+
+
+@part
+def eight_bytes(data: Array, place: int) -> np.uint64:
+    found = np.uint64(0)
+    for step in range(8):
+        found |= np.uint64(data[place + step]) << np.uint64(8 * step)
+    return found
+
+
+@part
+def mixed(value: np.uint64) -> np.uint64:
+    value = (value ^ (value >> _32)) * _MIX
+    value = (value ^ (value >> _29)) * _AGAIN
+    return value ^ (value >> _32)
+
+
+@part
+def packed(data: Array, start: int, end: int) -> np.uint64:
+    """Up to seven bytes as one number, which no other bytes have."""
+    found = np.uint64(1)  # before them, or NUL in front would not tell
+    for place in range(start, end):
+        found = (found << _8) | np.uint64(data[place])
+    return found

@@ -1,0 +1,40 @@
+"""Warming: kernels are compiled, or loaded, before the first document comes."""
+
+import logging
+import time
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from curator_text.compiled import editing
+from curator_text.compiled.caching import is_empty, kernel_folder, one_at_a_time
+from curator_text.compiled.forms import form_of
+from curator_text.compiled.judging import judged_at_once
+from curator_text.judging import Rule
+from curator_text.sets.editing import EditingRuleSet
+
+LOG = logging.getLogger("curator_text")
+
+_SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\u2026"
+
+
+def warm(rules: Sequence[Rule]) -> None:
+    """Have ready what these rules need. Of processes that start together only one compiles."""
+    with one_at_a_time():
+        is_first = is_empty()
+        if is_first:
+            LOG.info("compiling the rules for text, once for this machine; it takes some seconds")
+        started = time.perf_counter()
+        _run(rules)
+        if is_first:
+            took = time.perf_counter() - started
+            LOG.info("compiled them in %.0f s; they are kept in %s", took, kernel_folder())
+
+
+def _run(rules: Sequence[Rule]) -> None:
+    column = pa.chunked_array([[_SAMPLE, None]], pa.string())
+    known = [(str(place), rule) for place, rule in enumerate(rules) if form_of(rule) is not None]
+    judged_at_once(column, known)
+    for place, rule in enumerate(rules):
+        if isinstance(rule, EditingRuleSet) and editing.fits(rule):
+            editing.edited_at_once(column, [(f"c4 {place}", rule)])
