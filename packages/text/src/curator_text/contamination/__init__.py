@@ -1,0 +1,1 @@
+"""Contamination: texts of benchmarks that stand in a corpus."""

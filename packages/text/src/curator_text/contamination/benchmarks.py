@@ -1,0 +1,100 @@
+"""Benchmarks: the texts of their files, one example after another."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from curator_core import DocumentBatch, FileGroup, FilePart, InputError
+from curator_core.compression import compression_of, decompressed
+from curator_core.filesystems import StorageOptions, base_name, open_input
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
+from curator_core.reading.jsonl import JSONL_ENDINGS, JsonlReader
+from curator_core.reading.parquet import ParquetReader
+from curator_core.reading.stages import ReadingStage
+from curator_core.suggestions import hint
+
+_TEXTS = (".txt", ".txt.gz", ".txt.zst", ".txt.bz2", ".txt.xz")
+_PARQUET = (".parquet", ".pq")
+WANTED = Wanted((*JSONL_ENDINGS, *_PARQUET, *_TEXTS))
+
+
+class Example(NamedTuple):
+    """A text of a benchmark, and where it stands."""
+
+    benchmark: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Benchmarks:
+    """Files of benchmarks by name, and which of their columns count."""
+
+    paths: Mapping[str, Sequence[str]]
+    fields: Sequence[str] | None = None
+    storage_options: StorageOptions | None = None
+
+    def files(self) -> Iterator[tuple[str, FilePart]]:
+        for name, paths in self.paths.items():
+            for part in find_files(paths, WANTED, self.storage_options):
+                yield name, part
+
+    def examples(self) -> Iterator[Example]:
+        """Every text column of a record; paragraphs of plain text. Damage is an error: what is
+        not read is not looked for."""
+        for name, part in self.files():
+            for place, texts in enumerate(self._records(part)):
+                where = f"{base_name(part.path)}:{place + 1}"
+                yield from (Example(name, where, text) for text in texts)
+
+    def _records(self, part: FilePart) -> Iterator[list[str]]:
+        if part.path.lower().endswith(_TEXTS):
+            yield from ([text] for text in self._paragraphs(part.path))
+            return
+        kind = ParquetReader if part.path.lower().endswith(_PARQUET) else JsonlReader
+        reader = kind(part.path, text_field=None, storage_options=self.storage_options)
+        reading = cast(ReadingStage[Any], reader.decompose()[1])
+        for batch in reading.process(FileGroup([part])):
+            if not isinstance(batch, DocumentBatch):
+                raise InputError(f"cannot read {part.path}: {batch.reason}")
+            self._refuse_missing(part.path, batch.data.column_names)
+            yield from map(self._texts, batch.data.to_pylist())
+
+    def _paragraphs(self, path: str) -> list[str]:
+        kind = compression_of(path)
+        if kind is None:
+            with open_input(path, self.storage_options) as file:
+                content = file.read()
+        else:
+            content = b"".join(decompressed(lambda: open_input(path, self.storage_options), kind))
+        try:
+            text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is no text in UTF-8: {error.reason}") from None
+        return [paragraph for paragraph in text.split("\n\n") if paragraph.strip()]
+
+    def _refuse_missing(self, path: str, columns: Sequence[str]) -> None:
+        for name in self.fields or ():
+            if name not in columns:
+                raise InputError(f"benchmark {path} has no field {name!r}{hint(name, columns)}")
+
+    def _texts(self, record: Mapping[str, Any]) -> list[str]:
+        names = record if self.fields is None else self.fields
+        return [text for name in names for text in _texts_in(record[name])]
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Texts in a value; those of a list, such as answers to choose from, as one."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts_in(inner)
+    elif isinstance(value, list):
+        plain = [item for item in value if isinstance(item, str)]
+        if plain:
+            yield "\n".join(plain)
+        for item in value:
+            if not isinstance(item, str):
+                yield from _texts_in(item)
