@@ -27,6 +27,9 @@ COMMANDS: Mapping[str, Entry] = {
     "run": Entry(f"{_HERE}.running:run", "Run a recipe, or go on where it stopped."),
     "status": Entry(f"{_HERE}.inspecting:status", "Show how far a run is."),
     "report": Entry(f"{_HERE}.inspecting:report", "Show what a run did, and write a page of it."),
+    "statistics": Entry(
+        f"{_HERE}.statistics:statistics", "Show the statistics of data that a run collected."
+    ),
     "retry": Entry(f"{_HERE}.running:retry", "Try again what a run has in quarantine."),
     "stages": Entry(f"{_HERE}.listing:stages", "List all stages, or explain one."),
     "plugins": Entry(f"{_HERE}.listing:plugins", "List what is installed, and what is broken."),

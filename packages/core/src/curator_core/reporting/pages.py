@@ -6,14 +6,17 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from curator_core.errors import CuratorError
 from curator_core.filesystems import join, open_filesystem, parent_of
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
+from curator_core.reporting.statistics import as_html
 from curator_core.reporting.styling import STYLE
 from curator_core.reporting.summaries import Summary
 from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.secrets import redact
+from curator_core.statistics.summaries import FILE_ENDING, read_summary
 
 FILE = "report.html"
 _LONGEST = 4000
@@ -39,6 +42,7 @@ def render(record: RunRecord) -> str:
         _head(record),
         _section("Stages", _stages(result.stages)),
         _section("Dropped, by reason", _drops(result.stages)),
+        _section("Data", _data(result.files)),
         _section("Quarantine", "".join(_failure(failure) for failure in failures)),
         _section("Files", _files(result.files)),
         _section("Environment", _environment(record)),
@@ -138,6 +142,15 @@ def _sample(record: QuarantineRecord) -> str:
         return ""
     text = shortened(record.payload[:1000].decode("utf-8", "replace"), 300)
     return f"<pre>{escape(text)}</pre>"
+
+
+def _data(files: Sequence[str]) -> str:
+    """What stages found out about the data; a file that is gone since is no reason for no page."""
+    collected = [file for file in files if file.endswith(FILE_ENDING)]
+    try:
+        return as_html(read_summary(collected))
+    except (CuratorError, OSError) as error:
+        return f"<p>{escape(str(error))}</p>"
 
 
 def _files(files: Sequence[str]) -> str:

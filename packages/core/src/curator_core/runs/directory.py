@@ -21,12 +21,15 @@ from curator_core.staging import explained
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
     """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered.
 
-    A pipeline that appends is a run of its own for each set of inputs and options.
+    Of several outputs, that of the last stage: others may only tell about the data. A pipeline
+    that appends is a run of its own for each set of inputs and options.
     """
     if not outputs:
         return None
     name = f"{plan.name}-{plan.fingerprint[:8]}" if does_append(outputs) else plan.name
-    return join(outputs[0].folder, ".curator", name)
+    last = plan.stages[-1].name
+    chosen = next((output for output in outputs if output.stage == last), outputs[0])
+    return join(chosen.folder, ".curator", name)
 
 
 def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> str:

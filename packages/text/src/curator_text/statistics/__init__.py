@@ -1,0 +1,1 @@
+"""What a corpus is like: lengths, languages, scores."""

@@ -1,0 +1,51 @@
+"""Measures: what is counted of texts, and of the columns beside them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core.statistics import ColumnSummary, Summary
+
+LENGTHS = ("characters", "words", "lines")
+
+
+def summary_of(
+    table: pa.Table, texts: Sequence[str | None], columns: Sequence[str], label: str
+) -> Summary:
+    """The lengths of texts, and the values of columns; `label` begins the names of lengths."""
+    summary = Summary()
+    for text in texts:
+        lengths = (None,) * len(LENGTHS) if text is None else _lengths(text)
+        for name, length in zip(LENGTHS, lengths, strict=True):
+            summary.column(f"{label} {name}").add(length)
+    for name in columns:
+        _add(summary.column(name), table.column(name))
+    return summary
+
+
+def _lengths(text: str) -> tuple[int, int, int]:
+    """Lines are counted with a last one that does not end, and not those that are empty."""
+    return len(text), len(text.split()), sum(1 for line in text.splitlines() if line.strip())
+
+
+def _add(summary: ColumnSummary, column: pa.ChunkedArray) -> None:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    if not _is_countable(column.type):
+        column = pc.cast(column.is_valid(), pa.string())  # only whether there is something
+    for pair in pc.value_counts(column).to_pylist():
+        summary.add(_plain(pair["values"]), pair["counts"])
+
+
+def _is_countable(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string,
+             pa.types.is_large_string, pa.types.is_null)  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def _plain(value: Any) -> float | str | bool | None:
+    return value if value is None or isinstance(value, str | bool) else float(value)
