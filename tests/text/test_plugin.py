@@ -23,6 +23,7 @@ NO_STAGES = {
     "TextModifier",
     "TextRewriter",
     "WordFilter",
+    "train_quality_model",
 }
 """What a recipe cannot name: a function of one's own, and what one's own stages are made of."""
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from curator_text.contamination.removing import Decontaminator
     from curator_text.filtering import TextFilter, WordFilter
     from curator_text.filters.addresses import (
         BlockedDomainsFilter,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from curator_text.mixing.blending import BlendSource, BlendWorkflow
     from curator_text.mixing.shuffling import ShuffleWorkflow
     from curator_text.mixing.splitting import HashSplitter
+    from curator_text.models.buckets import ScoreBuckets
     from curator_text.models.classifiers import (
         ContentTypeClassifier,
         DomainClassifier,
@@ -69,7 +71,10 @@ if TYPE_CHECKING:
     from curator_text.models.complexity import PromptTaskComplexity
     from curator_text.models.education import FineWebEduClassifier
     from curator_text.models.embedding import TextEmbedder
+    from curator_text.models.fasttext_filters import FastTextQualityFilter
+    from curator_text.models.fasttext_models import train_quality_model
     from curator_text.models.guarding import InstructionDataGuard
+    from curator_text.models.routing import RouteByColumn
     from curator_text.models.safety import AegisClassifier
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
@@ -102,6 +107,7 @@ if TYPE_CHECKING:
     from curator_text.sets.gopher_quality import GopherQualityFilter
     from curator_text.sets.gopher_repetition import GopherRepetitionFilter
     from curator_text.sources.warc import WarcReader, WetReader
+    from curator_text.statistics.collecting import DocumentStatistics
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
 
@@ -123,11 +129,14 @@ __all__ = [
     "CommonEnglishWordsFilter",
     "ContentTypeClassifier",
     "ControlCharacterRemover",
+    "Decontaminator",
     "DocumentJoiner",
     "DocumentSplitter",
+    "DocumentStatistics",
     "DomainClassifier",
     "EllipsisFilter",
     "FastTextLabelModifier",
+    "FastTextQualityFilter",
     "Filter",
     "FineWebEduClassifier",
     "FineWebQualityFilter",
@@ -176,7 +185,9 @@ __all__ = [
     "RepeatedParagraphsRemover",
     "RepeatingDuplicateNGramsFilter",
     "RepeatingTopNGramsFilter",
+    "RouteByColumn",
     "Score",
+    "ScoreBuckets",
     "ScoreFilter",
     "ScriptFilter",
     "ScriptIdentifier",
@@ -207,9 +218,14 @@ __all__ = [
     "WordFilter",
     "WordsWithoutAlphabetsFilter",
     "XMLHeaderFilter",
+    "train_quality_model",
 ]
 
 _HOMES = {
+    "models.buckets": ("ScoreBuckets",),
+    "models.routing": ("RouteByColumn",),
+    "models.fasttext_filters": ("FastTextQualityFilter",),
+    "models.fasttext_models": ("train_quality_model",),
     "models.classifiers": (
         "ContentTypeClassifier",
         "DomainClassifier",
@@ -310,6 +326,8 @@ _HOMES = {
     "segments.joining": ("DocumentJoiner",),
     "segments.splitting": ("DocumentSplitter",),
     "modifying": ("TextModifier", "TextRewriter"),
+    "contamination.removing": ("Decontaminator",),
+    "statistics.collecting": ("DocumentStatistics",),
     "mixing.blending": ("BlendSource", "BlendWorkflow"),
     "mixing.shuffling": ("ShuffleWorkflow",),
     "mixing.splitting": ("HashSplitter",),

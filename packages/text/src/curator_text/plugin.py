@@ -80,6 +80,8 @@ def curator_stages() -> dict[str, str]:
         "text.pii_finder": "curator_text.pii.stages:PiiFinder",
         "text.pii_redactor": "curator_text.pii.stages:PiiRedactor",
         "text.pii_filter": "curator_text.pii.stages:PiiFilter",
+        "text.document_statistics": "curator_text.statistics.collecting:DocumentStatistics",
+        "text.decontaminator": "curator_text.contamination.removing:Decontaminator",
         "text.hash_splitter": "curator_text.mixing.splitting:HashSplitter",
         "text.blocked_urls_filter": f"{_FILTERS}.addresses:BlockedUrlsFilter",
         "text.url_words_filter": f"{_FILTERS}.addresses:UrlWordsFilter",
@@ -100,6 +102,9 @@ def curator_stages() -> dict[str, str]:
         "text.fine_web_edu_classifier": f"{_MODELS}.education:FineWebEduClassifier",
         "text.text_embedder": f"{_MODELS}.embedding:TextEmbedder",
         "text.instruction_data_guard": f"{_MODELS}.guarding:InstructionDataGuard",
+        "text.score_buckets": f"{_MODELS}.buckets:ScoreBuckets",
+        "text.route_by_column": f"{_MODELS}.routing:RouteByColumn",
+        "text.fast_text_quality_filter": f"{_MODELS}.fasttext_filters:FastTextQualityFilter",
         "text.aegis_classifier": f"{_MODELS}.safety:AegisClassifier",
     }
 

@@ -1,0 +1,190 @@
+"""Routing: documents go to different folders, by the value of a column.
+
+Each folder is an output of its own, with its own manifest, so that it is published as carefully as
+that of any writer.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import (
+    AnyStage,
+    CompositeStage,
+    DocumentBatch,
+    FileGroup,
+    ProcessingStage,
+    WorkerInfo,
+)
+from curator_core.dropping import DropSink
+from curator_core.files import FilePart
+from curator_core.filesystems import StorageOptions, join
+from curator_core.tasks import StagedFile
+from curator_core.writing import JsonlWriter, ParquetWriter
+from curator_core.writing.stages import FileWriter, Mode
+
+FORMATS = {"jsonl": JsonlWriter, "parquet": ParquetWriter}
+Format: TypeAlias = Literal["jsonl", "parquet"]
+
+_WRITTEN = "curator_text.routed"
+
+
+@dataclass
+class RouteByColumn(CompositeStage[DocumentBatch, FileGroup]):
+    """Writes documents to a folder for each value of a column, such as the bucket of a score.
+
+    Values that are not listed, and missing ones, go to the folder `others`.
+    """
+
+    path: str
+    """The folder in which each value has its own."""
+
+    column: str = "bucket"
+    """The column whose value decides."""
+
+    values: list[str] = field(default_factory=lambda: ["low", "medium", "high"])
+    """The values that get a folder of their own, which is called like them."""
+
+    others: str = "other"
+    """The folder for all other documents."""
+
+    format: Format = "jsonl"
+    """How to write: jsonl or parquet."""
+
+    mode: Mode = "error"
+    """What to do where a folder holds other data: refuse, append to it, or overwrite it."""
+
+    compression: str | None = None
+    """How to compress; as the format does by itself unless given."""
+
+    fields: list[str] | None = None
+    """The only columns to write, in this order; all of them unless given."""
+
+    dropped_path: str | None = None
+    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def decompose(self) -> Sequence[AnyStage]:
+        names = tuple(self.values)
+        routes: list[AnyStage] = [
+            Route(self._writer(name, self.dropped_path if not place else None), self.column, name)
+            .with_(name=f"{self.name}_{name}")
+            for place, name in enumerate(names)
+        ]  # fmt: skip
+        last = LastRoute(
+            self._writer(self.others, None if names else self.dropped_path), self.column, names
+        )
+        return [*routes, last.with_(name=f"{self.name}_{self.others}")]
+
+    def _writer(self, folder: str, dropped_path: str | None) -> FileWriter:
+        options: dict[str, Any] = {} if self.compression is None else {
+            "compression": self.compression
+        }  # fmt: skip
+        return FORMATS[self.format](
+            join(self.path, folder),
+            mode=self.mode,
+            fields=self.fields,
+            dropped_path=dropped_path,
+            storage_options=self.storage_options,
+            **options,
+        )
+
+
+class _Writes:
+    """What a stage answers for the writer inside it."""
+
+    writes: ClassVar[bool] = True
+
+    writer: FileWriter
+    column: str
+
+    @property
+    def output_path(self) -> str:
+        return self.writer.path
+
+    @property
+    def dropped_path(self) -> str | None:
+        return self.writer.dropped_path
+
+    @property
+    def mode(self) -> str:
+        return self.writer.mode
+
+    @property
+    def storage_options(self) -> StorageOptions | None:
+        return self.writer.storage_options
+
+    @property
+    def ending(self) -> str:
+        return self.writer.ending
+
+    def inputs(self) -> Sequence[str]:
+        return [self.column, *self.writer.inputs()]
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self.writer.setup(worker)
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        return self.writer.drop_sink(worker)
+
+    def check(self) -> Iterable[str]:
+        yield from self.writer.check()
+
+    def put(
+        self, task: DocumentBatch, mask: "pa.ChunkedArray"
+    ) -> tuple[list[FilePart], tuple[StagedFile, ...]]:
+        """Write the rows where `mask` is true: the file that makes, or none."""
+        rows = task.data.filter(mask)
+        if not rows.num_rows:
+            return [], ()
+        written = self.writer.process(task.with_data(rows))
+        return list(written.data), written.staged
+
+
+@dataclass
+class Route(_Writes, ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Writes the documents that have one value, and passes all of them on."""
+
+    writer: FileWriter
+    column: str
+    value: str
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if not self.value or "/" in self.value or self.value.startswith((".", "_")):
+            yield f"{self.value!r} cannot be the name of a folder: values must be plain names"
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        values = task.data.column(self.column)
+        mask = pc.fill_null(pc.equal(pc.cast(values, pa.string()), self.value), False)
+        parts, staged = self.put(task, mask)
+        passed = task.with_data(task.data)
+        known = task.metadata.get(_WRITTEN, [])
+        passed.metadata[_WRITTEN] = [*known, *([part.path, part.size] for part in parts)]
+        passed.staged = staged
+        return passed
+
+
+@dataclass
+class LastRoute(_Writes, ProcessingStage[DocumentBatch, FileGroup]):
+    """Writes the documents that no route has taken, and tells of the files of all routes."""
+
+    writer: FileWriter
+    column: str
+    taken: tuple[str, ...]
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        return None
+
+    def process(self, task: DocumentBatch) -> FileGroup:
+        values = pc.cast(task.data.column(self.column), pa.string())
+        mask = pc.invert(pc.is_in(values, pa.array(self.taken, pa.string())))
+        parts, staged = self.put(task, mask)
+        earlier = [FilePart(path, size) for path, size in task.metadata.get(_WRITTEN, [])]
+        written = FileGroup([*earlier, *parts], task.dataset_name)
+        written.staged = staged
+        return written
