@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from curator_core.blame import FROM_OUTSIDE
 from curator_core.local.board import Note
 from curator_ray.deaths import death_from, is_death
 from curator_ray.posts import LastWords
@@ -10,6 +11,19 @@ from ray import exceptions
 
 NOTE = Note(2, ["a.1"], 0.0, 1.5, True)
 SILENT = LastWords(NOTE, "", "the end of its log", False)
+LOST = Exception(
+    "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker "
+    "exit detail: Worker unexpectedly exits with a connection error code 2. End of file. Some "
+    "common causes include: (1) the process was killed by the OOM killer"
+)
+NEVER_STARTED = Exception(
+    "The actor died because of an error raised in its creation task, ray::StageActor.__init__()\n"
+    '  File "posts.py", line 62, in __init__\n'
+    "PermissionError: [Errno 13] Permission denied: '/tmp/posts'"
+)
+KILLED = Exception(
+    "The actor is dead because it was killed by `ray.kill`.\nThe actor never ran - it was cancelled"
+)
 
 
 class OutOfMemoryError(Exception):
@@ -52,6 +66,25 @@ class TestDeathFrom:
         death = death_from(words, error, node_is_alive=True)
         assert death.reason == reason
         assert death.note == (words.note if words else None)
+
+    @pytest.mark.parametrize(
+        ("words", "error", "reason"),
+        [
+            (None, NEVER_STARTED, "PermissionError: [Errno 13] Permission denied: '/tmp/posts'"),
+            (None, KILLED, "it was killed by `ray.kill`"),
+            (SILENT, KILLED, "it was killed by `ray.kill`"),
+            (None, LOST, "Worker unexpectedly exits with a connection error code 2. End of file"),
+        ],
+    )
+    def test_what_ray_says_is_kept(
+        self, words: LastWords | None, error: Exception, reason: str
+    ) -> None:
+        death = death_from(words, error, node_is_alive=True)
+        assert death.reason == f"died; Ray says: {reason}"
+        assert death.weight == FROM_OUTSIDE
+
+    def test_what_it_says_of_a_sigkill_is_worth_nothing(self) -> None:
+        assert death_from(SILENT, LOST, node_is_alive=True).reason == "died"
 
     def test_the_node_comes_first(self) -> None:
         death = death_from(None, OutOfMemoryError("x"), node_is_alive=False)

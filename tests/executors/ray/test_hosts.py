@@ -259,7 +259,7 @@ class TestDeaths:
     @pytest.mark.parametrize(
         ("deed", "reason"),
         [
-            ("exit", "died"),
+            ("exit", "left with os._exit(3)"),
             ("crash", "crashed: Segmentation fault"),
             ("hang", "took longer than its timeout_s of 0.5 s"),
         ],
@@ -278,6 +278,18 @@ class TestDeaths:
         assert (death.note.stage_index, death.note.task_ids) == (0, ["s1"])
         if deed == "hang":
             assert "in process" in death.detail
+
+    def test_before_it_could_greet(self, run: Any, tmp_path: Path) -> None:
+        import ray
+
+        work = run(Misbehaves())
+        (tmp_path / "file").touch()
+        work.hosts.folder = str(tmp_path / "file" / "posts")
+        host = work.start("w")
+        with pytest.raises(ray.exceptions.RayActorError) as error:
+            got(host.greeting)
+        reason = host.death(error.value).reason
+        assert reason.startswith("died; Ray says: NotADirectoryError: [Errno 20] Not a directory: ")
 
     def test_of_a_node(self, run: Any, cluster: Any, eventually: Any) -> None:
         import ray

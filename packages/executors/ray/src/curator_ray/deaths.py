@@ -1,5 +1,6 @@
 """Deaths of workers: what Ray says and what the post tells, as one reason that can be counted."""
 
+import re
 from dataclasses import dataclass
 
 from curator_core.blame import FROM_OUTSIDE
@@ -12,6 +13,12 @@ _OUT_OF_MEMORY = ("running low on memory", "memory usage threshold")
 
 _NODE_IS_GONE = ("ActorUnschedulableError", "NodeDiedError", "its node has died")
 """Ray may know it a moment before it takes the node off its list."""
+
+_DIED = "died"
+_WHY = re.compile(r"is dead because (?:its worker process has died\..*?Worker exit detail: )?(.+)")
+_COMMON_CAUSES = " Some common causes include"
+_NO_EXPLANATION = "connection error code 2"
+"""All that Ray sees of a SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Death:
     def weight(self) -> float:
         """What it counts against the task that was in hand: whoever sends SIGKILL leaves no trace,
         and an innocent task may be there each time."""
-        return FROM_OUTSIDE if self.reason == "died" else 1.0
+        return FROM_OUTSIDE if self.reason.startswith(_DIED) else 1.0
 
 
 def is_death(error: Exception) -> bool:
@@ -54,7 +61,7 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
         return Death("could not get its runtime_env", detail=said)
     out_of_memory = "OutOfMemoryError" in said or any(word in said for word in _OUT_OF_MEMORY)
     if words is None:
-        return Death("ran out of memory" if out_of_memory else "died", detail=said)
+        return Death("ran out of memory" if out_of_memory else _died(rays_words(said)), detail=said)
     if words.trace.startswith("Timeout "):
         limit = words.note.limit_s if words.note else 0.0
         reason = f"took longer than its timeout_s of {limit:g} s"
@@ -66,4 +73,17 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
     if words.trace.startswith(_FATAL):
         first = words.trace.splitlines()[0].removeprefix(_FATAL)
         return Death(f"crashed: {first}", words.note, words.trace)
-    return Death("died", words.note, words.log)
+    told = rays_words(said)
+    return Death(_died("" if _NO_EXPLANATION in told else told), words.note, words.log)
+
+
+def _died(explanation: str) -> str:
+    return f"{_DIED}; Ray says: {explanation}" if explanation else _DIED
+
+
+def rays_words(said: str) -> str:
+    """What Ray has to say of one death in particular, in one line; empty where that is nothing."""
+    if "in its creation task" in said:
+        return said.strip().splitlines()[-1].strip()
+    found = _WHY.search(said)
+    return found[1].partition(_COMMON_CAUSES)[0].strip().rstrip(".") if found else ""

@@ -63,7 +63,7 @@ class Started:
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         import ray
 
-        variables = {**self._guard.environment, **_only_here()}
+        variables = {**self._guard.environment, **_only_here(), **_frees_at_once()}
         with (
             environment(variables),
             token_of_our_own(),
@@ -94,6 +94,14 @@ class Started:
 def _only_here() -> dict[str, str]:
     """A worker of ours must not be led to another cluster by what was meant for its driver."""
     return {"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {}
+
+
+_FREES_EVERY_MS = "RAY_free_objects_period_milliseconds"
+
+
+def _frees_at_once() -> dict[str, str]:
+    """Ray keeps objects that nobody needs for up to a second: megabytes for each that is used."""
+    return {_FREES_EVERY_MS: os.environ.get(_FREES_EVERY_MS, "50")}
 
 
 def _short_folder() -> str:
