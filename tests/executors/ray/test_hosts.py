@@ -283,9 +283,11 @@ class TestDeaths:
         import ray
 
         work = run(Misbehaves())
+        folder = work.hosts.folder
         (tmp_path / "file").touch()
         work.hosts.folder = str(tmp_path / "file" / "posts")
         host = work.start("w")
+        work.hosts.folder = folder
         with pytest.raises(ray.exceptions.RayActorError) as error:
             got(host.greeting)
         reason = host.death(error.value).reason

@@ -230,11 +230,10 @@ def _unpacked(spans: Sequence[Span], parcels: Sequence[Parcel]) -> list[AnyTask]
 
 def _packed(outputs: list[AnyTask], answer: Answer, last: PlannedStage) -> Parcel:
     """Pack outputs; what cannot be packed is the mistake of the stage that made it."""
-    answer.sizes = [task.num_bytes for task in outputs]
     answer.task_ids = [task.task_id for task in outputs]
     answer.sources = [tuple(task.lineage) for task in outputs]
     try:
-        return Parcel.of(outputs)
+        parcel = Parcel.of(outputs)
     except Exception as error:
         raise StageError(
             f"stage {last.name!r} gave a task that cannot leave its worker process, for it cannot "
@@ -242,11 +241,13 @@ def _packed(outputs: list[AnyTask], answer: Answer, last: PlannedStage) -> Parce
             "LocalExecutor(workers=0)",
             stage=last.name,
         ) from error
+    answer.nbytes = parcel.nbytes
+    return parcel
 
 
 def _break_off(answer: Answer, error: CuratorError | BrokenOffError) -> None:
     answer.report = None
-    answer.sizes, answer.task_ids, answer.sources = [], [], []
+    answer.nbytes, answer.task_ids, answer.sources = 0, [], []
     if isinstance(error, CuratorError):
         answer.error = error
     else:

@@ -13,8 +13,8 @@ from curator_ray.logs import Line
 class Answer:
     """What became of a call, without the outputs themselves: they are in the parcel beside it."""
 
-    sizes: list[int] = field(default_factory=list)
-    """The bytes of each output."""
+    nbytes: int = 0
+    """What the parcel takes in the object store: tasks know but the surface of what they hold."""
     task_ids: list[str] = field(default_factory=list)
     sources: list[tuple[SourceKey, ...]] = field(default_factory=list)
     """The sources, and the attempts at them, that each output has credit of."""
@@ -32,11 +32,7 @@ class Answer:
     """The worker was told to stop, and did so before the call was done."""
 
     def __len__(self) -> int:
-        return len(self.sizes)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(self.sizes)
+        return len(self.task_ids)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from curator_ray.demands import ray_options
 from curator_ray.environments import wrong_environments
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import NodeFacts, look
+from curator_ray.leftovers import PREFIX, Claim, remove_leftovers
 from curator_ray.posts import Post
 from curator_ray.travelling import Baggage, search_path
 
@@ -125,7 +126,10 @@ class Hosts:
         if problems := list(wrong_environments(plan)):
             raise PipelineError(problems)
         self.baggage = Baggage(far=far)
-        self.folder = str(Path(folder or tempfile.gettempdir(), f"curator-posts-{token_hex(8)}"))
+        parent = folder or tempfile.gettempdir()
+        self.folder = str(Path(parent, f"{PREFIX}{token_hex(8)}"))
+        remove_leftovers(parent)
+        self._claim = Claim(self.folder)
         self._run_token = run_token
         self._search_path = search_path()
         self._kind = ray.remote(StageActor)
@@ -170,3 +174,4 @@ class Hosts:
         """Leave nothing of the run on its nodes. Workers must have ended."""
         self.baggage.unpack()
         sweep(self.folder, self._nodes)
+        self._claim.release()

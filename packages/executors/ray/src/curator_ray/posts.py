@@ -16,6 +16,8 @@ from curator_core.local.board import Board, Note
 from curator_core.local.children import oom_kills
 from curator_core.outcomes import AnyTask
 
+from curator_ray.leftovers import remove_leftovers
+
 _BOARD_BYTES = 1 << 16
 """What a `Board` maps."""
 
@@ -59,6 +61,8 @@ class Watchman:
 
     def __init__(self, post: Post) -> None:
         self._post = post
+        if not os.path.exists(post.folder):  # else somebody has looked already
+            remove_leftovers(os.path.dirname(post.folder))
         Path(post.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         post.node_folder.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(post.board, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,0 +1,68 @@
+"""Folders of posts: those of the living stay, those of the dead go."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from curator_ray.leftovers import PREFIX, Claim, remove_leftovers
+
+OWNER = """
+import os, sys
+from curator_ray.leftovers import Claim
+claim = Claim(os.environ["FOLDER"])
+print("here", flush=True)
+sys.stdin.read()
+"""
+
+LONG_AGO = 1_000_000_000
+
+
+def names(parent: Path) -> list[str]:
+    return sorted(path.name.removeprefix(PREFIX) for path in parent.iterdir())
+
+
+def made(parent: Path, name: str) -> Path:
+    folder = parent / f"{PREFIX}{name}"
+    (folder / "node").mkdir(parents=True)
+    (folder / "node" / "w.board").touch()
+    return folder
+
+
+class TestRemoveLeftovers:
+    def test_those_of_a_killed_driver(self, script: Any, tmp_path: Path) -> None:
+        parent = tmp_path / "posts"
+        parent.mkdir()
+        mine = Claim(f"{parent}/{PREFIX}mine")
+        driver = script(OWNER, FOLDER=f"{parent}/{PREFIX}other")
+        assert driver.stdout.readline() == "here\n"
+        (parent / f"{PREFIX}other" / "node").mkdir()
+        remove_leftovers(str(parent))
+        assert names(parent) == ["mine", "other"]
+
+        driver.kill()
+        driver.wait()
+        remove_leftovers(str(parent))
+        assert names(parent) == ["mine"]
+        mine.release()
+        remove_leftovers(str(parent))
+        assert names(parent) == []
+
+    def test_where_the_driver_is_elsewhere_only_what_nobody_touched_for_long(
+        self, tmp_path: Path
+    ) -> None:
+        for name in ("new", "old", "old, and still in use"):
+            made(tmp_path, name)
+        for path in tmp_path.glob(f"{PREFIX}old*"):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        os.utime(tmp_path / f"{PREFIX}old" / "node", (LONG_AGO, LONG_AGO))
+        remove_leftovers(str(tmp_path))
+        assert names(tmp_path) == ["new", "old, and still in use"]
+
+    def test_nothing_else(self, tmp_path: Path) -> None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "other")
+        for path in (tmp_path / "other", tmp_path / f"{PREFIX}link"):
+            os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+        remove_leftovers(str(tmp_path))
+        remove_leftovers(str(tmp_path / "nowhere"))
+        assert names(tmp_path) == ["link", "other"]
