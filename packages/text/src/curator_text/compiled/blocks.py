@@ -3,7 +3,7 @@
 import numpy as np
 
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import characters_in, hash_of, is_same, without_spaces
+from curator_text.compiled.utf8 import characters_in, count_bytes, hash_of, is_same, without_spaces
 
 BLOCKS, REPEATED, REPEATED_LETTERS, BLOCK_LETTERS = range(4)
 """Blocks; those that stood there before, and their characters; the characters of all."""
@@ -18,17 +18,20 @@ def fill_blocks(
     data: Array, starts: Array, ends: Array, rows: Array, kind: int, out: Array
 ) -> None:
     spans = np.empty((256, 2), np.int64)
-    known = np.zeros((1024, 2), np.int64)  # for each slot the visit that filled it, and by which
     hashes = np.empty(256, np.uint64)
+    known = np.zeros((1024, 2), np.int64)  # for each slot the visit that filled it, and by which
     for visit, row in enumerate(rows):
-        spans, count = _split(data, starts[row], ends[row], kind, spans)
-        out[row, BLOCKS] = count
-        if count > len(hashes):
-            hashes = np.empty(len(spans), np.uint64)
+        start, end = starts[row], ends[row]
+        most = count_bytes(data, start, end, 10) + 1
+        if most > len(spans):
+            spans = np.empty((2 * most, 2), np.int64)
+            hashes = np.empty(2 * most, np.uint64)
+        count = _split(data, start, end, kind, spans)
         if 2 * count > len(known):
             known = np.zeros((_power_above(2 * count), 2), np.int64)
         if count > 1:
             _count_repeated(data, spans[:count], hashes, known, visit + 1, out[row])
+        out[row, BLOCKS] = count
         for place in range(count):
             out[row, BLOCK_LETTERS] += characters_in(data, spans[place, 0], spans[place, 1])
 
@@ -69,19 +72,15 @@ def _count_repeated(
 
 
 @part
-def _with(spans: Array, count: int, start: int, end: int) -> tuple[Array, int]:
-    """One more span, in an array that grows."""
-    if count == len(spans):
-        more = np.empty((2 * count, 2), np.int64)
-        more[:count] = spans
-        spans = more
+def _put(spans: Array, count: int, start: int, end: int) -> int:
     spans[count, 0] = start
     spans[count, 1] = end
-    return spans, count + 1
+    return count + 1
 
 
 @part
-def _split(data: Array, start: int, end: int, kind: int, spans: Array) -> tuple[Array, int]:
+def _split(data: Array, start: int, end: int, kind: int, spans: Array) -> int:
+    """Put the blocks of this kind into `spans`; how many there are."""
     if kind == FULL_LINES:
         return _full_lines(data, start, end, spans)
     if kind == PARAGRAPHS:
@@ -94,7 +93,7 @@ def _split(data: Array, start: int, end: int, kind: int, spans: Array) -> tuple[
 
 
 @part
-def _full_lines(data: Array, start: int, end: int, spans: Array) -> tuple[Array, int]:
+def _full_lines(data: Array, start: int, end: int, spans: Array) -> int:
     count = 0
     while start <= end:
         stop = start
@@ -102,21 +101,21 @@ def _full_lines(data: Array, start: int, end: int, spans: Array) -> tuple[Array,
             stop += 1
         first, last = without_spaces(data, start, stop)
         if first < last:
-            spans, count = _with(spans, count, start, stop)
+            count = _put(spans, count, start, stop)
         start = stop + 1
-    return spans, count
+    return count
 
 
 @part
-def _paragraphs(data: Array, start: int, end: int, spans: Array) -> tuple[Array, int]:
+def _paragraphs(data: Array, start: int, end: int, spans: Array) -> int:
     count, place = 0, start
     while place + 1 < end:
         if data[place] == 10 and data[place + 1] == 10:
-            spans, count = _with(spans, count, start, place)
+            count = _put(spans, count, start, place)
             start = place = place + 2
         else:
             place += 1
-    return _with(spans, count, start, end)
+    return _put(spans, count, start, end)
 
 
 @part
@@ -128,7 +127,7 @@ def _has_empty_line(data: Array, start: int, end: int) -> bool:
 
 
 @part
-def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> tuple[Array, int]:
+def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> int:
     """What stands between rows of so many new lines or more; it may be empty at either end."""
     count, place = 0, start
     while place < end:
@@ -139,7 +138,7 @@ def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> tupl
         while behind < end and data[behind] == 10:
             behind += 1
         if behind - place >= fewest:
-            spans, count = _with(spans, count, start, place)
+            count = _put(spans, count, start, place)
             start = behind
         place = behind
-    return _with(spans, count, start, end)
+    return _put(spans, count, start, end)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import characters_in
+from curator_text.compiled.utf8 import characters_in, count_bytes
 
 CHARS, PLAIN, DIGITS, BLANKS, BRACKETS, HASHES, ELLIPSES, BREAKS = range(8)
 WIDTH = 8
@@ -33,8 +33,8 @@ def fill_characters(data: Array, starts: Array, ends: Array, rows: Array, out: A
         counts = out[row]
         counts[CHARS] = characters_in(data, start, end)
         _classes(data, start, end, counts)
-        counts[HASHES] = _count(data, start, end, 35)
-        counts[BREAKS] = _count(data, start, end, 10)
+        counts[HASHES] = count_bytes(data, start, end, 35)
+        counts[BREAKS] = count_bytes(data, start, end, 10)
         counts[ELLIPSES] = _dots(data, start, end)
         if counts[CHARS] < end - start:
             _wide(data, start, end, counts)
@@ -51,14 +51,6 @@ def _classes(data: Array, start: int, end: int, counts: Array) -> None:
             shift = np.uint64(_LANE_BITS * lane)
             counts[PLAIN + lane] += np.int64((lanes >> shift) & _LANE)
         start = stop
-
-
-@part
-def _count(data: Array, start: int, end: int, byte: int) -> int:
-    found = 0
-    for place in range(start, end):
-        found += data[place] == byte
-    return found
 
 
 @part

@@ -7,7 +7,15 @@ import numpy as np
 from curator_text.compiled import blocks, characters, lines, runs, words
 from curator_text.compiled.kernels import Array
 from curator_text.compiled.opinions import Asked, Opinion, first_reason
-from curator_text.compiled.subjects import Blocks, Characters, Lines, Runs, SplitLines, Words
+from curator_text.compiled.subjects import (
+    Blocks,
+    Characters,
+    Lines,
+    NumberOfWords,
+    Runs,
+    SplitLines,
+    Words,
+)
 from curator_text.sets.c4_paragraphs import C4ParagraphFilter
 from curator_text.sets.fineweb import FineWebQualityFilter
 from curator_text.sets.gopher_quality import GopherQualityFilter
@@ -139,7 +147,7 @@ class FineWeb:
         breaks = signs[:, characters.BREAKS]
         repeated = asked.counts(Blocks(blocks.FULL_LINES))[:, blocks.REPEATED_LETTERS]
         share = repeated / (signs[:, characters.CHARS] - breaks)
-        lists = breaks / asked.counts(Words())[:, words.WORDS] > rule.new_line_ratio
+        lists = breaks / asked.counts(NumberOfWords())[:, 0] > rule.new_line_ratio
         found = [
             ("line_punct_ratio", unended),
             ("short_line_ratio", counts[:, lines.SHORT] / every > rule.short_line_thr),

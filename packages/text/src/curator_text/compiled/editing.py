@@ -85,7 +85,7 @@ def _phrases(rules: C4QualityFilter) -> Phrases:
             [FILLER] if rules.filter_lorem_ipsum else [],
             [SCRIPT] if rules.filter_javascript else [],
             POLICY if rules.filter_policy else [],
-            ["\0X"],  # or there might be none
+            ["\0XX"],  # or there might be none
         ]
     )
 

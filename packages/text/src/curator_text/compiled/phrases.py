@@ -25,30 +25,49 @@ class Phrases(NamedTuple):
     """For each byte where its phrases begin; the next one says where they end."""
     bits: Array
     """What finding each of them sets."""
+    ends: Array
+    """For each three bytes, by their last five bits, whether a phrase may begin with them."""
+
+
+_FIVE = 31
+_FIFTEEN = 2**15 - 1
 
 
 def phrases_of(groups: Sequence[Sequence[str]]) -> Phrases:
     """Those of the first group set bit 0, those of the second bit 1, and so on."""
     pairs = sorted((one.encode(), bit) for bit, group in enumerate(groups) for one in group)
     letters = np.zeros((len(pairs), max(len(one) for one, _ in pairs)), np.uint8)
+    ends = np.zeros(_FIFTEEN + 1, np.bool_)
     for place, (one, _) in enumerate(pairs):
         letters[place, : len(one)] = np.frombuffer(one, np.uint8)
+        ends[(one[0] & _FIVE) << 10 | (one[1] & _FIVE) << 5 | one[2] & _FIVE] = True
     heads = [one[0] for one, _ in pairs]
     firsts = np.searchsorted(heads, np.arange(257)).astype(np.int64)
     sizes = np.array([len(one) for one, _ in pairs], np.int64)
-    return Phrases(letters, sizes, firsts, np.array([1 << bit for _, bit in pairs], np.int64))
+    bits = np.array([1 << bit for _, bit in pairs], np.int64)
+    return Phrases(letters, sizes, firsts, bits, ends)
 
 
 @part
 def said_in(data: Array, start: int, end: int, phrases: Phrases) -> int:
     """The bits of all phrases that stand there."""
     found = 0
+    last = np.int64(0)
     for place in range(start, end):
-        byte = _small(data[place])
-        for which in range(phrases.firsts[byte], phrases.firsts[byte + 1]):
-            size = phrases.sizes[which]
-            if place + size <= end and _says(data, place, phrases.letters[which], size):
-                found |= phrases.bits[which]
+        last = ((last << 5) | (np.int64(data[place]) & _FIVE)) & _FIFTEEN
+        if phrases.ends[last] and place >= start + 2:
+            found |= _said_at(data, place - 2, end, phrases)
+    return found
+
+
+@part
+def _said_at(data: Array, place: int, end: int, phrases: Phrases) -> int:
+    found = 0
+    byte = _small(data[place])
+    for which in range(phrases.firsts[byte], phrases.firsts[byte + 1]):
+        size = phrases.sizes[which]
+        if place + size <= end and _says(data, place, phrases.letters[which], size):
+            found |= phrases.bits[which]
     return found
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curator_text.compiled.kernels import Array, kernel, part
+from curator_text.compiled.kernels import Array, kernel, maker, part
 from curator_text.compiled.utf8 import hash_of, is_same, mixed, space_at
 
 WORDS, LETTERS, TIMES, COUNTED, OVERLAPPING, APART = range(6)
@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
     """... in which round it was put there, and where the run begins."""
 
 
-@part
+@maker
 def _scratch(words: int) -> Scratch:
     size = 1024
     while size < 2 * words:
@@ -70,11 +70,11 @@ def fill_runs(
     visit = 0
     for row in rows:
         start, end = starts[row], ends[row]
-        words = _count_words(data, start, end)
-        if words > len(made.sizes):
-            made = _scratch(words)
+        most = _most_words(data, start, end)
+        if most > len(made.sizes):
+            made = _scratch(most)
             visit = 0
-        _split(data, start, end, made)
+        words = _split(data, start, end, made)
         visit += 1
         left = _number_words(data, words, made, visit)
         length = 1
@@ -91,18 +91,18 @@ def fill_runs(
 
 
 @part
-def _count_words(data: Array, start: int, end: int) -> int:
-    words, inside = 0, False
-    while start < end:
-        width = space_at(data, start)
-        words += width == 0 and not inside
-        inside = width == 0
-        start += max(width, 1)
-    return words
+def _most_words(data: Array, start: int, end: int) -> int:
+    """No fewer than the text has: as many as it has bytes that white space can begin with."""
+    found = 1
+    for place in range(start, end):
+        byte = data[place]
+        found += (byte <= 32) | (byte == 0xC2) | ((byte >= 0xE1) & (byte <= 0xE3))
+    return found
 
 
 @part
-def _split(data: Array, start: int, end: int, made: Scratch) -> None:
+def _split(data: Array, start: int, end: int, made: Scratch) -> int:
+    """Take down the words; how many there are."""
     words, begin, letters = 0, -1, 0
     while start < end:
         width = space_at(data, start)
@@ -121,6 +121,8 @@ def _split(data: Array, start: int, end: int, made: Scratch) -> None:
     if begin >= 0:
         made.spans[words, 0], made.spans[words, 1] = begin, end
         made.sizes[words] = letters
+        words += 1
+    return words
 
 
 @part
@@ -260,27 +262,37 @@ def _apart(runs: int, length: int, made: Scratch, visit: int) -> int:
 @part
 def _occurrences(data: Array, start: int, end: int, top: int, length: int, made: Scratch) -> int:
     """How often the run stands in the text, its words a space apart, and one behind the other."""
-    sought = np.empty(made.spans[top + length - 1, 1] - made.spans[top, 0] + length, np.uint8)
-    size = 0
+    size = length - 1
     for word in range(top, top + length):
-        if word > top:
-            sought[size] = 32
-            size += 1
-        for place in range(made.spans[word, 0], made.spans[word, 1]):
-            sought[size] = data[place]
-            size += 1
+        size += made.spans[word, 1] - made.spans[word, 0]
     budget = _PATIENCE * (end - start) + 4096
     found, place = 0, start
+    first = data[made.spans[top, 0]]
     while place + size <= end:
-        same = 0
-        while same < size and data[place + same] == sought[same]:
-            same += 1
+        if data[place] != first:
+            place += 1
+            continue
+        same = _same_bytes(data, place, top, length, made)
         budget -= same
         if budget < 0:
             return -1
-        if same == size:
-            found += 1
-            place += size
-        else:
-            place += 1
+        found += same == size
+        place += size if same == size else 1
     return found
+
+
+@part
+def _same_bytes(data: Array, place: int, top: int, length: int, made: Scratch) -> int:
+    """How many bytes from here on are those of the run, its words a space apart."""
+    same = 0
+    for word in range(top, top + length):
+        if word > top:
+            if data[place + same] != 32:
+                return same
+            same += 1
+        begin = made.spans[word, 0]
+        for step in range(made.spans[word, 1] - begin):
+            if data[place + same] != data[begin + step]:
+                return same
+            same += 1
+    return same

@@ -37,6 +37,16 @@ class Words:
 
 
 @dataclass(frozen=True)
+class NumberOfWords:
+    """For rules that ask for nothing else about them."""
+
+    def count(self, documents: Documents, rows: Array) -> Array:
+        out = _zeros(documents, 1)
+        words.fill_number_of_words(documents.data, documents.starts, documents.ends, rows, out)
+        return out
+
+
+@dataclass(frozen=True)
 class Lines:
     short: int = 0
     long: int = 0

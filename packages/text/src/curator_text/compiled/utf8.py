@@ -85,6 +85,14 @@ def characters_in(data: Array, start: int, end: int) -> int:
 
 
 @part
+def count_bytes(data: Array, start: int, end: int, byte: int) -> int:
+    found = 0
+    for place in range(start, end):
+        found += data[place] == byte
+    return found
+
+
+@part
 def is_same(data: Array, one: int, other: int, size: int) -> bool:
     for step in range(size):
         if data[one + step] != data[other + step]:
@@ -97,12 +105,16 @@ def hash_of(data: Array, start: int, end: int) -> np.uint64:
     """For a first look only: whoever finds two that are equal compares the bytes."""
     made = np.uint64(end - start) * _MIX
     place = start
+    if end - start < 8 and start + 8 <= len(data):  # what follows is read, and left out
+        kept = (np.uint64(1) << np.uint64(8 * (end - start))) - np.uint64(1)
+        return mixed(made ^ (eight_bytes(data, start) & kept))
     while place + 8 <= end:
         made = mixed(made ^ eight_bytes(data, place))
         place += 8
-    rest = np.uint64(0)
+    rest, shift = np.uint64(0), np.uint64(0)
     while place < end:
-        rest = (rest << _8) | np.uint64(data[place])
+        rest |= np.uint64(data[place]) << shift
+        shift += _8
         place += 1
     return mixed(made ^ rest)
 
@@ -110,8 +122,9 @@ def hash_of(data: Array, start: int, end: int) -> np.uint64:
 @part
 def eight_bytes(data: Array, place: int) -> np.uint64:
     found = np.uint64(0)
+    first = np.uint64(place)  # without a sign, so that all of them are read at once
     for step in range(8):
-        found |= np.uint64(data[place + step]) << np.uint64(8 * step)
+        found |= np.uint64(data[first + np.uint64(step)]) << np.uint64(8 * step)
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from curator_text.compiled.alphabets import ALPHA, LETTER, POINTS, SPACE, SYMBOL
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import packed, point_at
+from curator_text.compiled.utf8 import packed, point_at, space_at
 
 WORDS, LETTERS, LONGEST, SYMBOLS, LETTERED, ALPHABETIC, SOLID, SOLID_LETTERS, COMMON, STOPS = range(
     10
@@ -122,3 +122,20 @@ def _bits(value: Any) -> int:
         value &= value - 1
         found += 1
     return found
+
+
+@kernel
+def fill_number_of_words(data: Array, starts: Array, ends: Array, rows: Array, out: Array) -> None:
+    for row in rows:
+        out[row, 0] = _number_of_words(data, starts[row], ends[row])
+
+
+@part
+def _number_of_words(data: Array, place: int, end: int) -> int:
+    words, inside = 0, False
+    while place < end:
+        width = space_at(data, place)
+        words += width == 0 and not inside
+        inside = width == 0
+        place += max(width, 1)
+    return words
