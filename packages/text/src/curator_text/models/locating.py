@@ -37,7 +37,7 @@ class ModelSource:
     def local(self) -> Path | None:
         """The folder, where the name is that of one."""
         path = Path(self.name).expanduser()
-        return path if path.is_dir() else None
+        return path if self.name and path.is_dir() else None
 
     def problems(self) -> Iterator[str]:
         """What is known to be wrong before anything is asked of the network."""

@@ -1,0 +1,86 @@
+"""Finding models, with no network: the real cache of Hugging Face, filled by hand."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from curator_core import DocumentBatch, StageError
+from curator_core.testing import run_stage
+from curator_text import SequenceClassifier
+from curator_text.models.locating import ModelError, ModelSource, settings_in
+
+Tiny = Callable[[str], str]
+
+
+@pytest.fixture
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+
+
+def cached(cache: Path, name: str, folder: str, revision: str = "main") -> None:
+    """Put a folder where a download of it would be."""
+    repo = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(folder, repo / "snapshots" / ("0" * 40))
+    (repo / "refs").mkdir()
+    (repo / "refs" / revision).write_text("0" * 40)
+
+
+@pytest.mark.usefixtures("_offline")
+def test_a_name_is_looked_up_in_the_cache(tiny: Tiny, tmp_path: Path) -> None:
+    cached(tmp_path, "someone/labels", tiny("labels"), "v2")
+    task = DocumentBatch.from_pylist([{"text": "river"}])
+    stage = SequenceClassifier(
+        model="someone/labels", revision="v2", cache_dir=str(tmp_path), device="cpu"
+    )
+    [found] = run_stage(stage, task)
+    [expected] = run_stage(SequenceClassifier(model=tiny("labels"), device="cpu"), task)
+    assert found.data == expected.data
+
+
+@pytest.mark.usefixtures("_offline")
+def test_what_is_not_there_says_what_to_give(tmp_path: Path) -> None:
+    stage = SequenceClassifier(model="someone/gone", cache_dir=str(tmp_path), device="cpu")
+    with pytest.raises(StageError) as caught:
+        run_stage(stage, DocumentBatch.from_pylist([{"text": "river"}]))
+    told = str(caught.value)
+    assert "stage 'sequence_classifier_tokens' could not prepare its node" in told
+    assert "model 'someone/gone' cannot be had from Hugging Face: " in told
+    assert "give the folder of a model, or its name at Hugging Face, such as 'owner/name'" in told
+    assert "set HF_HUB_OFFLINE=1" in told
+    assert "token_variable" in told
+
+
+def test_a_folder_needs_no_cache(tiny: Tiny) -> None:
+    source = ModelSource(tiny("labels"))
+    assert source.fetch() == source.folder() == Path(tiny("labels"))
+    assert list(source.problems()) == []
+
+
+@pytest.mark.parametrize("name", ["", "/no/such/folder", "../up", "~/gone", "a/b/c", "C:\\models"])
+def test_paths_that_are_not_there_are_not_asked_of_the_network(name: str) -> None:
+    [problem] = ModelSource(name).problems()
+    assert problem.startswith(f"model {name!r} is no folder; give the folder of a model")
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    [problem] = ModelSource(str(tmp_path)).problems()
+    assert "is a folder without config.json" in problem
+
+
+def test_what_lacks_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curator_text.models.locating.find_spec", lambda name: None)
+    [problem] = ModelSource("owner/name").problems()
+    assert problem == (
+        "model 'owner/name' needs torch, transformers, safetensors, which is not installed: "
+        "pip install 'curator-text[models]'"
+    )
+
+
+def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    assert settings_in(tmp_path) == {}
+    (tmp_path / "config.json").write_text("{torn")
+    with pytest.raises(ModelError, match=r"cannot read .*config\.json: Expecting property name"):
+        settings_in(tmp_path)

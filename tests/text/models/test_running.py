@@ -1,0 +1,185 @@
+"""Models in pipelines: on every executor, on devices that are full or not there."""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models as made
+import torch
+from curator_core import DocumentBatch, LocalExecutor, Pipeline, WorkerInfo
+from curator_core.resources import Resources
+from curator_core.stages import flatten
+from curator_text import JsonlReader, JsonlWriter, SequenceClassifier
+from curator_text.models import devices
+from curator_text.models.token_columns import TOKENS
+
+Tiny = Callable[[str], str]
+
+
+class SmallDevice(torch.nn.Module):
+    """A network on a device with room for few tokens, which says so as CUDA does."""
+
+    def __init__(self, network: torch.nn.Module, room: int) -> None:
+        super().__init__()
+        self.network = network
+        self.room = room
+        self.asked: list[int] = []
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> Any:
+        self.asked.append(len(ids))
+        if ids.numel() > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return self.network(ids, mask)
+
+
+def worked(parts: Sequence[Any], texts: Sequence[str]) -> list[Any]:
+    task: Any = DocumentBatch.from_pylist([{"text": text} for text in texts])
+    for part in parts:
+        [task, *rejected] = part.process(task)
+    return [task, *rejected]
+
+
+def test_a_full_device_gets_less_and_the_answers_are_the_same(
+    tiny: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = SequenceClassifier(model=tiny("labels"), probabilities_field="all", device="cpu",
+                               model_inference_batch_size=8)  # fmt: skip
+    texts = ["river wind"] * 3 + ["buy now"] * 7 + ["stone"]
+    parts = flatten([stage])
+    for part in parts:
+        part.setup(WorkerInfo())
+    [expected] = worked(parts, texts)
+    model = parts[1]
+    small = model._network = SmallDevice(model._network, room=12)
+    with caplog.at_level(logging.WARNING, logger="curator_text"):
+        [found] = worked(parts, texts)
+
+    assert small.asked == [8, 4, 2, 2, 2, 2, 2, 1]
+    assert found.data["text"].to_pylist() == texts
+    for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
+        assert one["all"] == pytest.approx(other["all"], abs=1e-5)
+    [said] = [r.getMessage() for r in caplog.records]
+    assert said == (
+        "stage 'sequence_classifier_model': 8 documents of up to 4 tokens did not fit into the "
+        "memory of cpu; from now on it takes at most 4 of that length at a time "
+        "(model_inference_batch_size=4 would have begun there)"
+    )
+
+
+def test_what_fits_nowhere_is_set_aside_alone(tiny: Tiny) -> None:
+    parts = flatten([SequenceClassifier(model=tiny("labels"), device="cpu")])
+    for part in parts:
+        part.setup(WorkerInfo())
+    parts[1]._network = SmallDevice(parts[1]._network, room=8)
+    task, rejected = worked(parts, ["river", "casino " * 20, "wind"])
+
+    assert task.data["text"].to_pylist() == ["river", "wind"]
+    assert None not in task.data["label"].to_pylist()
+    assert rejected.reason.endswith(
+        "the device has no room for this document alone (22 tokens); lower max_chars or "
+        "max_seq_length, or give the stage a larger device"
+    )
+    kept = DocumentBatch.from_payload(rejected.payload)
+    assert kept.data["text"].to_pylist() == ["casino " * 20]
+    assert TOKENS not in kept.columns()
+
+
+def raw(folder: Path, count: int = 30) -> list[str]:
+    texts = [" ".join(made.WORDS[n % 7 : n % 7 + 1 + n % 5]) for n in range(count)]
+    folder.mkdir()
+    for part in range(3):
+        lines = [json.dumps({"id": n, "text": texts[n]}) for n in range(part, count, 3)]
+        (folder / f"{part}.jsonl").write_text("\n".join(lines) + "\n")
+    return texts
+
+
+def judged(executor: Any, tmp_path: Path, folder: str, **options: Any) -> dict[int, str]:
+    stages = [
+        JsonlReader(str(tmp_path / "raw" / "*.jsonl")),
+        SequenceClassifier(model=folder, **options),
+        JsonlWriter(str(tmp_path / "out")),
+    ]
+    Pipeline("judge", stages=stages).run(executor)
+    rows = [json.loads(line) for file in sorted((tmp_path / "out").glob("*.jsonl"))
+            for line in file.read_text().splitlines()]  # fmt: skip
+    return {row["id"]: row["label"] for row in rows}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_on_this_machine(tiny: Tiny, tmp_path: Path, workers: int) -> None:
+    texts = raw(tmp_path / "raw")
+    found = judged(LocalExecutor(workers), tmp_path, tiny("labels"), device="cpu")
+    assert sorted(found) == list(range(len(texts)))
+    by_text: dict[str, set[str]] = {}
+    for number, label in found.items():
+        by_text.setdefault(texts[number], set()).add(label)
+    assert all(len(labels) == 1 for labels in by_text.values())
+    assert len(set(found.values())) > 1
+
+
+@pytest.mark.skipif(find_spec("curator_streaming") is None, reason="needs the streaming executor")
+def test_on_a_cluster_whose_gpu_torch_cannot_use(tiny: Tiny, tmp_path: Path) -> None:
+    from curator_ray.connecting import connected
+    from curator_ray.starting import PrivateCluster
+    from curator_streaming.executor import StreamingExecutor
+
+    texts = raw(tmp_path / "raw")
+    with connected(private=PrivateCluster(cpus=2, gpus=1, object_store_gb=0.2)):
+        found = judged(StreamingExecutor(), tmp_path, tiny("labels"), device="cuda")
+    assert sorted(found) == list(range(len(texts)))
+
+
+def test_a_gpu_is_asked_for_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    devices._say_there_is_none.cache_clear()
+    monkeypatch.setattr(devices, "visible_gpus", list)
+    with caplog.at_level(logging.WARNING, logger="curator_text"):
+        assert devices.resources_for("auto", "judge") == Resources()
+        devices.resources_for("auto", "judge")
+    [said] = [r.getMessage() for r in caplog.records]
+    assert said.startswith("stage 'judge' runs on the CPU, for this machine has no GPU; where a cl")
+    monkeypatch.setattr(devices, "visible_gpus", lambda: ["0"])
+    assert devices.resources_for("auto", "judge") == Resources(gpus=1)
+    assert devices.resources_for("cpu", "judge") == Resources()
+
+
+def test_a_device_is_used_only_if_it_was_asked_for_and_granted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    granted, wanted = WorkerInfo(gpu_ids=("3",)), Resources(gpus=1)
+    assert devices.device_of(WorkerInfo(), wanted, "s").type == "cpu"
+    assert devices.device_of(granted, Resources(), "s").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert devices.device_of(granted, wanted, "s") == torch.device("cuda:0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with caplog.at_level(logging.WARNING, logger="curator_text"):
+        assert devices.device_of(granted, wanted, "s").type == "cpu"
+    assert "was granted a GPU, but this build of torch" in caplog.text
+
+
+def test_half_precision_is_for_gpus_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda:0")
+    assert devices.precision(cpu, True) is None
+    assert devices.precision(cpu, "bf16") is torch.bfloat16
+    assert devices.precision(gpu, False) is None
+    assert devices.precision(gpu, "fp16") is torch.float16
+    for supported, kind in ((True, torch.bfloat16), (False, torch.float16)):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda supported=supported: supported)
+        assert devices.precision(gpu, True) is kind
+
+
+def test_half_precision_on_a_cpu(tiny: Tiny) -> None:
+    found = []
+    for autocast in (True, "bf16"):
+        options: Any = {"autocast": autocast, "device": "cpu", "probabilities_field": "all"}
+        parts = flatten([SequenceClassifier(model=tiny("labels"), **options)])
+        for part in parts:
+            part.setup(WorkerInfo())
+        found.append(worked(parts, ["the river reads"])[0].to_pylist()[0]["all"])
+    assert found[0] != found[1]
+    assert found[1] == pytest.approx(found[0], abs=0.1)
