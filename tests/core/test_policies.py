@@ -27,6 +27,8 @@ class TestErrorPolicy:
             (PermissionError("no"), 0),
             (IsADirectoryError("a folder"), 0),
             (ValueError("bad"), 0),
+            (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), 1),
+            (RuntimeError("bad"), 0),
         ],
     )
     def test_repeats_by_itself_only_what_may_pass(self, error: Exception, retries: int) -> None:

@@ -525,3 +525,59 @@ class TestOutputs:
         assert record.reason.startswith(
             "stage 'returns' returned a DocumentBatch around a dict, which cannot be counted: Attr"
         )
+
+
+class OutOfMemoryError(RuntimeError):
+    """What torch raises has this name."""
+
+
+class Devours(Stage):
+    """Finds no room for one task so many times; notes how many it was given, and what stays."""
+
+    batch_size = 4
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.sizes: list[int] = []
+        self.held: list[weakref.ref[Any]] = []
+        self.stayed: list[bool] = []
+
+    def process_batch(self, tasks: Sequence[Task[Any]]) -> list[Task[Any]]:
+        self.stayed += [held() is not None for held in self.held]
+        if any(task.data == "large" for task in tasks) and self.times:
+            self.times -= 1
+            self.sizes.append(len(tasks))
+            tensor = Task("as if it lay on a GPU")
+            self.held.append(weakref.ref(tensor))
+            raise OutOfMemoryError("CUDA out of memory")
+        return list(tasks)
+
+
+class TestOutOfMemory:
+    def test_one_that_passes_by_costs_nothing(self) -> None:
+        stage = Devours(2)
+        ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
+        assert data(ran) == ["a", "large", "b", "c"]
+        assert stage.sizes == [4, 1]
+        assert not any(stage.stayed)
+
+    def test_one_that_stays_is_set_aside_after_one_retry_alone(self) -> None:
+        stage = Devours(9)
+        ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
+        assert data(ran) == ["a", "b", "c"]
+        assert stage.sizes == [4, 1, 1]
+        [record] = ran.report.quarantined
+        assert (record.reason, record.attempts) == ("OutOfMemoryError: CUDA out of memory", 2)
+
+    def test_a_generator_goes_on_from_where_it_found_no_room(self) -> None:
+        class Gives(Stage):
+            times = 1
+
+            def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+                yield Task(1)
+                if self.times:
+                    self.times -= 1
+                    raise OutOfMemoryError("CUDA out of memory")
+                yield Task(2)
+
+        assert data(quarantining(Gives(), Task("x"))) == [1, 2]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from curator_core.emptying import is_out_of_memory
+
 OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
 
 ATTEMPTS_BEFORE_QUARANTINE = 2
@@ -18,7 +20,8 @@ class ErrorPolicy:
     """What a stage's failures cost.
 
     `retries=None` repeats only what may pass by itself (time-outs, broken connections and other
-    input/output errors), twice; a number repeats any failure that often.
+    input/output errors), twice, and what found no room on a GPU, once: others may share it. A
+    number repeats any failure that often.
     """
 
     on_error: OnError = "quarantine"
@@ -39,6 +42,8 @@ class ErrorPolicy:
     def retries_for(self, error: Exception) -> int:
         if self.retries is not None:
             return self.retries
+        if is_out_of_memory(error):
+            return 1
         passing = isinstance(error, OSError) and not isinstance(error, _PERMANENT)
         return 2 if passing else 0
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
+from curator_core.emptying import empty_device_cache, is_out_of_memory
 from curator_core.lineage import (
     Lineage,
     child_id,
@@ -157,13 +158,18 @@ class Step:
             try:
                 return self._watched(tasks, call)
             except Exception as error:
-                if attempt > self._retries_for(error):
+                lacks_room = is_out_of_memory(error)
+                too_much = lacks_room and len(tasks) > 1  # the same again would find no more room
+                if too_much or attempt > self._retries_for(error):
                     raise
-                self.account.retry(tasks)
-                self._wait(attempt)
-                attempt += 1
+            self.account.retry(tasks)
+            self._wait(attempt, lacks_room)
+            attempt += 1
 
-    def _wait(self, attempt: int) -> None:
+    def _wait(self, attempt: int, lacks_room: bool) -> None:
+        """Outside of the handler: there, what the stage held would still be held."""
+        if lacks_room:
+            empty_device_cache()
         time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
 
     def _watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
@@ -274,14 +280,16 @@ class Step:
             except Exception as error:
                 if attempt > self._retries_for(error):
                     raise _BrokenFlowError(error, attempt) from error
-                self._wait(attempt)
-                attempt += 1
-                self.account.retry([task])
-                results = self._again(task, flow.seen)
+                lacks_room = is_out_of_memory(error)
+            else:
+                flow.seen += 1
+                yield item
+                del item
                 continue
-            flow.seen += 1
-            yield item
-            del item
+            self._wait(attempt, lacks_room)
+            attempt += 1
+            self.account.retry([task])
+            results = self._again(task, flow.seen)
 
     def _next_child(
         self, task: AnyTask, item: AnyTask, flow: "_Flow", before: int
