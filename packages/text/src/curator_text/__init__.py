@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         WordCountFilter,
         WordsWithoutAlphabetsFilter,
     )
+    from curator_text.html.extracting import HtmlExtractor
     from curator_text.languages.identifying import LanguageIdentifier, ScriptIdentifier
     from curator_text.mixing.blending import BlendSource, BlendWorkflow
     from curator_text.mixing.shuffling import ShuffleWorkflow
@@ -148,6 +149,7 @@ __all__ = [
     "HashSplitter",
     "HistogramFilter",
     "HtmlEntityDecoder",
+    "HtmlExtractor",
     "InstructionDataGuard",
     "JsonlReader",
     "JsonlWriter",
@@ -321,6 +323,7 @@ _HOMES = {
         "UrlWordsFilter",
     ),
     "reading": ("JsonlReader", "ParquetReader"),
+    "html.extracting": ("HtmlExtractor",),
     "sources.warc": ("WarcReader", "WetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
     "segments.joining": ("DocumentJoiner",),

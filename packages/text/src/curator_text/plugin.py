@@ -19,6 +19,7 @@ def curator_stages() -> dict[str, str]:
         "text.jsonl_writer": "curator_text.writing:JsonlWriter",
         "text.parquet_reader": "curator_text.reading:ParquetReader",
         "text.parquet_writer": "curator_text.writing:ParquetWriter",
+        "text.html_extractor": "curator_text.html.extracting:HtmlExtractor",
         "text.warc_reader": f"{_SOURCES}.warc:WarcReader",
         "text.wet_reader": f"{_SOURCES}.warc:WetReader",
         "text.boiler_plate_string_modifier": f"{_MODIFIERS}.lines:BoilerPlateStringModifier",

@@ -1,0 +1,1 @@
+"""HTML: the text of web pages."""

@@ -1,0 +1,94 @@
+"""Algorithms: how the text of a page is told from what stands around it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+from curator_text.stop_words import STOP_WORDS
+
+Algorithm: TypeAlias = Literal["resiliparse", "trafilatura", "justext"]
+
+Extract: TypeAlias = Callable[[str, str | None], str]
+"""Makes text of a page, given its language where that is known."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "resiliparse": {
+        "main_content": True,
+        "alt_texts": False,
+        "links": False,
+        "stop_word_density": None,
+    },
+    "trafilatura": {
+        "favor_precision": False,
+        "favor_recall": False,
+        "include_comments": False,
+        "include_tables": True,
+        "links": False,
+        "stop_word_density": None,
+    },
+    "justext": {
+        "length_low": 70,
+        "length_high": 200,
+        "stopwords_low": 0.30,
+        "stopwords_high": 0.32,
+        "max_link_density": 0.2,
+        "max_heading_distance": 200,
+        "no_headings": False,
+    },
+}
+"""The options of each algorithm, and what they are when nothing is said."""
+
+MODULES = {"resiliparse": "resiliparse", "trafilatura": "trafilatura", "justext": "justext"}
+EXTRAS = {"resiliparse": "web", "trafilatura": "trafilatura", "justext": "justext"}
+
+
+def extractor(algorithm: str, options: Mapping[str, Any]) -> Extract:
+    """An algorithm with its options; those that are not given are as OPTIONS has them."""
+    chosen = {**OPTIONS[algorithm], **options}
+    if algorithm == "justext":
+        return _justext(chosen)
+    density = chosen.pop("stop_word_density")
+    extract = _resiliparse(chosen) if algorithm == "resiliparse" else _trafilatura(chosen)
+    return partial(_dense, extract, density) if density else lambda page, _: extract(page)
+
+
+def _resiliparse(options: dict[str, Any]) -> Callable[[str], str]:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return partial(extract_plain_text, **options)
+
+
+def _trafilatura(options: dict[str, Any]) -> Callable[[str], str]:
+    """Its own looking for duplicates is off: what it gives would depend on the pages before."""
+    from trafilatura import extract
+
+    links = options.pop("links")
+    chosen: Any = partial(extract, deduplicate=False, include_links=links, **options)
+    return lambda page: chosen(page) or ""
+
+
+def _justext(options: dict[str, Any]) -> Extract:
+    from justext import justext
+
+    no_words = {**options, "stopwords_low": 0.0, "stopwords_high": 0.0}
+
+    def extract(page: str, language: str | None) -> str:
+        words = STOP_WORDS.get(language or "")
+        found = justext(page, words, **options) if words else justext(page, (), **no_words)
+        return "\n\n".join(one.text for one in found if not one.is_boilerplate)
+
+    return extract
+
+
+def _dense(extract: Callable[[str], str], density: float, page: str, language: str | None) -> str:
+    """Only lines with enough stop words; all where those of the language are unknown."""
+    words = STOP_WORDS.get(language or "")
+    text = extract(page)
+    if not words:
+        return text
+    return "\n".join(line for line in text.split("\n") if _share(line, words) >= density)
+
+
+def _share(line: str, stop_words: frozenset[str]) -> float:
+    words = line.lower().split()
+    return sum(word in stop_words for word in words) / len(words) if words else 1.0

@@ -1,0 +1,19 @@
+"""Heads: what a page says of itself, read without parsing all of it."""
+
+import html
+import re
+
+_SEARCHED = 256 * 1024
+_TITLE = re.compile(r"<title\b[^>]{0,500}>([^<]{0,2000})", re.I)
+_LANGUAGE = re.compile(r"<html\b[^>]{0,2000}?\blang\s*=\s*[\"']?\s*([a-z]{2,3})\b", re.I)
+
+
+def title_of(page: str) -> str | None:
+    found = _TITLE.search(page, 0, _SEARCHED)
+    return " ".join(html.unescape(found[1]).split()) or None if found else None
+
+
+def language_of(page: str) -> str | None:
+    """The language that the page names, such as `de`: a hint, and often wrong."""
+    found = _LANGUAGE.search(page, 0, _SEARCHED)
+    return found[1].lower() if found else None

@@ -1,0 +1,144 @@
+import pyarrow as pa
+import pytest
+from curator_core import DocumentBatch
+from curator_core.testing import check_stage, run_stages
+from curator_text import HtmlExtractor
+
+pytest.importorskip("resiliparse")
+
+SENTENCE = "She walked over the bridge and was in the market before it was light, as on every day. "
+MENU = "<nav><ul>" + "<li><a href='/x'>Home</a></li>" * 20 + "</ul></nav>"
+PAGE = (
+    "<!DOCTYPE html><html lang='en-GB'><head><title>The &amp; bridge</title></head><body>"
+    f"{MENU}<main><article><h1>The bridge</h1>" + f"<p>{SENTENCE * 4}</p>" * 3 + "</article></main>"
+    "<footer>Copyright, all rights reserved</footer></body></html>"
+)
+DEEP = "<div>" * 100_000 + "x"
+"""Takes a minute, and four for twice as much."""
+
+ALGORITHMS = ["resiliparse", "trafilatura", "justext"]
+
+
+def batch(*pages: bytes | str | None, **columns: list[str]) -> DocumentBatch:
+    return DocumentBatch(pa.table({"content": pa.array(pages), **columns}))
+
+
+def texts(stage: HtmlExtractor, *tasks: DocumentBatch) -> list[str | None]:
+    outputs = run_stages([stage], tasks).outputs
+    return [text for one in outputs for text in one.data["text"].to_pylist()]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_text_title_and_language(algorithm: str) -> None:
+    pytest.importorskip(algorithm)
+    stage = HtmlExtractor(algorithm)  # type: ignore[arg-type]
+    [output] = run_stages([stage], [batch(PAGE.encode())]).outputs
+    [row] = output.data.to_pylist()
+    assert list(row) == ["text", "title", "html_language"]
+    assert (row["title"], row["html_language"]) == ("The & bridge", "en")
+    assert SENTENCE.strip() in row["text"]
+    assert "Home" not in row["text"]
+    assert "Copyright" not in row["text"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_same_page_gives_the_same_text_each_time(algorithm: str) -> None:
+    pytest.importorskip(algorithm)
+    stage = HtmlExtractor(algorithm)  # type: ignore[arg-type]
+    found = texts(stage, *[batch(PAGE.encode()) for _ in range(6)])
+    assert len(found) == 6
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_it_keeps_what_every_stage_promises(algorithm: str) -> None:
+    pytest.importorskip(algorithm)
+    check_stage(
+        HtmlExtractor(algorithm),  # type: ignore[arg-type]
+        batch(PAGE.encode(), None, b""),
+        batch(b"<p>x"),
+    )
+
+
+HOSTILE = [b"", b"\0" * 1000, bytes(range(256)) * 20, b"<" * 5000, b"&" * 5000, b"<p>\xff\xfe" * 99]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("page", HOSTILE)
+def test_junk_leaves_its_neighbours_alone(algorithm: str, page: bytes) -> None:
+    pytest.importorskip(algorithm)
+    stage = HtmlExtractor(algorithm)  # type: ignore[arg-type]
+    run = run_stages([stage], [batch(PAGE.encode(), page, PAGE.encode())], on_error="quarantine")
+    rows = run.outputs[0].data.to_pylist()
+    assert "She walked" in rows[0]["text"]
+    assert rows[-1] == rows[0]
+    assert len(rows) + len(run.report.quarantined) == 3
+
+
+def test_a_page_that_takes_too_long_is_set_aside_alone() -> None:
+    stage = HtmlExtractor(page_timeout_s=1)
+    tasks = [batch(PAGE.encode(), DEEP.encode(), PAGE.encode())]
+    run = run_stages([stage], tasks, on_error="quarantine")
+    assert [row["text"][:10] for row in run.outputs[0].data.to_pylist()] == ["The bridge"] * 2
+    [bad] = run.report.quarantined
+    assert bad.reason == "reading the page took more than 1 s of CPU time"
+    assert bad.where.startswith("row 1 of ")
+
+
+def test_charsets_of_servers_count() -> None:
+    page = "<p>Grüße</p>".encode("cp1252")
+    assert texts(HtmlExtractor(), batch(page, charset=["latin-1"])) == ["Grüße"]
+    assert texts(HtmlExtractor(), batch("<p>Grüße</p>", charset=["ascii"])) == ["Grüße"]
+
+
+def test_missing_pages_have_no_text() -> None:
+    assert texts(HtmlExtractor(), batch(None, b"<p>x")) == [None, "x"]
+
+
+def test_lines_with_few_stop_words_are_left_out() -> None:
+    page = f"<html lang=en><p>{SENTENCE}</p><p>Buy shoes boots sandals</p>".encode()
+    assert "shoes" in str(texts(HtmlExtractor(), batch(page)))
+    found = texts(HtmlExtractor(stop_word_density=0.32), batch(page))
+    assert [str(text).strip() for text in found] == [SENTENCE.strip()]
+
+
+def test_options_reach_the_algorithm() -> None:
+    assert "Home" in str(texts(HtmlExtractor(main_content=False), batch(PAGE)))
+    linked = texts(HtmlExtractor(links=True, main_content=False), batch(PAGE))
+    assert "/x" in str(linked)
+
+
+def test_the_column_of_pages_can_stay() -> None:
+    [output] = run_stages([HtmlExtractor(keep_html=True)], [batch(b"<p>x")]).outputs
+    assert output.data["content"].to_pylist() == [b"<p>x"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "problem"),
+    [
+        (HtmlExtractor("justex"), "no algorithm 'justex' (did you mean justext?)"),  # type: ignore[arg-type]
+        (
+            HtmlExtractor(length_low=3),
+            "length_low is an option of justext, but algorithm is 'resiliparse'",
+        ),
+        (
+            HtmlExtractor(favor_recall=False),
+            "favor_recall is an option of trafilatura, but algorithm is 'resiliparse'",
+        ),
+        (HtmlExtractor(page_timeout_s=0), "page_timeout_s is 0, but must be more than 0"),
+        (
+            HtmlExtractor(title_field="text"),
+            "two of its results would be written to one column: text, text, html_language",
+        ),
+    ],
+)
+def test_mistakes_are_told(stage: HtmlExtractor, problem: str) -> None:
+    assert list(stage.check()) == [problem]
+
+
+def test_a_column_of_numbers_is_no_page() -> None:
+    run = run_stages(
+        [HtmlExtractor()], [DocumentBatch(pa.table({"content": [1]}))], on_error="quarantine"
+    )
+    [bad] = run.report.quarantined
+    assert bad.reason.startswith("column 'content' holds int64, but must hold pages")
