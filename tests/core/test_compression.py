@@ -3,6 +3,7 @@ import gzip
 import io
 import lzma
 import random
+import sys
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -188,3 +189,21 @@ def test_writing_gives_what_others_read_and_the_same_bytes_each_time(kind: str |
 )
 def test_the_ending_tells_the_compression(path: str, kind: str | None):
     assert compression_of(path) == kind
+
+
+@pytest.mark.parametrize("has_isal", [True, False])
+def test_gzip_is_the_same_content_with_isal_and_without(
+    has_isal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_isal:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    out = io.BytesIO()
+    with compressing(out, "gz") as stream:
+        stream.write(text(1000))
+    assert gzip.decompress(out.getvalue()) == text(1000)
+    assert read(gzip.compress(text(1000)), "gz") == (text(1000), None)
+    damaged = bytearray(out.getvalue())
+    damaged[-5] ^= 1  # of the check sum
+    got, damage = read(bytes(damaged), "gz")
+    assert got == text(1000)
+    assert damage is not None

@@ -7,7 +7,8 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Literal, Protocol, TypeAlias, cast, get_args
+from types import ModuleType
+from typing import Any, BinaryIO, Literal, Protocol, TypeAlias, cast, get_args
 
 import pyarrow as pa
 
@@ -122,29 +123,45 @@ class _Feed(io.RawIOBase):
 
 
 class _GzipDecoder:
-    """zlib's decompressor with the manners of the other two."""
+    """zlib's decompressor, or one like it, with the manners of the other two."""
 
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
+    def __init__(self, library: ModuleType) -> None:
+        self._inner = library.decompressobj(wbits=31)
+        self._error: type[Exception] = library.error
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof
+        return bool(self._inner.eof)
 
     @property
     def unused_data(self) -> bytes:
-        return self._inner.unused_data
+        return bytes(self._inner.unused_data)
 
     @property
     def needs_input(self) -> bool:
         return not self._inner.unconsumed_tail
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        try:
+            return cast(
+                bytes, self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+            )
+        except self._error as error:
+            raise OSError(str(error)) from None
+
+
+def _fastest_zlib() -> ModuleType:
+    """isal where it is installed: gzip in a fifth of zlib's time, and not 2 % larger."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return zlib
+    found: ModuleType = isal_zlib
+    return found
 
 
 _DECODERS: dict[str, Callable[[], _Decoder]] = {
-    "gz": _GzipDecoder,
+    "gz": lambda: _GzipDecoder(_fastest_zlib()),
     "bz2": bz2.BZ2Decompressor,
     "xz": lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY),
 }
@@ -153,6 +170,8 @@ _DECODERS: dict[str, Callable[[], _Decoder]] = {
 def _decoded(feed: _Feed, kind: Compression, exact: int = 0) -> Iterator[bytes]:
     if kind == "zst":
         return _zstd_pieces(feed, exact)
+    if kind == "gz" and feed.fine_from is not None:  # what is fed byte by byte, zlib gives back
+        return _member_pieces(feed, lambda: _GzipDecoder(zlib))
     return _member_pieces(feed, _DECODERS[kind])
 
 
@@ -175,7 +194,7 @@ def _pieces(decoder: _Decoder, data: bytes) -> Iterator[bytes]:
     while True:
         try:
             piece = decoder.decompress(data, _OUTPUT_BYTES)
-        except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
+        except (lzma.LZMAError, OSError, EOFError) as error:
             raise _UndecodableError(f"the compressed stream is damaged: {error}") from None
         if piece:
             yield piece
@@ -233,9 +252,17 @@ def compressing(file: BinaryIO, kind: Compression | None) -> Iterator[BinaryIO]:
 
 def _compressor(file: BinaryIO, kind: Compression) -> BinaryIO:
     if kind == "gz":
-        return cast(BinaryIO, gzip.GzipFile("", "wb", _GZ_LEVEL, file, mtime=0))
+        return cast(BinaryIO, _gzip_file()("", "wb", _GZ_LEVEL, file, mtime=0))
     if kind == "bz2":
         return cast(BinaryIO, bz2.BZ2File(file, "wb"))
     if kind == "xz":
         return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
     return cast(BinaryIO, pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(file), "w"), "zstd"))
+
+
+def _gzip_file() -> Any:
+    try:
+        from isal import igzip
+    except ImportError:
+        return gzip.GzipFile
+    return igzip.IGzipFile
