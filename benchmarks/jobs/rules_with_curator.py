@@ -1,7 +1,11 @@
-"""Gopher's, C4's and FineWeb's rules over a folder of jsonl.gz, to jsonl.gz: IN OUT."""
+"""Gopher's, C4's and FineWeb's rules over a folder of jsonl.gz, to jsonl.gz: IN OUT [WORKERS].
+
+CURATOR_TEXT_ENGINE says whether they are asked in Python or compiled.
+"""
 
 import json
 import sys
+import time
 
 from curator_core import Pipeline
 from curator_core.local.executor import LocalExecutor
@@ -14,7 +18,8 @@ from curator_text import (
     JsonlWriter,
 )
 
-folder, out = sys.argv[1:3]
+folder, out, *more = sys.argv[1:]
+workers = int(more[0]) if len(more) > 1 else 0  # what stands last is when the job began
 stages = [
     JsonlReader(f"{folder}/*.jsonl.gz"),
     GopherRepetitionFilter(),
@@ -25,7 +30,9 @@ stages = [
 ]
 
 if __name__ == "__main__":
-    result = Pipeline("rules", stages=stages).run(LocalExecutor(workers=0))
+    started = time.perf_counter()
+    result = Pipeline("rules", stages=stages).run(LocalExecutor(workers=workers))
+    seconds = time.perf_counter() - started
     reasons = {why: n for stage in result.stages.values() for why, n in stage.reasons.items()}
     kept = result.stages["jsonl_writer"].items_in
-    print(json.dumps({"kept": kept, "reasons": reasons}))
+    print(json.dumps({"kept": kept, "reasons": reasons, "seconds": seconds}))

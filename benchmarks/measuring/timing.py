@@ -1,6 +1,8 @@
 """Timing: jobs in processes of their own, taken in turns, the median of each."""
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -36,13 +38,25 @@ class Outcome:
 
 
 def run_job(
-    script: str, *arguments: object, python: str = sys.executable, watch_memory: bool = False
+    script: str,
+    *arguments: object,
+    python: str = sys.executable,
+    watch_memory: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run a script of `jobs/` to its end."""
+    """Run a script of `jobs/` to its end, with these variables added to the environment.
+
+    The CPU time is that of all processes which the job waited for; one job at a time, please.
+    """
     command = [python, str(JOBS / script), *map(str, arguments)]
     begun = time.time()
+    before = _cpu_of_children()
     process = subprocess.Popen(
-        [*command, str(begun)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, str(begun)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
     )
     watch = TreeWatch(process.pid, every_s=SAMPLE_S, memory=True)
     if watch_memory:
@@ -52,7 +66,13 @@ def run_job(
     watch.stop()
     if process.returncode:
         raise JobFailedError(script, complaint)
-    return Outcome(json.loads(said.splitlines()[-1]), seconds, watch.peak_bytes)
+    facts = json.loads(said.splitlines()[-1])
+    return Outcome(facts, seconds, watch.peak_bytes, _cpu_of_children() - before)
+
+
+def _cpu_of_children() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def in_turns(

@@ -1,0 +1,163 @@
+"""The figures of the text package: races against peers, and what needs no peer.
+
+Our compiled engine has run once before anything is timed: what it compiled is kept on disk.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from shutil import rmtree
+
+from measuring.figures import Figure
+from measuring.timing import JobFailedError, in_turns, run_job
+from measuring.web_pages import corpus
+from text_races import ENGINES, QUICK, Opponent, Sizes, count_of, find_spec, raced, workspace
+
+MB = 1_000_000
+
+DATATROVE = ("datatrove-rules", "datatrove[io]", "orjson", "regex")
+DATATROVE_ENGLISH = ("datatrove-english", "datatrove[io]", "orjson", "regex", "spacy")
+NEMO = ("nemo-rules", "--no-deps", "nemo-curator==1.4.0", "regex", "loguru")
+
+OPPONENTS = {
+    "datatrove": Opponent(
+        "Gopher quality and repetition, C4, FineWeb, jsonl.gz to jsonl.gz, against datatrove "
+        "with its own English tokenizer",
+        "rules_with_curator.py",
+        "rules_with_datatrove.py",
+        DATATROVE_ENGLISH,
+        {"python": 20, "compiled": 100},
+        ("own",),
+        is_slow=True,
+        same_words=False,
+    ),
+    "datatrove-whitespace": Opponent(
+        "the same against datatrove with our whitespace tokenizer",
+        "rules_with_curator.py",
+        "rules_with_datatrove.py",
+        DATATROVE,
+        {"python": 3, "compiled": 12},
+        ("ours",),
+    ),
+    "nemo": Opponent(
+        "28 English rules against NeMo Curator's, called directly",
+        "english_rules_with_curator.py",
+        "english_rules_with_nemo.py",
+        NEMO,
+        {"python": 5, "compiled": 15},
+    ),
+}
+
+
+def two_workers(sizes: Sizes) -> list[Figure]:
+    pages = corpus(sizes.documents)
+    figures = []
+    with workspace() as folder:
+        for engine in _engines():
+            kept: set[int] = set()
+
+            def with_workers(number: int, engine: str = engine, kept: set[int] = kept) -> float:
+                rmtree(folder / "out", ignore_errors=True)
+                facts = run_job(
+                    "rules_with_curator.py", pages, folder / "out", number,
+                    environment={"CURATOR_TEXT_ENGINE": engine},
+                ).facts  # fmt: skip
+                kept.add(facts["kept"])
+                return float(facts["seconds"])
+
+            jobs = {
+                str(number): lambda number=number, run=with_workers: run(number)
+                for number in (1, 2)
+            }
+            medians, measured = in_turns(jobs, sizes.rounds)
+            speedup = medians["1"] / medians["2"]
+            value = f"{speedup:.2f}x ({medians['1']:.1f} s, {medians['2']:.1f} s)"
+            figures.append(
+                Figure(
+                    f"two workers against one, the four sets, {engine}, {count_of(pages):,} pages",
+                    ">= 1.7x",
+                    value if len(kept) == 1 else f"they kept different pages: {sorted(kept)}",
+                    speedup >= 1.7 and len(kept) == 1,
+                    measured,
+                )
+            )
+    return figures
+
+
+def memory(sizes: Sizes) -> list[Figure]:
+    figures = []
+    with workspace() as folder:
+        few, many = corpus(sizes.memory_documents, 1), corpus(20 * sizes.memory_documents, 20)
+        for engine in _engines():
+
+            def peak(pages: Path, engine: str = engine) -> float:
+                rmtree(folder / "out", ignore_errors=True)
+                return run_job(
+                    "rules_with_curator.py", pages, folder / "out", 2, watch_memory=True,
+                    environment={"CURATOR_TEXT_ENGINE": engine},
+                ).peak_bytes / MB  # fmt: skip
+
+            jobs = {"1x": lambda run=peak: run(few), "20x": lambda run=peak: run(many)}
+            medians, measured = in_turns(jobs, max(1, sizes.rounds - 2))
+            growth = medians["20x"] / medians["1x"]
+            figures.append(
+                Figure(
+                    f"memory of the four sets, 2 workers, {engine}, {count_of(few):,} pages and "
+                    f"{count_of(many):,}",
+                    "flat, within 20 %",
+                    f"{medians['1x']:.0f} MB, then {medians['20x']:.0f} MB: {growth - 1:+.0%}",
+                    growth <= 1.2,
+                    measured,
+                )
+            )
+    return figures
+
+
+def languages(sizes: Sizes) -> list[Figure]:
+    from languages import measured
+    from measuring.paragraphs import paragraphs
+    from measuring.peers import PeerMissingError
+
+    try:
+        return measured(paragraphs(), sizes.rounds)
+    except PeerMissingError as missing:
+        why = f"no paragraphs to measure with: {missing}"
+        return [Figure("language identification", ">= 15,000 paragraphs/s, >= .99", why, None)]
+
+
+def elsewhere(script: str, what: str) -> Callable[[Sizes], list[Figure]]:
+    """The figures of a benchmark of its own, as it writes them down."""
+
+    def figures(sizes: Sizes) -> list[Figure]:
+        place = Path(__file__).parent / script
+        if not place.is_file():
+            return [Figure(what, "", f"not measured: benchmarks/{script} is not there", None)]
+        with workspace() as folder:
+            results = folder / "results.json"
+            command = [sys.executable, str(place), "--json", str(results)]
+            command += ["--quick"] if sizes == QUICK else []
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not results.is_file():
+                raise JobFailedError(script, done.stderr)
+            return [Figure(**facts) for facts in json.loads(results.read_text())["figures"]]
+
+    return figures
+
+
+def _engines() -> list[str]:
+    return [engine for engine in ENGINES if engine == "python" or find_spec("numba")]
+
+
+def _race(name: str) -> Callable[[Sizes], list[Figure]]:
+    return lambda sizes: raced(OPPONENTS[name], sizes)
+
+
+ALL: dict[str, Callable[[Sizes], list[Figure]]] = {
+    **{name: _race(name) for name in OPPONENTS},
+    "html": elsewhere("html.py", "HTML to text against trafilatura, WARC against warcio"),
+    "languages": languages,
+    "workers": two_workers,
+    "memory": memory,
+}
