@@ -247,6 +247,7 @@ def test_it_keeps_what_every_stage_promises(tiny: Tiny) -> None:
         ({"model_inference_batch_size": 0}, "model_inference_batch_size is 0, but must be 1 or"),
         ({"max_chars": 0}, "max_chars is 0, but must be 1 or more"),
         ({"score_field": "label"}, "two of its results would be written to one column: label, lab"),
+        ({"label_field": "text"}, "its results would replace 'text', the column that holds the te"),
         ({"token_variable": "NO_SUCH"}, "'NO_SUCH', but no such environment variable is set"),
         ({"model": "./gone"}, "model './gone' is no folder; give the folder of a model, or its na"),
     ],

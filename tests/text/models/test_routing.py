@@ -4,8 +4,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from curator_core import LocalExecutor, OutputError, Pipeline, PipelineError, RunResult
+from curator_core import (
+    FileGroup,
+    LocalExecutor,
+    OutputError,
+    Pipeline,
+    PipelineError,
+    ProcessingStage,
+    RunResult,
+    StageError,
+)
 from curator_text import JsonlReader, RouteByColumn, ScoreBuckets, WordCountFilter
+
+FOLDERS = ("low", "medium", "high", "other")
 
 
 def raw(folder: Path, count: int = 40) -> None:
@@ -93,3 +104,45 @@ def test_names_that_are_no_folders(tmp_path: Path) -> None:
         run(tmp_path, values=["low", "low"])
     with pytest.raises(PipelineError, match=r"it reads column 'bukcet'.*did you mean bucket"):
         run(tmp_path, column="bukcet")
+
+
+class Fragile(ProcessingStage[FileGroup, FileGroup]):
+    """Fails on what holds number 1, until it is told that all is well."""
+
+    def __init__(self, sign: str) -> None:
+        self.sign = sign
+
+    def process(self, task: FileGroup) -> FileGroup:
+        if not Path(self.sign).exists() and any(_held(part.path, 1) for part in task.data):
+            raise ValueError("not yet")
+        return task
+
+
+def _held(final: str, number: int) -> bool:
+    """Whether a file, which is still in staging, has the record of this number."""
+    [staged] = Path(final).parent.glob(f".{Path(final).name}.*.staged")
+    return any(json.loads(line)["id"] == number for line in staged.read_text().splitlines())
+
+
+def test_a_source_that_fails_behind_it_is_published_nowhere(tmp_path: Path) -> None:
+    raw(tmp_path / "raw")
+    stages = [
+        JsonlReader(str(tmp_path / "raw" / "*.jsonl")),
+        ScoreBuckets("score", thresholds=[0.3, 0.7]),
+        RouteByColumn(str(tmp_path / "out")),
+        Fragile(str(tmp_path / "well")),
+    ]
+    pipeline = Pipeline("route", stages=stages, on_error="fail")
+    run_dir = str(tmp_path / "run")
+    with pytest.raises(StageError, match="not yet"):
+        pipeline.run(LocalExecutor(0), run_dir=run_dir)
+    published = {n for name in FOLDERS for n in ids(tmp_path / "out" / name)}
+    sources = [set(range(part, 40, 4)) for part in range(4)]
+    assert all(source <= published or not source & published for source in sources)
+    assert 1 not in published
+
+    (tmp_path / "well").touch()
+    pipeline.run(LocalExecutor(0), run_dir=run_dir)
+    found = [n for name in FOLDERS for n in ids(tmp_path / "out" / name)]
+    assert sorted(found) == list(range(40)), "each once"
+    assert not list(tmp_path.glob("out/*/.*staged"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import tiny_models as made
 import torch
-from curator_core import DocumentBatch, StageError
+from curator_core import DocumentBatch, Pipeline, PipelineError, StageError
 from curator_core.testing import run_stage, run_stages
 from curator_text import AegisClassifier, InstructionDataGuard
 from curator_text.models.adapters import add_adapter
@@ -141,11 +141,14 @@ def test_other_adapters_are_refused(
 
 def guard(tiny: Tiny, **options: Any) -> InstructionDataGuard:
     return InstructionDataGuard(
-        model=tiny("guard"),
-        base_model=tiny("causal"),
         max_seq_length=40,
         device="cpu",
-        **{"adapter": tiny("adapter"), **options},
+        **{
+            "model": tiny("guard"),
+            "base_model": tiny("causal"),
+            "adapter": tiny("adapter"),
+            **options,
+        },
     )
 
 
@@ -196,3 +199,13 @@ def test_a_guard_for_another_width_is_refused(tiny: Tiny, tmp_path: Path) -> Non
     )
     with pytest.raises(StageError, match=r"for a model of 8 dimensions, but base_model .* has 16"):
         rows_of(stage)
+
+
+def test_what_lacks_is_told_before_anything_runs(tiny: Tiny, tmp_path: Path) -> None:
+    stage = guard(tiny, adapter="./gone", base_model=str(tmp_path))
+    with pytest.raises(PipelineError) as caught:
+        Pipeline("p", stages=[stage]).run(tasks=[batch()])
+    assert "model './gone' is no folder" in str(caught.value)
+    assert f"model {str(tmp_path)!r} is a folder without config.json" in str(caught.value)
+    with pytest.raises(StageError, match="Instruction-Data-Guard: its weights lack input_layer"):
+        rows_of(guard(tiny, model=tiny("labels")))

@@ -102,4 +102,6 @@ class TextModel(CompositeStage[DocumentBatch, DocumentBatch], ABC):
         )
 
     def inference(self) -> Inference:
-        return Inference(self.model_inference_batch_size, self.sort_by_length, self.autocast)
+        return Inference(
+            self.model_inference_batch_size, self.sort_by_length, self.autocast, self.text_field
+        )

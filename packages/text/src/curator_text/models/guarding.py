@@ -19,6 +19,8 @@ from curator_text.models.locating import ModelError, ModelSource
 from curator_text.models.safety import DEFENSIVE
 
 THRESHOLD = 0.5
+_LAYERS = ("input_layer", "hidden_layer_0", "hidden_layer_1", "hidden_layer_2")
+_WEIGHTS = [f"{layer}.{part}" for layer in _LAYERS for part in ("weight", "bias")]
 
 
 @dataclass(kw_only=True)
@@ -95,8 +97,10 @@ class GuardModel(ModelStage):
         from curator_text.models.networks import GuardLayers
 
         state = state_in(folder)
-        if "hidden_layer_2.weight" not in state:
-            raise ModelError(f"{folder} holds no Instruction-Data-Guard: no hidden_layer_2.weight")
+        if lacking := [name for name in _WEIGHTS if name not in state]:
+            raise ModelError(
+                f"{folder} holds no Instruction-Data-Guard: its weights lack {lacking[0]}"
+            )
         backbone = pretrained("AutoModel", self.base_model.folder(), as_saved=True)
         if self.adapter is not None:
             add_adapter(backbone, self.adapter.folder())

@@ -28,6 +28,8 @@ class Inference:
     batch_size: int = 256
     sort_by_length: bool = True
     autocast: Autocast = True
+    text_field: str = "text"
+    """The column that no result may replace."""
 
 
 @dataclass
@@ -65,11 +67,14 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         return None if before is None else (before - {TOKENS}) | frozenset(self.outputs())
 
     def check(self) -> Iterable[str]:
-        yield from self.source.problems()
+        for source in dict.fromkeys((self.source, *self.others())):
+            yield from source.problems()
         if self.inference.batch_size < 1:
             size = self.inference.batch_size
             yield f"model_inference_batch_size is {size}, but must be 1 or more"
         named = list(self.outputs())
+        if (text := self.inference.text_field) in named:
+            yield f"its results would replace {text!r}, the column that holds the text"
         if len(set(named)) < len(named):
             yield f"two of its results would be written to one column: {', '.join(named)}"
 

@@ -120,5 +120,6 @@ def _is_like_a_path(name: str) -> bool:
 
 
 def _has_settings(folder: Path) -> bool:
-    """Folders of sentence-transformers may keep the model in one of their own."""
-    return any((folder / name).is_file() for name in ("config.json", "modules.json"))
+    """Models of sentence-transformers may lie in a folder inside; an adapter has its own file."""
+    names = ("config.json", "modules.json", "adapter_config.json")
+    return any((folder / name).is_file() for name in names)

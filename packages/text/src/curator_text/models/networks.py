@@ -88,9 +88,10 @@ class GuardLayers(nn.Module):
         super().__init__()
         self.backbone = backbone
         for name in ("input_layer", "hidden_layer_0", "hidden_layer_1", "hidden_layer_2"):
-            wide, deep = state[f"{name}.weight"].shape
-            self.add_module(name, nn.Linear(deep, wide))
-        self.load_state_dict(state, strict=False)
+            weight, bias = state[f"{name}.weight"], state[f"{name}.bias"]
+            layer = nn.Linear(weight.shape[1], weight.shape[0])
+            layer.load_state_dict({"weight": weight, "bias": bias})
+            self.add_module(name, layer)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         found = pooled(_hidden(self.backbone, ids, mask), mask, "last_token").float()
