@@ -38,6 +38,12 @@ def test_parts_add_up_to_the_whole_also_through_json(some: list[int], more: list
     assert merged == Distribution.of([*some, *more])
 
 
+@given(st.lists(st.integers(-50, 50), min_size=1), st.floats(0, 1))
+def test_quantiles_of_small_whole_numbers_are_exact(values: list[int], share: float) -> None:
+    exact = sorted(values)[math.floor(share * (len(values) - 1))]
+    assert Distribution.of(values).quantile(share) == exact
+
+
 def test_what_people_ask_for() -> None:
     numbers = Distribution.of([1, 2, 3, 4, math.nan, math.inf])
     assert (numbers.count, numbers.not_finite) == (4, 2)

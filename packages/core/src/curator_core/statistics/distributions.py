@@ -42,6 +42,8 @@ class Distribution:
     count: int = 0
     not_finite: int = 0
     """Infinities and NaN, which are in none of the others."""
+    fractional: int = 0
+    """Those that are no whole numbers."""
     total: float = 0.0
     squares: float = 0.0
     least: float = math.inf
@@ -53,6 +55,7 @@ class Distribution:
             self.not_finite += times
             return
         self.count += times
+        self.fractional += times * (value != int(value))
         self.total += value * times
         self.squares += value * value * times
         self.least = min(self.least, value)
@@ -62,6 +65,7 @@ class Distribution:
     def merge(self, other: "Distribution") -> None:
         self.count += other.count
         self.not_finite += other.not_finite
+        self.fractional += other.fractional
         self.total += other.total
         self.squares += other.squares
         self.least = min(self.least, other.least)
@@ -80,7 +84,7 @@ class Distribution:
         return math.sqrt(max(0.0, self.squares / self.count - self.mean**2))
 
     def quantile(self, share: float) -> float:
-        """The number below which that share of them lies, right to 1 %."""
+        """The number below which that share of them lies: right to 1 %, small whole ones exact."""
         if not self.count:
             return math.nan
         wanted = share * (self.count - 1)
@@ -88,13 +92,16 @@ class Distribution:
         for number in sorted(self.bins):
             seen += self.bins[number]
             if seen > wanted:
-                return min(max(middle_of(number), self.least), self.most)
+                middle = middle_of(number)
+                middle = middle if self.fractional else round(middle)
+                return min(max(middle, self.least), self.most)
         return self.most
 
     def to_json(self) -> dict[str, Any]:
         facts = {"count": self.count, "total": self.total, "squares": self.squares}
-        if self.not_finite:
-            facts["not_finite"] = self.not_finite
+        for name in ("not_finite", "fractional"):
+            if number := getattr(self, name):
+                facts[name] = number
         if not self.count:
             return facts
         bins = {str(number): self.bins[number] for number in sorted(self.bins)}

@@ -34,7 +34,7 @@ class Exchange(Workflow):
     """What shuffling and blending share: where rows go, and how they get there.
 
     The rows lie in the work directory in between, once more as large as the result. It can be
-    deleted afterwards; the same command then begins anew.
+    deleted once the result is there, and will not be made again.
     """
 
     output_path: str = field(kw_only=True)
