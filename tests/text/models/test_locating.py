@@ -84,3 +84,13 @@ def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{torn")
     with pytest.raises(ModelError, match=r"cannot read .*config\.json: Expecting property name"):
         settings_in(tmp_path)
+
+
+def test_a_folder_that_is_misspelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models" / "good").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    [problem] = ModelSource("models/godo").problems()
+    assert problem.startswith(
+        "model 'models/godo' is no folder (did you mean models/good?); give the folder of a model"
+    )
+    assert list(ModelSource("owner/name").problems()) == []

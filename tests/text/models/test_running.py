@@ -142,7 +142,7 @@ def test_a_gpu_is_asked_for_where_there_is_one(
         assert devices.resources_for("auto", "judge") == Resources()
         devices.resources_for("auto", "judge")
     [said] = [r.getMessage() for r in caplog.records]
-    assert said.startswith("stage 'judge' runs on the CPU, for this machine has no GPU; where a cl")
+    assert said.startswith("stage 'judge' will run on the CPU: this machine has no GPU (where only")
     monkeypatch.setattr(devices, "visible_gpus", lambda: ["0"])
     assert devices.resources_for("auto", "judge") == Resources(gpus=1)
     assert devices.resources_for("cpu", "judge") == Resources()

@@ -34,8 +34,8 @@ def resources_for(device: Device, stage: str) -> Resources:
 @cache
 def _say_there_is_none(stage: str) -> None:
     LOG.warning(
-        "stage %r runs on the CPU, for this machine has no GPU; where a cluster has some, set "
-        "device to 'cuda'; set it to 'cpu' to hear no more of it",
+        "stage %r will run on the CPU: this machine has no GPU (where only the cluster has one, "
+        "set device to 'cuda'; 'cpu' ends this notice)",
         stage,
     )
 

@@ -111,7 +111,7 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False) -> Any:
     if missing:
         shown = ", ".join(sorted(missing)[:3])
         raise ModelError(
-            f"{folder} is a model for something else: {len(missing)} parts of a {kind} have no "
+            f"{folder} is a model for something else: {len(missing)} parts of an {kind} have no "
             f"trained weights in it, such as {shown}"
         )
     return model

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from curator_core import CuratorError
+from curator_core.suggestions import nearest
 
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 """Settings and tokenizers."""
@@ -51,7 +52,7 @@ class ModelSource:
             yield f"token_variable is {variable!r}, but no such environment variable is set"
         local = self.local
         if local is None and _is_like_a_path(self.name):
-            yield f"model {self.name!r} is no folder; {_CHOICES}"
+            yield f"model {self.name!r} is no folder{_beside(self.name)}; {_CHOICES}"
         elif local is not None and not _has_settings(local):
             yield f"model {self.name!r} is a folder without config.json; {_CHOICES}"
 
@@ -116,7 +117,20 @@ def settings_in(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 
 def _is_like_a_path(name: str) -> bool:
-    return not name or name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name
+    """Whether it can be no name at Hugging Face, or begins with a folder that is there."""
+    if not name or name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name:
+        return True
+    return "/" in name and Path(name).parent.is_dir()
+
+
+def _beside(name: str) -> str:
+    """The folder that was meant, if one of that place comes near."""
+    place = Path(name).expanduser()
+    if not name or not place.parent.is_dir():
+        return ""
+    there = [path.name for path in place.parent.iterdir() if path.is_dir()]
+    meant = nearest(place.name, there)
+    return f" (did you mean {place.parent / meant}?)" if meant else ""
 
 
 def _has_settings(folder: Path) -> bool:
