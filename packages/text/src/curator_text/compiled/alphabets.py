@@ -9,8 +9,9 @@ from curator_text.compiled.kernels import Array
 from curator_text.filters.words import is_letter
 from curator_text.sets.marks import SENTENCE_ENDS, SYMBOLS
 
-SPACE, LETTER, ALPHA, SYMBOL, END, DIGIT = 1, 2, 4, 8, 16, 32
-"""White space; what has a letter in it; `str.isalpha`; Gopher's marks; sentence ends; `\\d`."""
+SPACE, LETTER, ALPHA, SYMBOL, END, DIGIT, HASH = 1, 2, 4, 8, 16, 32, 64
+"""White space; what has a letter in it; `str.isalpha`; Gopher's marks; sentence ends; what `\\d`
+finds; `#`."""
 
 POINTS = 0x40000
 """Above these there is nothing that any rule asks for."""
@@ -26,7 +27,7 @@ def alphabet() -> Array:
             table[point] = LETTER | ALPHA
         elif unicodedata.category(character) in _KINDS:
             table[point] = _flags_of(character)
-    for flag, characters in ((SYMBOL, SYMBOLS), (END, SENTENCE_ENDS)):
+    for flag, characters in ((SYMBOL, SYMBOLS), (END, SENTENCE_ENDS), (HASH, "#")):
         table[[ord(character) for character in characters]] |= flag
     return table
 

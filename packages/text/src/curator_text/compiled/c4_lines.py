@@ -8,7 +8,7 @@ from curator_text.compiled.alphabets import DIGIT, POINTS
 from curator_text.compiled.kernels import Array, kernel, part
 from curator_text.compiled.lines import line_end
 from curator_text.compiled.phrases import Phrases, has_kelvin, said_in
-from curator_text.compiled.utf8 import point_at, space_at, without_spaces
+from curator_text.compiled.utf8 import count_bytes, point_at, space_at, without_spaces
 
 KEPT, FILLED, CURLY, FEW, UNSURE, GOES = range(6)
 """What becomes of a page. `UNSURE`: Python must say. `GOES` is said of a line only."""
@@ -106,7 +106,7 @@ def _said_of(data: Array, start: int, end: int, phrases: Phrases, limits: Limits
         return FILLED
     if said & SCRIPT:
         return GOES
-    if limits.curly and _has(data, start, end, 123):
+    if limits.curly and count_bytes(data, start, end, 123) > 0:
         return CURLY
     return GOES if said & POLICY else KEPT
 
@@ -125,6 +125,7 @@ def _without_ends(written: Array, begin: int, size: int) -> int:
 def _is_in_shape(data: Array, start: int, end: int, limits: Limits) -> bool:
     """Whether the line has enough words, and none that is too long."""
     longest = limits.longest_word
+    is_short = longest == -1 or 0 <= end - start <= longest
     words, letters = 0, 0
     while start < end:
         width = space_at(data, start)
@@ -137,6 +138,8 @@ def _is_in_shape(data: Array, start: int, end: int, limits: Limits) -> bool:
         if longest != -1 and letters > longest:
             return False
         start += 1
+        if is_short and words >= limits.fewest_words:
+            return True
     return words >= limits.fewest_words
 
 
@@ -145,8 +148,12 @@ def _copy(  # noqa: PLR0913 - kernels have no objects to carry them
     data: Array, start: int, end: int, alphabet: Array, citations: int, written: Array, size: int
 ) -> int:
     """Copy a line without its citations; where it ends now."""
+    if not citations or count_bytes(data, start, end, 91) == 0:
+        for step in range(end - start):
+            written[size + step] = data[start + step]
+        return size + end - start
     while start < end:
-        if citations and data[start] == 91:
+        if data[start] == 91:
             behind = _citation_end(data, start, end, alphabet)
             if behind > start:
                 start = behind
@@ -198,14 +205,6 @@ def _ends_well(data: Array, start: int, end: int) -> Any:
     if last == 46:
         return not (end - start >= 3 and data[end - 2] == 46 and data[end - 3] == 46)
     return last == 63 or last == 33 or last == 34 or last == 39
-
-
-@part
-def _has(data: Array, start: int, end: int, byte: int) -> bool:
-    for place in range(start, end):
-        if data[place] == byte:
-            return True
-    return False
 
 
 @part

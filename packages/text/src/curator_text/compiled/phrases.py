@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curator_text.compiled.kernels import Array, kernel, part
+from curator_text.compiled.utf8 import count_bytes
 
 URL_LETTERS, OBSCENE = range(2)
 """Characters in URLs; whether one of them has `porn` in it."""
@@ -87,6 +88,8 @@ def _says(data: Array, place: int, letters: Array, size: int) -> bool:
 @part
 def has_kelvin(data: Array, start: int, end: int) -> bool:
     """Whether the sign for kelvin is there: besides capitals the only one that lowers to a k."""
+    if count_bytes(data, start, end, 0xE2) == 0:
+        return False
     for place in range(start, end - 2):
         if data[place] == 0xE2 and data[place + 1] == 0x84 and data[place + 2] == 0xAA:
             return True

@@ -9,7 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from curator_text.compiled.kernels import Array, kernel, maker, part
-from curator_text.compiled.utf8 import hash_of, is_same, mixed, space_at
+from curator_text.compiled.utf8 import (
+    MAYBE_SPACES,
+    characters_in,
+    hash_of,
+    is_same,
+    mixed,
+    space_at,
+)
 
 WORDS, LETTERS, TIMES, COUNTED, OVERLAPPING, APART = range(6)
 """Words in the text; characters of the commonest run, without spaces; how often it begins
@@ -103,26 +110,27 @@ def _most_words(data: Array, start: int, end: int) -> int:
 @part
 def _split(data: Array, start: int, end: int, made: Scratch) -> int:
     """Take down the words; how many there are."""
-    words, begin, letters = 0, -1, 0
+    words = 0
     while start < end:
         width = space_at(data, start)
-        if width == 0:
-            if begin < 0:
-                begin, letters = start, 0
-            letters += data[start] & 0xC0 != 0x80
-            start += 1
+        if width:
+            start += width
             continue
-        if begin >= 0:
-            made.spans[words, 0], made.spans[words, 1] = begin, start
-            made.sizes[words] = letters
-            words += 1
-            begin = -1
-        start += width
-    if begin >= 0:
-        made.spans[words, 0], made.spans[words, 1] = begin, end
-        made.sizes[words] = letters
+        begin = start
+        start = _word_end(data, start, end)
+        made.spans[words, 0], made.spans[words, 1] = begin, start
+        made.sizes[words] = characters_in(data, begin, start)
         words += 1
     return words
+
+
+@part
+def _word_end(data: Array, place: int, end: int) -> int:
+    while place < end:
+        if MAYBE_SPACES[data[place]] and space_at(data, place):
+            break
+        place += 1
+    return place
 
 
 @part

@@ -29,9 +29,16 @@ def point_at(data: Array, place: int) -> tuple[Any, int]:
     return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | fourth, place + 4
 
 
-@part
-def ascii_space(byte: int) -> bool:
-    return byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31
+def _marked(members: bytes) -> Array:
+    table = np.zeros(256, np.bool_)
+    table[list(members)] = True
+    return table
+
+
+SPACES = _marked(bytes([*range(9, 14), *range(28, 33)]))
+"""The bytes that are white space by themselves."""
+MAYBE_SPACES = _marked(bytes([*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3]))
+"""Those, and what wide white space begins with."""
 
 
 @part
@@ -39,7 +46,7 @@ def space_at(data: Array, place: int) -> int:
     """Of how many bytes the white space is that begins here: 0 where it is something else."""
     lead = data[place]
     if lead < 0x80:
-        return 1 if ascii_space(lead) else 0
+        return 1 if SPACES[lead] else 0
     if lead == 0xC2:
         return 2 if data[place + 1] == 0x85 or data[place + 1] == 0xA0 else 0
     if lead == 0xE2:

@@ -15,20 +15,20 @@ from curator_text.sets.editing import EditingRuleSet
 
 LOG = logging.getLogger("curator_text")
 
+_SLOW_S = 2.0
 _SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\u2026"
 
 
 def warm(rules: Sequence[Rule]) -> None:
     """Have ready what these rules need. Of processes that start together only one compiles."""
     with one_at_a_time():
-        is_first = is_empty()
-        if is_first:
+        if is_empty():
             LOG.info("compiling the rules for text, once for this machine; it takes some seconds")
         started = time.perf_counter()
         _run(rules)
-        if is_first:
-            took = time.perf_counter() - started
-            LOG.info("compiled them in %.0f s; they are kept in %s", took, kernel_folder())
+        took = time.perf_counter() - started
+        if took > _SLOW_S:  # nothing is compiled in less
+            LOG.info("compiled in %.0f s; kept in %s", took, kernel_folder())
 
 
 def _run(rules: Sequence[Rule]) -> None:

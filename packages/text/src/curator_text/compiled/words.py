@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from curator_text.compiled.alphabets import ALPHA, LETTER, POINTS, SPACE, SYMBOL
+from curator_text.compiled.alphabets import ALPHA, HASH, LETTER, POINTS, SPACE, SYMBOL
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import packed, point_at, space_at
+from curator_text.compiled.utf8 import SPACES, packed, point_at, space_at
 
 WORDS, LETTERS, LONGEST, SYMBOLS, LETTERED, ALPHABETIC, SOLID, SOLID_LETTERS, COMMON, STOPS = range(
     10
@@ -63,23 +63,21 @@ def _count_words(
         if flags & SPACE:
             place = follows
             continue
-        begin, some, every, letters, hashes = place, 0, 255, 0, 0
-        hashed = False
+        begin, some, every, letters = place, 0, 255, 0
         while flags & SPACE == 0:
             some |= flags
             every &= flags
             letters += 1
-            is_hash = data[place] == 35
-            hashes += is_hash and not hashed
-            hashed = is_hash
             place = follows
             if place >= end:
                 break
             flags, follows = _flags_at(data, place, alphabet)
         _add(counts, some, every, letters)
         known = packed(data, begin, place) if place - begin <= _PACKED_BYTES else np.uint64(0)
-        counts[SYMBOLS] += 2 * hashes > letters or (known != 0 and _holds(_ELLIPSES, known) >= 0)
+        if some & HASH:
+            counts[SYMBOLS] += 2 * _rows_of_hashes(data, begin, place) > letters
         if known != 0:
+            counts[SYMBOLS] += every & SYMBOL != 0 and _holds(_ELLIPSES, known) >= 0
             counts[COMMON] += _holds(_COMMON, known) >= 0
             stop = _holds(stops, known)
             if stop >= 0:
@@ -108,6 +106,14 @@ def _add(counts: Array, some: int, every: int, letters: int) -> None:
 
 
 @part
+def _rows_of_hashes(data: Array, start: int, end: int) -> int:
+    found = 0
+    for place in range(start, end):
+        found += data[place] == 35 and (place == start or data[place - 1] != 35)
+    return found
+
+
+@part
 def _holds(table: Array, value: np.uint64) -> int:
     for place in range(len(table)):
         if table[place] == value:
@@ -132,10 +138,15 @@ def fill_number_of_words(data: Array, starts: Array, ends: Array, rows: Array, o
 
 @part
 def _number_of_words(data: Array, place: int, end: int) -> int:
-    words, inside = 0, False
+    words, apart = 0, np.int64(1)  # 1 behind white space
     while place < end:
-        width = space_at(data, place)
-        words += width == 0 and not inside
-        inside = width == 0
-        place += max(width, 1)
+        if data[place] < 0x80:
+            is_space = np.int64(SPACES[data[place]])
+            place += 1
+        else:
+            width = space_at(data, place)
+            is_space = np.int64(width > 0)
+            place += max(width, 1)
+        words += int(apart & (1 - is_space))
+        apart = is_space
     return words
