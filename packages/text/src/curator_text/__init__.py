@@ -107,7 +107,11 @@ if TYPE_CHECKING:
     from curator_text.sets.fineweb import FineWebQualityFilter
     from curator_text.sets.gopher_quality import GopherQualityFilter
     from curator_text.sets.gopher_repetition import GopherRepetitionFilter
+    from curator_text.sources.arxiv import ArxivReader
+    from curator_text.sources.plain import TextReader
+    from curator_text.sources.separated import CsvReader, TsvReader
     from curator_text.sources.warc import WarcReader, WetReader
+    from curator_text.sources.wikipedia import WikipediaReader
     from curator_text.statistics.collecting import DocumentStatistics
     from curator_text.texts import Text
     from curator_text.writing import JsonlWriter, ParquetWriter
@@ -115,6 +119,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AegisClassifier",
     "AlphaFilter",
+    "ArxivReader",
     "BlendSource",
     "BlendWorkflow",
     "BlockedDomainsFilter",
@@ -130,6 +135,7 @@ __all__ = [
     "CommonEnglishWordsFilter",
     "ContentTypeClassifier",
     "ControlCharacterRemover",
+    "CsvReader",
     "Decontaminator",
     "DocumentJoiner",
     "DocumentSplitter",
@@ -203,9 +209,11 @@ __all__ = [
     "TextEmbedder",
     "TextFilter",
     "TextModifier",
+    "TextReader",
     "TextRewriter",
     "TokenCountFilter",
     "TokenizerFertilityFilter",
+    "TsvReader",
     "UnicodeNormalizer",
     "UnicodeReformatter",
     "UnigramLogProbFilter",
@@ -216,6 +224,7 @@ __all__ = [
     "WetReader",
     "WhiteSpaceFilter",
     "WhitespaceNormalizer",
+    "WikipediaReader",
     "WordCountFilter",
     "WordFilter",
     "WordsWithoutAlphabetsFilter",
@@ -324,6 +333,10 @@ _HOMES = {
     ),
     "reading": ("JsonlReader", "ParquetReader"),
     "html.extracting": ("HtmlExtractor",),
+    "sources.arxiv": ("ArxivReader",),
+    "sources.plain": ("TextReader",),
+    "sources.separated": ("CsvReader", "TsvReader"),
+    "sources.wikipedia": ("WikipediaReader",),
     "sources.warc": ("WarcReader", "WetReader"),
     "writing": ("JsonlWriter", "ParquetWriter"),
     "segments.joining": ("DocumentJoiner",),

@@ -1,0 +1,145 @@
+"""Plain text: a document for each file, each line or each paragraph."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+from curator_core import InputError, Rejected
+from curator_core.compression import (
+    COMPRESSIONS,
+    DamagedStreamError,
+    compression_of,
+    decompressed,
+)
+from curator_core.files import FilePart
+from curator_core.filesystems import open_input
+from curator_core.partitioning import FilePartitioning
+from curator_core.reading.lines import lines_of_range, whole_lines
+from curator_core.reading.stages import FileReader, ReadingStage
+from curator_core.suggestions import hint
+
+from curator_text.sources.records import Found, RecordReading
+
+Unit: TypeAlias = Literal["file", "line", "paragraph"]
+
+LONGEST_TEXT = 256 * 1024 * 1024
+"""More than that is no document."""
+
+_PLAIN = (".txt", ".text")
+
+
+@dataclass
+class TextReading(RecordReading):
+    """Reads files of plain text, or byte ranges of them."""
+
+    unit: Unit = "file"
+
+    def check(self) -> Iterator[str]:
+        if self.unit not in get_args(Unit):
+            yield f"no unit {self.unit!r}{hint(self.unit, get_args(Unit))}"
+        yield from super().check()
+
+    def schema(self) -> pa.Schema:
+        return pa.schema({self.text_field or "text": pa.string(), "path": pa.string()})
+
+    def rows(self, part: FilePart) -> Iterator[Found]:
+        try:
+            for offset, data in self._texts(part):
+                yield _row(part, offset, data)
+        except DamagedStreamError as damage:
+            where = f"{part.path} byte {damage.offset} (decompressed)"
+            yield Rejected(f"{damage.reason}; what follows is lost", where)
+
+    def _texts(self, part: FilePart) -> Iterator[tuple[int, bytes]]:
+        pieces = self._lines(part)
+        if self.unit == "line":
+            return _single_lines(pieces)
+        if self.unit == "paragraph":
+            return _paragraphs(_single_lines(pieces, blank=True))
+        return _whole(part, (data for _, data in pieces))
+
+    def _lines(self, part: FilePart) -> Iterator[tuple[int, bytes]]:
+        kind = compression_of(part.path)
+        if kind is not None:
+            found = whole_lines(
+                decompressed(lambda: open_input(part.path, self.storage_options), kind)
+            )
+            yield from ((one.offset, one.data) for one in found)
+            return
+        with open_input(part.path, self.storage_options) as file:
+            found = lines_of_range(file, part.start, part.end)
+            yield from ((one.offset, one.data) for one in found)
+
+
+def _row(part: FilePart, offset: int, data: bytes) -> Found:
+    try:
+        text = data.decode("utf-8-sig" if offset == 0 else "utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"the text is not UTF-8: 0x{data[error.start]:02x}"
+        return Rejected(reason, f"{part.path} byte {offset + error.start}", payload=data[:65536])
+    return text, part.path
+
+
+def _single_lines(
+    pieces: Iterable[tuple[int, bytes]], blank: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    for start, data in pieces:
+        offset = start
+        for line in data.removesuffix(b"\n").split(b"\n"):
+            if blank or line.strip():
+                yield offset, line.rstrip(b"\r")
+            offset += len(line) + 1
+
+
+def _paragraphs(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Lines with no blank one between them."""
+    held: list[bytes] = []
+    begin = 0
+    for offset, line in lines:
+        if line.strip():
+            begin = begin if held else offset
+            held.append(line)
+        elif held:
+            yield begin, b"\n".join(held)
+            held = []
+    if held:
+        yield begin, b"\n".join(held)
+
+
+def _whole(part: FilePart, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > LONGEST_TEXT:
+            raise InputError(
+                f"{part.path} is larger than {LONGEST_TEXT >> 20} MiB, too much for one document; "
+                "read it with unit: line or paragraph"
+            )
+        held.append(piece)
+    if held:
+        yield 0, b"".join(held)
+
+
+@dataclass
+class TextReader(FileReader):
+    """Reads plain text (.txt, also .gz .zst .bz2 .xz) in UTF-8, with the path it came from."""
+
+    unit: Unit = field(default="file", kw_only=True)
+    """What makes a document: a `file`, a `line` or a `paragraph` (blank lines are between them)."""
+
+    endings: ClassVar[tuple[str, ...]] = (
+        *_PLAIN,
+        *(f"{plain}.{kind}" for plain in _PLAIN for kind in COMPRESSIONS),
+    )
+    reading = TextReading
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.split = "lines" if self.unit == "line" else "whole"  # type: ignore[misc]
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        return self.reading(
+            self.fields, self.text_field, self.add_id, self.storage_options, listing, self.unit
+        )

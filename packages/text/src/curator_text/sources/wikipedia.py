@@ -1,0 +1,128 @@
+"""Wikipedia: dumps of its pages (pages-articles, multistream or not), as text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar
+
+import pyarrow as pa
+from curator_core import CuratorError, Dropped, InputError, Rejected
+from curator_core.files import FilePart
+from curator_core.filesystems import open_input
+from curator_core.partitioning import FilePartitioning, Split, parsed_size
+from curator_core.reading.stages import FileReader, ReadingStage
+
+from curator_text.sources.members import DamagedMemberError, Member, MemberKind, Members
+from curator_text.sources.records import Found, RecordReading
+from curator_text.sources.wiki_pages import DamagedDumpError, WikiPage, wiki_pages
+from curator_text.sources.wikitext import plain_text
+
+_MAGIC: dict[bytes, MemberKind] = {b"BZh": "bz2", b"\x1f\x8b": "gz"}
+_INPUT_BYTES = 256 * 1024
+_PIECE_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class _Choice:
+    namespaces: Sequence[int] = (0,)
+    keep_wikitext: bool = False
+    max_page_bytes: int | str = "16MiB"
+
+
+@dataclass
+class WikipediaReading(RecordReading):
+    """Reads dumps, or byte ranges of compressed ones."""
+
+    choice: _Choice = field(default_factory=_Choice)
+
+    def check(self) -> Iterator[str]:
+        try:
+            parsed_size(self.choice.max_page_bytes)
+        except CuratorError:
+            given = self.choice.max_page_bytes
+            yield f"max_page_bytes is {given!r}, but must be a size such as 16MiB"
+        yield from super().check()
+
+    def schema(self) -> pa.Schema:
+        text = self.text_field or "text"
+        return pa.schema({"title": pa.string(), "page_id": pa.int64(), "namespace": pa.int64(),
+                          "timestamp": pa.string(), text: pa.string()})  # fmt: skip
+
+    def rows(self, part: FilePart) -> Iterator[Found]:
+        with open_input(part.path, self.storage_options) as file:
+            for member in _members(file, part):
+                try:
+                    for page in wiki_pages(_small(member.content), self._most, not member.offset):
+                        yield self._row(page)
+                except (DamagedMemberError, DamagedDumpError) as error:
+                    yield Rejected(str(error), f"{part.path} byte {member.offset}")
+
+    @property
+    def _most(self) -> int:
+        return parsed_size(self.choice.max_page_bytes) or 0
+
+    def _row(self, page: WikiPage) -> Found:
+        if page.namespace not in self.choice.namespaces:
+            return Dropped("other namespace")
+        if page.is_redirect:
+            return Dropped("redirect")
+        if page.wikitext is None:
+            return Dropped("larger than max_page_bytes")
+        text = page.wikitext if self.choice.keep_wikitext else plain_text(page.wikitext)
+        return page.title, page.page_id, page.namespace, page.timestamp, text
+
+
+def _small(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Few pages at a time are in memory, and a piece of them."""
+    for piece in pieces:
+        for start in range(0, len(piece), _PIECE_BYTES):
+            yield piece[start : start + _PIECE_BYTES]
+
+
+def _members(file: BinaryIO, part: FilePart) -> Iterator[Member]:
+    """A dump that is not compressed is read by whoever has its beginning."""
+    sign = file.read(3)
+    kind = next((kind for magic, kind in _MAGIC.items() if sign.startswith(magic)), None)
+    if kind is not None:
+        yield from Members(file, kind, _begins_page).in_range(part.start, part.end)
+    elif part.start == 0:
+        file.seek(0)
+        if not file.read(1024).lstrip(b"\xef\xbb\xbf \r\n").startswith(b"<"):
+            raise InputError(f"cannot read {part.path}: it is no XML dump of a wiki")
+        file.seek(0)
+        yield Member(0, iter(lambda: file.read(_INPUT_BYTES), b""))
+
+
+def _begins_page(data: bytes) -> bool:
+    return data.lstrip().startswith((b"<page", b"<mediawiki", b"</mediawiki"))
+
+
+@dataclass
+class WikipediaReader(FileReader):
+    """Reads dumps of Wikipedia (*-pages-articles*.xml.bz2): title, page_id, namespace, text.
+
+    Of a multistream dump many workers read a part each; no index is needed. Redirects and pages of
+    other namespaces are dropped. Templates, tables, references and pictures are not text.
+    """
+
+    namespaces: Sequence[int] = field(default=(0,), kw_only=True)
+    """Which kinds of pages: 0 is articles, 1 what is said about them, 14 categories."""
+
+    keep_wikitext: bool = field(default=False, kw_only=True)
+    """Whether to keep the text as its authors wrote it."""
+
+    max_page_bytes: int | str = field(default="16MiB", kw_only=True)
+    """Larger pages are dropped."""
+
+    endings: ClassVar[tuple[str, ...]] = (".xml.bz2", ".xml.gz", ".xml")
+    split: ClassVar[Split] = "members"
+    reading = WikipediaReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        return self.reading(
+            self.fields,
+            self.text_field,
+            self.add_id,
+            self.storage_options,
+            listing,
+            _Choice(self.namespaces, self.keep_wikitext, self.max_page_bytes),
+        )
