@@ -15,8 +15,9 @@ class ShuffleWorkflow(Exchange):
     """Puts the rows of all files into one random order, which the seed decides.
 
     The first pipeline writes each row to a bucket, by a hash; the second sorts each bucket by the
-    hash. Order and content of the result are the same on every executor, with any number of
-    workers, wherever the files lie; killed at any moment, it goes on where it was.
+    hash. Each bucket becomes a file, or some where it is large: the same rows in the same order on
+    every executor, with any number of workers, wherever the input lies. Only the names of the
+    files differ. Killed at any moment, it goes on where it was.
     """
 
     input_paths: str | list[str]
