@@ -301,3 +301,24 @@ def test_a_batch_in_random_order_keeps_its_order(tiny: Tiny) -> None:
     texts = [" ".join(random.Random(n).choices(made.WORDS, k=1 + n * 7 % 30)) for n in range(40)]
     stage = SequenceClassifier(model=tiny("labels"), model_inference_batch_size=7, device="cpu")
     assert [row["text"] for row in rows_of(stage, *texts)] == texts
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "problem"),
+    [
+        (
+            QualityClassifier,
+            {},
+            "label_field is null, but QualityClassifier tells labels: name a c",
+        ),
+        (SequenceClassifier, {"model": "m"}, "name a column for the number in score_field"),
+        (
+            SequenceClassifier,
+            {"model": "m", "score_field": "x", "filter_by": ["good"]},
+            "label_field is null, so there is nothing for filter_by",
+        ),
+    ],
+)
+def test_no_option_is_ignored(kind: Any, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(PipelineError, match=problem):
+        kind(label_field=None, **options)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from curator_core.errors import PipelineError
+
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
 from curator_text.models.labelling import Kind, LabelFields, LabelFilter, LabelModel, NumberModel
@@ -30,15 +32,20 @@ class Classifier(TextModel):
     base_model: str | None = None
     """Where the settings of the transformer are, if the model only names it: a folder or a name."""
 
+    def __post_init__(self) -> None:
+        if self.label_field is None:
+            raise PipelineError(
+                f"label_field is null, but {type(self).__name__} tells labels: name a column"
+            )
+
     def kind(self) -> Kind:
         return "first_token"
 
     def model_stage(self) -> ModelStage:
-        label = self.label_field or "label"
         base = None if self.base_model is None else self.source_of(self.base_model)
         return LabelModel(
             self.source_of(self.model),
-            LabelFields(label, self.score_field, self.probabilities_field),
+            LabelFields(str(self.label_field), self.score_field, self.probabilities_field),
             self.kind(),
             tuple(self.filter_by or ()),
             base,
@@ -46,9 +53,9 @@ class Classifier(TextModel):
         )
 
     def filters(self) -> Sequence[LabelFilter]:
-        if self.filter_by is None or self.label_field is None:
+        if self.filter_by is None:
             return ()
-        return [LabelFilter(self.label_field, tuple(self.filter_by))]
+        return [LabelFilter(str(self.label_field), tuple(self.filter_by))]
 
 
 @dataclass(kw_only=True)
@@ -61,13 +68,22 @@ class SequenceClassifier(Classifier):
     base_model: None = None
     """Not needed: such a model brings its settings."""
 
+    def __post_init__(self) -> None:
+        if self.label_field is not None:
+            return
+        if self.score_field is None:
+            raise PipelineError("label_field is null: name a column for the number in score_field")
+        for name in ("filter_by", "probabilities_field"):
+            if getattr(self, name) is not None:
+                raise PipelineError(f"label_field is null, so there is nothing for {name}")
+
     def kind(self) -> Kind:
         return "sequence"
 
     def model_stage(self) -> ModelStage:
         if self.label_field is not None:
             return super().model_stage()
-        score = self.score_field or "score"
+        score = str(self.score_field)
         return NumberModel(self.source_of(self.model), score, inference=self.inference())
 
 

@@ -29,7 +29,7 @@ class TextModel(CompositeStage[DocumentBatch, DocumentBatch], ABC):
     """The column that holds the text."""
 
     max_chars: int | None = None
-    """How much of a text is tokenized; the rest is not looked at."""
+    """How many characters of a text are tokenized; 100 for each token unless given."""
 
     max_seq_length: int | None = 512
     """How many tokens of a text the model is shown, at most as many as it knows."""

@@ -18,6 +18,10 @@ from curator_text.rejecting import RowErrors
 from curator_text.text_columns import damage_of, text_column, with_column
 
 USUAL_LENGTH = 512
+CHARACTERS_PER_TOKEN = 100
+"""So much of a text is tokenized for each token that is wanted, where nothing else is said. Texts
+have four or five; without a limit a line of 100 MB would be tokenized for its first page."""
+
 _SANE_LENGTH = 1_000_000
 _SPECIAL_POSITIONS = 2
 """Models of RoBERTa's kind count positions from 2."""
@@ -66,7 +70,8 @@ class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
     def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
         errors = RowErrors(task, damage_of(text_column(task.data, self.text_field)))
         texts = text_column(errors.good(), self.text_field).to_pylist()
-        tokens = self._tokens([_seen(text, self.max_chars) for text in texts])
+        most = self.max_chars or self._most * CHARACTERS_PER_TOKEN
+        tokens = self._tokens([_seen(text, most) for text in texts])
         return errors.settle(lambda table: with_column(table, TOKENS, tokens))
 
     def _tokens(self, texts: Sequence[str | None]) -> pa.Array:
@@ -75,7 +80,7 @@ class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
         return as_column([None if text is None else next(made) for text in texts])
 
 
-def _seen(text: str | None, max_chars: int | None) -> str | None:
+def _seen(text: str | None, max_chars: int) -> str | None:
     """What the model is shown of a text: None where that is nothing but white space."""
     shown = text[:max_chars] if text else None
     return None if not shown or shown.isspace() else shown
