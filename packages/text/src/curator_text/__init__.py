@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_text.contamination.removing import Decontaminator
+    from curator_text.downloading.stages import Downloader
     from curator_text.filtering import TextFilter, WordFilter
     from curator_text.filters.addresses import (
         BlockedDomainsFilter,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from curator_text.sets.gopher_quality import GopherQualityFilter
     from curator_text.sets.gopher_repetition import GopherRepetitionFilter
     from curator_text.sources.arxiv import ArxivReader
+    from curator_text.sources.common_crawl import CommonCrawlReader
     from curator_text.sources.plain import TextReader
     from curator_text.sources.separated import CsvReader, TsvReader
     from curator_text.sources.warc import WarcReader, WetReader
@@ -132,6 +134,7 @@ __all__ = [
     "C4QualityFilter",
     "CheapestFirst",
     "ColumnFilter",
+    "CommonCrawlReader",
     "CommonEnglishWordsFilter",
     "ContentTypeClassifier",
     "ControlCharacterRemover",
@@ -141,6 +144,7 @@ __all__ = [
     "DocumentSplitter",
     "DocumentStatistics",
     "DomainClassifier",
+    "Downloader",
     "EllipsisFilter",
     "FastTextLabelModifier",
     "FastTextQualityFilter",
@@ -334,6 +338,8 @@ _HOMES = {
     "reading": ("JsonlReader", "ParquetReader"),
     "html.extracting": ("HtmlExtractor",),
     "sources.arxiv": ("ArxivReader",),
+    "downloading.stages": ("Downloader",),
+    "sources.common_crawl": ("CommonCrawlReader",),
     "sources.plain": ("TextReader",),
     "sources.separated": ("CsvReader", "TsvReader"),
     "sources.wikipedia": ("WikipediaReader",),

@@ -21,6 +21,8 @@ def curator_stages() -> dict[str, str]:
         "text.parquet_writer": "curator_text.writing:ParquetWriter",
         "text.html_extractor": "curator_text.html.extracting:HtmlExtractor",
         "text.arxiv_reader": f"{_SOURCES}.arxiv:ArxivReader",
+        "text.common_crawl_reader": f"{_SOURCES}.common_crawl:CommonCrawlReader",
+        "text.downloader": "curator_text.downloading.stages:Downloader",
         "text.csv_reader": f"{_SOURCES}.separated:CsvReader",
         "text.tsv_reader": f"{_SOURCES}.separated:TsvReader",
         "text.text_reader": f"{_SOURCES}.plain:TextReader",

@@ -1,0 +1,1 @@
+"""Downloading: files from the web, whole, checked, and from public addresses only."""

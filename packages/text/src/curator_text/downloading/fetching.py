@@ -1,0 +1,162 @@
+"""Fetching: a URL becomes a file, whole or not at all; what was begun is gone on with."""
+
+import hashlib
+import http.client
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from pathlib import Path
+
+from curator_core import InputError
+
+from curator_text.downloading.addresses import RefusedError, shown
+from curator_text.downloading.requests import Client
+
+_CHUNK_BYTES = 1024 * 1024
+_LONGEST_WAIT_S = 60.0
+_PASSING = (408, 425, 429, 500, 502, 503, 504)
+"""Answers after which trying again may help."""
+
+
+class _PassingError(Exception):
+    """Something that may be over at the next attempt."""
+
+    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """What a file must add up to, such as `sha256:9f86…`."""
+
+    algorithm: str
+    digest: str
+
+    @classmethod
+    def of(cls, text: str) -> "Checksum":
+        algorithm, _, digest = text.strip().lower().partition(":")
+        lengths = {"sha256": 64, "md5": 32, "sha1": 40, "sha512": 128}
+        if lengths.get(algorithm) != len(digest) or digest.strip("0123456789abcdef"):
+            raise InputError(f"checksum {text!r:.80} is none; write it like sha256:9f86…")
+        return cls(algorithm, digest)
+
+    def check(self, path: Path, url: str) -> None:
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, self.algorithm).hexdigest()
+        if found != self.digest:
+            raise InputError(
+                f"{shown(url)} has {self.algorithm} {found}, but should have {self.digest}"
+            )
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """How files are fetched, and what is too much."""
+
+    client: Client
+    max_bytes: int | None = None
+    attempts: int = 5
+    backoff_s: float = 1.0
+
+    def fetch(self, url: str, target: Path, checksum: Checksum | None = None) -> None:
+        """Where the file is there already, it stays, if it adds up."""
+        if target.exists():
+            if checksum is not None:
+                checksum.check(target, url)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.part")
+        for attempt in range(1, self.attempts + 1):
+            try:
+                self._attempt(url, part)
+                break
+            except (_PassingError, OSError, http.client.HTTPException) as error:
+                if attempt == self.attempts:
+                    raise InputError(_told(url, error, attempt)) from None
+                wait = max(getattr(error, "wait_s", 0.0), self.backoff_s * 2 ** (attempt - 1))
+                time.sleep(min(wait, _LONGEST_WAIT_S))
+        self._publish(url, part, target, checksum)
+
+    def _publish(self, url: str, part: Path, target: Path, checksum: Checksum | None) -> None:
+        try:
+            if checksum is not None:
+                checksum.check(part, url)
+        except InputError:
+            part.unlink()
+            raise
+        finally:
+            _state(part).unlink(missing_ok=True)
+        os.replace(part, target)
+
+    def _attempt(self, url: str, part: Path) -> None:
+        begun, known = _begun(part, url)
+        headers = {"Range": f"bytes={begun}-", "If-Range": known} if begun else {}
+        with self.client.response(url, headers) as answer:
+            if answer.status == 416 and begun:
+                _state(part).unlink(missing_ok=True)
+                raise _PassingError("the part that was there does not fit any more")
+            if answer.status in _PASSING:
+                raise _PassingError(f"the server says {answer.status}", _asked_wait(answer))
+            if answer.status not in (200, 206):
+                raise RefusedError(f"{shown(url)}: the server says {answer.status} {answer.reason}")
+            start = begun if answer.status == 206 and _fits(answer, begun) else 0
+            if answer.status == 206 and start != begun:
+                _state(part).unlink(missing_ok=True)
+                raise _PassingError("the server sent another part than was asked for")
+            self._save(answer, url, part, start)
+
+    def _save(self, answer: HTTPResponse, url: str, part: Path, start: int) -> None:
+        announced = answer.length
+        self._refuse_large(url, part, start + (announced or 0))
+        tag = answer.getheader("ETag") or answer.getheader("Last-Modified") or ""
+        resumable = tag and not tag.startswith("W/")
+        _state(part).write_text(json.dumps({"url": url, "tag": tag if resumable else ""}))
+        size = start
+        with open(part, "r+b" if start else "wb") as file:
+            file.truncate(start)
+            file.seek(start)
+            while chunk := answer.read1(_CHUNK_BYTES):
+                size += len(chunk)
+                self._refuse_large(url, part, size)
+                file.write(chunk)
+        if announced is not None and size - start != announced:
+            raise _PassingError(f"{size - start} of {announced} bytes came")
+
+    def _refuse_large(self, url: str, part: Path, size: int) -> None:
+        if self.max_bytes is not None and size > self.max_bytes:
+            part.unlink(missing_ok=True)
+            _state(part).unlink(missing_ok=True)
+            raise RefusedError(f"{shown(url)} is larger than {self.max_bytes} bytes (max_bytes)")
+
+
+def _told(url: str, error: Exception, attempts: int) -> str:
+    said = str(error) or type(error).__name__
+    return f"{shown(url)} cannot be fetched: {said} ({attempts} attempts)"
+
+
+def _state(part: Path) -> Path:
+    """What is known of a part: a part of one state of a file never gets the end of another."""
+    return part.with_name(f"{part.name}.json")
+
+
+def _begun(part: Path, url: str) -> tuple[int, str]:
+    facts: Mapping[str, str] = {}
+    with suppress(OSError, ValueError):
+        facts = json.loads(_state(part).read_text())
+    if not facts.get("tag") or facts.get("url") != url or not part.exists():
+        return 0, ""
+    return part.stat().st_size, facts["tag"]
+
+
+def _fits(answer: HTTPResponse, begun: int) -> bool:
+    return (answer.getheader("Content-Range") or "").startswith(f"bytes {begun}-")
+
+
+def _asked_wait(answer: HTTPResponse) -> float:
+    given = answer.getheader("Retry-After") or ""
+    return float(given) if given.isascii() and given.isdigit() else 0.0

@@ -1,0 +1,60 @@
+"""Requests: a file asked for over HTTP, redirects followed, each to an address that was checked."""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from urllib.parse import urljoin
+
+from curator_text.downloading.addresses import RefusedError, connected, shown, target_of
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 10
+_SECRETS = ("authorization", "cookie")
+
+
+@dataclass(frozen=True)
+class Client:
+    """How files are asked for."""
+
+    timeout_s: float = 60.0
+    allow_private: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @contextmanager
+    def response(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
+        """The answer behind all redirects. What is secret goes to the first host only."""
+        asked = {"User-Agent": "curator-text", "Accept-Encoding": "identity"}
+        asked |= dict(self.headers) | dict(headers)
+        first = target_of(url)[:3]
+        for _ in range(_MOST_REDIRECTS + 1):
+            if target_of(url)[:3] != first:
+                asked = {name: v for name, v in asked.items() if name.lower() not in _SECRETS}
+            connection = self._connection(url)
+            try:
+                connection.request("GET", target_of(url)[3], headers=asked)
+                with connection.getresponse() as answer:
+                    place = answer.getheader("Location")
+                    if answer.status not in _REDIRECTS or not place:
+                        yield answer
+                        return
+                    url = self._redirected(url, place)
+            finally:
+                connection.close()
+        raise RefusedError(f"{shown(url)}: more than {_MOST_REDIRECTS} redirects")
+
+    def _connection(self, url: str) -> HTTPConnection:
+        scheme, host, port, _ = target_of(url)
+        connection = HTTPConnection(host, port, timeout=self.timeout_s)
+        plain = connected(host, port, self.timeout_s, self.allow_private)
+        if scheme == "https":
+            plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        connection.sock = plain
+        return connection
+
+    def _redirected(self, url: str, place: str) -> str:
+        there = urljoin(url, place)
+        if target_of(url)[0] == "https" and target_of(there)[0] == "http":
+            raise RefusedError(f"{shown(url)} leads from https to {shown(there)}")
+        return there

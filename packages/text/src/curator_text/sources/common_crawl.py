@@ -1,0 +1,116 @@
+"""Common Crawl: the archives of a crawl, read where they are or fetched first."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from curator_core import DocumentBatch, InputError, ProcessingStage
+from curator_core.files import FileGroup
+from curator_core.filesystems import StorageOptions, join, open_input
+from curator_core.partitioning import FilePartitioning
+from curator_core.stages import AnyStage, CompositeStage
+from curator_core.tasks import Empty
+
+from curator_text.downloading.stages import Downloader
+from curator_text.sources.warc import DEFAULT_RECORD_BYTES, WarcReader, WetReader
+
+HTTPS = "https://data.commoncrawl.org"
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass
+class CommonCrawlReader(CompositeStage[Empty, DocumentBatch]):
+    """Reads the archives that a list of paths names (warc.paths.gz, wet.paths.gz of a crawl).
+
+    With `download_to` each archive is fetched first, as a whole. Without, many workers read a part
+    each where it is: with `prefix: s3://commoncrawl` and s3fs, or from a folder.
+    """
+
+    paths: str
+    """The list: a file or URL, also .gz, with a path on each line."""
+
+    prefix: str = HTTPS
+    """What stands before each path."""
+
+    download_to: str | None = None
+    """A folder for the archives, which all workers must see."""
+
+    kind: str = "warc"
+    """`warc` for what servers sent, `wet` for the text of it."""
+
+    limit: int | None = None
+    """No more than so many archives; a crawl has tens of thousands, of 1 GB each."""
+
+    content_types: Sequence[str] | None = field(default=("text/html",), kw_only=True)
+    """Only what the server called one of these; null for all of it. Of `wet` all is text."""
+
+    max_record_bytes: int | str = field(default=DEFAULT_RECORD_BYTES, kw_only=True)
+    """Records larger than this, packed or unpacked, are dropped."""
+
+    blocksize: int | str | None = field(default=None, kw_only=True)
+    """About so many bytes of an archive make one task, where it is not fetched first."""
+
+    allow_private: bool = field(default=False, kw_only=True)
+    """Whether archives may be fetched from hosts in this network."""
+
+    storage_options: StorageOptions | None = field(default=None, kw_only=True, repr=False)
+    """Options of fsspec for the list and the archives. Take keys from ${secret:NAME}."""
+
+    def decompose(self) -> Sequence[AnyStage]:
+        problem, urls = None, ["-"]
+        try:
+            urls = self._urls()
+        except InputError as error:
+            problem = str(error)
+        reader = self._reader(urls)
+        listing, reading = reader.decompose()
+        if problem is not None:
+            return [_Unlisted(problem), reading]
+        if self.download_to is None:
+            return [listing, reading]
+        reading = reader.reading_stage(FilePartitioning(urls)).with_(name=reader.name)
+        fetch = Downloader(urls, self.download_to, parallel=1, allow_private=self.allow_private)
+        return [*fetch.decompose(), reading]
+
+    def _reader(self, urls: list[str]) -> WarcReader | WetReader:
+        options: dict[str, Any] = {
+            "blocksize": self.blocksize,
+            "storage_options": self.storage_options,
+            "max_record_bytes": self.max_record_bytes,
+        }
+        if self.kind == "wet":
+            return WetReader(urls, **options)
+        return WarcReader(urls, content_types=self.content_types, **options)
+
+    def _urls(self) -> list[str]:
+        if self.kind not in ("warc", "wet"):
+            raise InputError(f"kind is {self.kind!r}, but must be warc or wet")
+        with open_input(self.paths, self.storage_options) as file:
+            data = file.read(_MOST_BYTES)
+        if data.startswith(b"\x1f\x8b"):
+            data = _unpacked(self.paths, data)
+        lines = data.decode("utf-8", "replace").split()
+        if not lines:
+            raise InputError(f"{self.paths} names no archives")
+        return [join(self.prefix, line.lstrip("/")) for line in lines][: self.limit]
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(31).decompress(data, _MOST_BYTES)
+    except zlib.error as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+
+
+class _Unlisted(ProcessingStage[Empty, FileGroup]):
+    """Stands for archives that cannot be listed, to say why when the plan is checked."""
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    def check(self) -> Iterator[str]:
+        yield self._problem
+
+    def process(self, task: Empty) -> FileGroup:
+        raise InputError(self._problem)
