@@ -196,7 +196,7 @@ class TestAnswers:
         assert answer.task_ids == ["s0.0", "s0.1", "s0.2", "s1"]
         assert answer.sources == [(("s0", 0),)] * 3 + [(("s1", 0),)]
         assert len(answer) == 4
-        assert answer.nbytes == sum(task.num_bytes for task in got(call.parcel).open())
+        assert answer.nbytes == got(call.parcel).nbytes
         assert answer.report is not None
         assert answer.report.counts[0].tasks_out == 4
         assert answer.rss_bytes > 10_000_000

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE_S = 0.03
 _PER_PARCEL = 128
+_FIRST_PARCEL = 16
+"""So many tasks tell how large they are."""
+
 _BYTES_PER_PARCEL = 4 << 20
 
 
@@ -29,6 +32,7 @@ class Sources:
         self._known = known
         self.wanted = 0
         self.has_ended = False
+        self._per_task = _BYTES_PER_PARCEL / _FIRST_PARCEL
 
     @property
     def is_ready(self) -> bool:
@@ -53,17 +57,22 @@ class Sources:
     def packed(self, tasks: list[AnyTask]) -> list[Parcel]:
         for kind in {type(task) for task in tasks}:
             self._baggage.pack_kind(kind)
-        return [self._store.put(few) for few in _few_at_a_time(tasks)]
+        return [self._put(few) for few in self._few_at_a_time(tasks)]
 
+    def _put(self, tasks: list[AnyTask]) -> Parcel:
+        parcel = self._store.put(tasks)
+        self._per_task = parcel.size / len(tasks)
+        return parcel
 
-def _few_at_a_time(tasks: list[AnyTask]) -> Iterator[list[AnyTask]]:
-    few: list[AnyTask] = []
-    size = 0
-    for task in tasks:
-        few.append(task)
-        size += task.num_bytes
-        if len(few) == _PER_PARCEL or size > _BYTES_PER_PARCEL:
+    def _few_at_a_time(self, tasks: list[AnyTask]) -> Iterator[list[AnyTask]]:
+        """Tasks know but the surface of what they hold: what the last ones took counts as well."""
+        few: list[AnyTask] = []
+        size = 0.0
+        for task in tasks:
+            few.append(task)
+            size += max(task.num_bytes, self._per_task)
+            if len(few) == _PER_PARCEL or size > _BYTES_PER_PARCEL:
+                yield few
+                few, size = [], 0
+        if few:
             yield few
-            few, size = [], 0
-    if few:
-        yield few

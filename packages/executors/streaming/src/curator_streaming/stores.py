@@ -17,7 +17,7 @@ from curator_streaming.scheduling.parcels import Piece
 
 Keys = tuple[SourceKey, ...]
 _PER_TASK = 200
-"""Bytes that a task takes besides its data, roughly."""
+"""Bytes that the driver keeps of a task, roughly."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ class Dispatching:
             crew = station.crew
             share = waiting // (crew.slots * (crew.up or 1))
             tasks = min(tasks, max(share, tasks // 4, 1))
+        if station.out_bytes:
+            tasks = min(tasks, int(settings.max_bytes_per_call / station.out_bytes) or 1)
         if batch > 1:
             tasks = max(batch, tasks - tasks % batch)
         return min(tasks, self._room, waiting)

@@ -17,6 +17,8 @@ from curator_streaming.scheduling.workers import Worker
 _LEAST_DWELL_S = 5.0
 _DWELL_SETUPS = 5
 _STRANDED_S = 0.3
+_LEAST_AHEAD_S = 0.5
+_REFILLS = 4
 
 
 class Scaling:
@@ -337,22 +339,27 @@ class Scaling:
     def update(self) -> None:
         """What changes slowly: how much may wait, and who may set up what."""
         floor = self.floor
+        refill_s = 0.0
         for station in floor.stations.values():
             if station.crew is floor.shared:
                 floor.open_to_cold(station)
-            else:
-                station.most_waiting = self._worth_waiting(station)
-                floor.note(station)
+            station.most_waiting = self._worth_waiting(station, refill_s)
+            floor.note(station)
+            refill_s = 0.0 if station.spec.is_dedicated else refill_s
+            refill_s += max(floor.settings.call_s, station.cost or 0.0) * station.crew.slots
 
-    def _worth_waiting(self, station: Station) -> int:
+    def _worth_waiting(self, station: Station, refill_s: float) -> int:
+        """What all of its workers do while a refill is made, several times over for slow ones."""
         settings, crew = self.floor.settings, station.crew
-        if settings.has_barriers:
+        is_shared = crew is self.floor.shared
+        if settings.has_barriers or (is_shared and not (station.spec.first and crew.up)):
             return NO_LIMIT
         staying = max(crew.staying, 1)
         least = 2 * crew.slots * staying * station.spec.batch_size
         if station.cost is None:
-            return least
-        most = settings.lookahead_s * staying / station.cost if station.cost else inf
+            return NO_LIMIT if is_shared else least
+        seconds = min(settings.lookahead_s, _LEAST_AHEAD_S + _REFILLS * refill_s)
+        most = seconds * staying / station.cost if station.cost else inf
         return int(min(max(least, most), NO_LIMIT))
 
 

@@ -345,6 +345,7 @@ class Scheduler:
         if self._until is not None and floor.now >= self._until:
             self._stop_now()
         if not self._is_stopping and not self._is_ending:
+            self._preparing.shunning.forgive()
             self._scaling.start_shared()
             self._round()
         if floor.ready:
@@ -356,7 +357,6 @@ class Scheduler:
         if floor.now < self._next_round or not has_any:
             return
         self._next_round = floor.now + self.settings.autoscale_interval_s
-        self._preparing.shunning.forgive()
         self._scaling.round()
         lacking = self._lacking.waited_too_long()
         if lacking is not None:

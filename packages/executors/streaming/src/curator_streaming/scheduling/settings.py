@@ -19,12 +19,14 @@ class Settings:
     """How much work goes into one call, where tasks are small enough."""
 
     max_tasks_per_call: int = 4096
-    max_bytes_per_call: int = 64 * MB
+    max_bytes_per_call: int = 8 * MB
+    """What goes into one call, and what is expected of it: workers hold several times as much."""
+
     linger_s: float = 0.25
     """How long tasks wait for a batch to become full."""
 
     lookahead_s: float = 4.0
-    """How much work at most waits in front of dedicated workers."""
+    """How much work at most waits in front of dedicated workers, where refilling takes long."""
 
     autoscale_interval_s: float = 1.0
     tick_s: float = 0.1
