@@ -2,7 +2,9 @@
 
 import shutil
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 from curator_core import DocumentBatch, StageError
@@ -94,3 +96,51 @@ def test_a_folder_that_is_misspelt(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "model 'models/godo' is no folder (did you mean models/good?); give the folder of a model"
     )
     assert list(ModelSource("owner/name").problems()) == []
+
+
+class Hub:
+    """Stands for the network: notes what is asked for, and lays down the files that match."""
+
+    def __init__(self, folder: Path, files: list[str]) -> None:
+        self.folder = folder
+        self.files = files
+        self.asked: list[dict[str, Any]] = []
+
+    def snapshot_download(self, name: str, **options: Any) -> str:
+        self.asked.append({"name": name, **options})
+        self.folder.mkdir(exist_ok=True)
+        for file in self.files:
+            if any(fnmatch(file, pattern) for pattern in options["allow_patterns"]):
+                (self.folder / file).touch()
+        return str(self.folder)
+
+
+@pytest.mark.parametrize(
+    ("weights", "files", "taken"),
+    [
+        (True, ["model.safetensors", "pytorch_model.bin"], ["model.safetensors"]),
+        (True, ["pytorch_model.bin", "training_args.bin"], ["pytorch_model.bin"]),
+        (False, ["model.safetensors", "pytorch_model.bin"], []),
+    ],
+)
+def test_only_needed_files_are_fetched(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    weights: bool,
+    files: list[str],
+    taken: list[str],
+) -> None:
+    small = ["config.json", "tokenizer.json", "vocab.txt", "spm.model"]
+    hub = Hub(tmp_path / "snapshot", [*small, *files, "tf_model.h5", "model.onnx", "README.md"])
+    monkeypatch.setattr("huggingface_hub.snapshot_download", hub.snapshot_download)
+    monkeypatch.setenv("MY_SECRET", "hf_12345")
+    source = ModelSource("owner/name", "v1", str(tmp_path), "MY_SECRET")
+
+    folder = source.fetch(weights=weights)
+
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*small, *taken])
+    assert {asked["token"] for asked in hub.asked} == {"hf_12345"}
+    assert {asked["revision"] for asked in hub.asked} == {"v1"}
+    assert "hf_12345" not in repr(source)
+    source.folder()
+    assert hub.asked[-1]["local_files_only"], "a worker reads what was fetched for its node"
