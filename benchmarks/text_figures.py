@@ -156,7 +156,7 @@ def _race(name: str) -> Callable[[Sizes], list[Figure]]:
 
 ALL: dict[str, Callable[[Sizes], list[Figure]]] = {
     **{name: _race(name) for name in OPPONENTS},
-    "html": elsewhere("html.py", "HTML to text against trafilatura, WARC against warcio"),
+    "html": elsewhere("extraction.py", "HTML to text against trafilatura, WARC against warcio"),
     "languages": languages,
     "workers": two_workers,
     "memory": memory,

@@ -185,7 +185,7 @@ def pages(number: int, seed: int = SEED) -> Iterator[dict[str, Any]]:
 
 def corpus(number: int, files: int = FILES) -> Path:
     """A folder of jsonl.gz with so many pages, made when it is first asked for."""
-    folder = CACHE / f"web-pages-{VERSION}-{number}"
+    folder = CACHE / f"web-pages-{VERSION}-{number}-{files}"
     if not (folder / "ready").exists():
         write(pages(number), folder, number, files)
         (folder / "ready").touch()
