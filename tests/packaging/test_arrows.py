@@ -27,7 +27,7 @@ ARROWS = {
     "curator_ray_data": CORE | {"curator_ray"},
     "curator_actor_pool": CORE | {"curator_ray"},
 }
-IMPORT_NAMES = {"pyyaml": "yaml", "pillow": "PIL"}
+IMPORT_NAMES = {"fasttext-predict": "fasttext", "pyyaml": "yaml", "pillow": "PIL"}
 
 
 def statements(tree: ast.AST, *, into_functions: bool) -> Iterator[ast.AST]:
