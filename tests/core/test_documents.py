@@ -121,3 +121,10 @@ class TestShape:
         batch = texts("a", "b")
 
         assert DocumentBatch.from_pandas(batch.to_pandas(), "web").to_pylist() == batch.to_pylist()
+
+
+def test_the_size_is_that_of_the_data_it_holds_now() -> None:
+    batch = texts("a" * 100)
+    assert 100 < batch.num_bytes < 200
+    batch.data = texts("a" * 1000).data
+    assert 1000 < batch.num_bytes < 1100

@@ -121,6 +121,16 @@ def test_processes_that_start_together_compile_once_and_say_so(tmp_path: Path) -
     assert kernels[0].stat().st_mtime_ns == written
 
 
+def test_all_that_a_row_needs_is_ready_before_the_first_document(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    head, _ = WARM.strip().rsplit("\n", 1)
+    row = "NumbersFilter(0).followed_by([WordCountFilter(10**9), UrlsFilter()])"
+    code = f"{head}\nfrom curator_text import *\n{row}.setup(WorkerInfo())"
+    python(code, NUMBA_CACHE_DIR=str(tmp_path), **{VARIABLE: "compiled"})
+    found = {path.name.split(".")[1].rpartition("-")[0] for path in tmp_path.rglob("*.nbi")}
+    assert found == {"fill_characters", "fill_urls", "fill_words", "find_blank"}
+
+
 def test_a_folder_that_others_can_write_to_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

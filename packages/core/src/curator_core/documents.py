@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
 
 from curator_core.outcomes import Dropped
 from curator_core.tasks import Task
@@ -16,6 +17,8 @@ from curator_core.tasks import Task
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+_SIZE = "curator_core.num_bytes"
 
 
 @dataclass
@@ -28,7 +31,12 @@ class DocumentBatch(Task["pa.Table"]):
 
     @property
     def num_bytes(self) -> int:
-        return int(self.data.nbytes)
+        """Asked for again and again, and slow for a table of many pieces."""
+        known = self.derived.get(_SIZE)
+        if known is None or known[0]() is not self.data:
+            known = self.derived[_SIZE] = (ref(self.data), int(self.data.nbytes))
+        size: int = known[1]
+        return size
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self.data.column_names)

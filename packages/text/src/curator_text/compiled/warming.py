@@ -33,8 +33,8 @@ def warm(rules: Sequence[Rule]) -> None:
 
 def _run(rules: Sequence[Rule]) -> None:
     column = pa.chunked_array([[_SAMPLE, None]], pa.string())
-    known = [(str(place), rule) for place, rule in enumerate(rules) if form_of(rule) is not None]
-    judged_at_once(column, known)
     for place, rule in enumerate(rules):
+        if form_of(rule) is not None:  # each alone, or the first might leave nothing to the next
+            judged_at_once(column, [(str(place), rule)])
         if isinstance(rule, EditingRuleSet) and editing.fits(rule):
             editing.edited_at_once(column, [(f"c4 {place}", rule)])
