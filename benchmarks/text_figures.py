@@ -13,7 +13,7 @@ from shutil import rmtree
 from measuring.figures import Figure
 from measuring.timing import JobFailedError, in_turns, run_job
 from measuring.web_pages import corpus
-from text_races import ENGINES, QUICK, Opponent, Sizes, count_of, find_spec, raced, workspace
+from text_races import ENGINES, Opponent, Sizes, count_of, find_spec, raced, workspace
 
 MB = 1_000_000
 
@@ -136,8 +136,8 @@ def elsewhere(script: str, what: str) -> Callable[[Sizes], list[Figure]]:
             return [Figure(what, "", f"not measured: benchmarks/{script} is not there", None)]
         with workspace() as folder:
             results = folder / "results.json"
-            command = [sys.executable, str(place), "--json", str(results)]
-            command += ["--quick"] if sizes == QUICK else []
+            options = ["--rounds", str(sizes.rounds), "--json", str(results)]
+            command = [sys.executable, str(place), *options]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if not results.is_file():
                 raise JobFailedError(script, done.stderr)
@@ -156,7 +156,7 @@ def _race(name: str) -> Callable[[Sizes], list[Figure]]:
 
 ALL: dict[str, Callable[[Sizes], list[Figure]]] = {
     **{name: _race(name) for name in OPPONENTS},
-    "html": elsewhere("extraction.py", "HTML to text against trafilatura, WARC against warcio"),
+    "web": elsewhere("web.py", "HTML to text against trafilatura, WARC against warcio"),
     "languages": languages,
     "workers": two_workers,
     "memory": memory,
