@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from curator_core import PipelineError
 from curator_core.recipes import load_recipe
 
 REPOSITORY = Path(__file__).parents[2]
@@ -115,7 +116,12 @@ def test_every_example_is_sound(recipe: Path, tmp_path: Path) -> None:
     line.write_text(json.dumps({"text": PROSE, "url": "https://harbour.example/"}) + "\n")
     settings = [f"input.file_paths={tmp_path}/raw", f"output.path={tmp_path}/clean"]
     found = load_recipe(recipe, settings)
-    plan = found.pipeline().build(found.executor())
+    try:
+        plan = found.pipeline().build(found.executor())
+    except PipelineError as error:
+        if all("is not installed: pip install" in problem for problem in error.problems):
+            pytest.skip(str(error))  # the light environment lacks some extras
+        raise
     assert plan.stages[-1].stage.writes
 
 
