@@ -28,7 +28,7 @@ class Paragraph(NamedTuple):
 
 def paragraphs() -> list[Paragraph]:
     """As many of each language, those left out that nobody has translated."""
-    books = _books(_unpacked())
+    books = _books(unpacked())
     source = books.pop(_SOURCE)
     chosen = [*_chosen("en", [text for text in source if len(text) >= SHORTEST])]
     for name, texts in sorted(books.items()):
@@ -37,7 +37,7 @@ def paragraphs() -> list[Paragraph]:
     return chosen
 
 
-def _unpacked() -> Path:
+def unpacked() -> Path:
     """The folder with a folder of pages for each language; fetched once."""
     folder = CACHE / PACKAGE
     pages = folder / "usr" / "share" / "doc" / PACKAGE / "html"

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import corpus
+import pyarrow.parquet as pq
 import pytest
+from corpus.archives import make_archive, records
 from corpus.sources import SOURCE_SHARES, make_sources, source_files
 from curator_core import LocalExecutor, RunResult
 from curator_core.recipes import load_recipe
@@ -71,3 +73,30 @@ def test_multilingual(tmp_path: Path) -> None:
         "Cyrillic",
         "Han",
     }
+
+
+def test_web_quality(tmp_path: Path) -> None:
+    for module in ("resiliparse", "pycld2", "py3langid"):
+        pytest.importorskip(module)
+    make_archive(tmp_path / "raw" / "pages.warc.gz", 200)
+    result = run("web_quality.yaml", tmp_path, str(tmp_path / "raw"))
+    assert result.stages["warc_reader"].reasons == {
+        "record of type request": 200,
+        "record of type metadata": 200,
+        "content type": 10,
+        "record of type warcinfo": 1,
+    }
+    kept = pq.read_table(tmp_path / "kept").to_pylist()
+    dropped = pq.read_table(tmp_path / "dropped").to_pylist()
+    assert len(kept) + len(dropped) == 200
+    assert 100 < len(kept) < 160
+    planted = {one["url"]: one["planted"] for one in corpus.documents(200)}
+    bad = {"keyword spam", "symbol soup", "tag cloud", "lorem ipsum", "other language", "figures"}
+    assert not bad & {planted[row["url"]] for row in kept}
+    assert not any("Elsewhere" in row["text"] for row in kept)
+    foreign = [row for row in dropped if planted[row["url"]] == "other language"]
+    assert {row["_dropped_by"] for row in foreign} == {"language_filter"}
+
+
+def test_an_archive_is_the_same_each_time() -> None:
+    assert list(records(30)) == list(records(30))

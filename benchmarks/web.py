@@ -1,0 +1,171 @@
+"""Measures web pages and web archives: `hatch run bench:html [--rounds N]`.
+
+The pages are those of a real book in many languages. Only the time of the CPU counts, that of the
+processes which read the pages included.
+"""
+
+import argparse
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from curator_core import DocumentBatch, WorkerInfo
+from curator_core.files import FileGroup, FilePart
+from curator_text import HtmlExtractor
+from curator_text.sources.warc import WarcReading
+from measuring.figures import Figure, save, show
+from measuring.paragraphs import unpacked
+from measuring.peers import PeerMissingError
+from measuring.timing import in_turns
+
+RESULTS = Path(__file__).parent / "results" / "html.json"
+LANGUAGES = ("en-US", "de-DE", "fr-FR")
+PAGES, COPIES = 240, 5
+LEAST_HTML, LEAST_WARC = 15.0, 2.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often to measure each")
+    parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go as JSON")
+    wanted = parser.parse_args()
+    try:
+        pages = book()
+    except PeerMissingError as error:
+        print(f"no pages to measure with: {error}", file=sys.stderr)
+        return 1
+    figures = [*extraction(pages, wanted.rounds), *archives(pages, wanted.rounds)]
+    show(figures)
+    save(figures, wanted.json)
+    return 0 if all(figure.met is not False for figure in figures) else 1
+
+
+def book() -> list[bytes]:
+    """Its pages in some languages, the same ones each time."""
+    found = (path for name in LANGUAGES for path in sorted((unpacked() / name).glob("*.html")))
+    return [path.read_bytes() for path in islice(found, PAGES)]
+
+
+def extraction(pages: list[bytes], rounds: int) -> list[Figure]:
+    from trafilatura import extract
+
+    many = pages * COPIES * 2  # the start of the process that reads pages is part of it
+    batch = DocumentBatch.from_pylist([{"content": page} for page in many])
+    texts: dict[str, list[list[str]]] = {"ours": [], "trafilatura": []}
+    seconds, taken = in_turns(
+        {
+            "trafilatura": lambda: _cpu_of(
+                lambda: texts["trafilatura"].append([extract(page) or "" for page in pages])
+            ),
+            "ours": lambda: _cpu_of(lambda: texts["ours"].append(_extracted(batch))),
+        },
+        rounds,
+    )
+    counts = {"trafilatura": len(pages), "ours": len(many)}
+    rates = {name: counts[name] / value for name, value in seconds.items()}
+    ratio = rates["ours"] / rates["trafilatura"]
+    same = all(one == texts["ours"][0] for one in texts["ours"])
+    speed = {name: f"{rate:,.0f}/s" for name, rate in rates.items()}
+    return [
+        Figure(
+            "pages to text with resiliparse, against trafilatura's default",
+            f">= {LEAST_HTML:g}x",
+            f"{ratio:.1f}x ({speed['ours']} against {speed['trafilatura']})",
+            ratio >= LEAST_HTML,
+            {"seconds": taken},
+        ),
+        Figure("the same text each time", "yes", "yes" if same else "no", same),
+    ]
+
+
+def _extracted(batch: DocumentBatch) -> list[str]:
+    stage = HtmlExtractor()
+    stage.setup(WorkerInfo())
+    try:
+        [output] = stage.process(batch)
+    finally:
+        stage.teardown()
+    assert isinstance(output, DocumentBatch)
+    texts: list[str] = output.data["text"].to_pylist()
+    return texts
+
+
+def archives(pages: list[bytes], rounds: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pages.warc.gz"
+        path.write_bytes(b"".join(map(_member, pages)) * COPIES)
+        seconds, taken = in_turns(
+            {
+                "warcio": lambda: _cpu_of(lambda: _with_warcio(path)),
+                "ours": lambda: _cpu_of(lambda: _tables(path)),
+            },
+            rounds,
+        )
+        found, theirs = _with_ours(path), _with_warcio(path)
+    ratio, count = seconds["warcio"] / seconds["ours"], len(pages) * COPIES
+    speed = {name: f"{count / value:,.0f}/s" for name, value in seconds.items()}
+    return [
+        Figure(
+            "records of a .warc.gz as rows, against warcio",
+            f">= {LEAST_WARC:g}x",
+            f"{ratio:.1f}x ({speed['ours']} against {speed['warcio']})",
+            ratio >= LEAST_WARC and found == theirs,
+            {"seconds": taken, "records": len(found), "the same rows": found == theirs},
+        )
+    ]
+
+
+def _member(page: bytes) -> bytes:
+    content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + page
+    head = (
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://book.example/\r\n"
+        "WARC-Date: 2024-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(content)}\r\n\r\n"
+    )
+    return gzip.compress(head.encode() + content + b"\r\n\r\n", 6, mtime=0)
+
+
+def _tables(path: Path) -> list[Any]:
+    batches = WarcReading().process(FileGroup([FilePart(str(path))]))
+    return [one.data for one in batches if isinstance(one, DocumentBatch)]
+
+
+def _with_ours(path: Path) -> list[tuple[object, ...]]:
+    names = ("url", "date", "http_status", "content")
+    return [
+        row for t in _tables(path) for row in zip(*(t[n].to_pylist() for n in names), strict=True)
+    ]
+
+
+def _with_warcio(path: Path) -> list[tuple[object, ...]]:
+    from warcio.archiveiterator import ArchiveIterator
+
+    with open(path, "rb") as file:
+        return [
+            (
+                one.rec_headers.get_header("WARC-Target-URI"),
+                one.rec_headers.get_header("WARC-Date"),
+                int(one.http_headers.get_statuscode()),
+                one.content_stream().read(),
+            )
+            for one in ArchiveIterator(file)
+            if one.rec_type == "response"
+        ]
+
+
+def _cpu_of(work: Callable[[], object]) -> float:
+    """Of this process and of those that it started and saw end."""
+    before = os.times()
+    work()
+    after = os.times()
+    return sum(after[:4]) - sum(before[:4])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
