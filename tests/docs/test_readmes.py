@@ -114,7 +114,7 @@ def test_every_example_is_sound(recipe: Path, tmp_path: Path) -> None:
     pages(tmp_path / "raw")
     line = tmp_path / "raw" / "a.jsonl"
     line.write_text(json.dumps({"text": PROSE, "url": "https://harbour.example/"}) + "\n")
-    settings = [f"input.file_paths={tmp_path}/raw", f"output.path={tmp_path}/clean"]
+    settings = [f"input.file_paths={line}", f"output.path={tmp_path}/clean"]
     found = load_recipe(recipe, settings)
     try:
         plan = found.pipeline().build(found.executor())

@@ -90,6 +90,7 @@ class Child:
                 [sys.executable, "-c", "from curator_text.html.children import main; main()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                bufsize=_CHUNK_BYTES,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             assert self._process.stdin is not None
