@@ -1,6 +1,7 @@
 """Measures web pages and web archives: `hatch run bench:html [--rounds N]`.
 
-The pages are those of a real book in many languages. Only the time of the CPU counts, that of the
+The pages are those of a real book in three languages, half of them dressed as pages of the web are:
+with menus, style and scripts. Only the time of the CPU counts, that of the
 processes which read the pages included.
 """
 
@@ -48,7 +49,18 @@ def main() -> int:
 def book() -> list[bytes]:
     """Its pages in some languages, the same ones each time."""
     found = (path for name in LANGUAGES for path in sorted((unpacked() / name).glob("*.html")))
-    return [path.read_bytes() for path in islice(found, PAGES)]
+    plain = [path.read_bytes() for path in islice(found, PAGES)]
+    return [_dressed(page) if place % 2 else page for place, page in enumerate(plain)]
+
+
+def _dressed(page: bytes) -> bytes:
+    rules = "".join(f".c{n}{{margin:{n}px;color:#{n * 997:06x}}}" for n in range(250))
+    scripts = "".join(f"<script>var a{n}={{x:{n}}};function f{n}(q){{return q*{n}}}</script>"
+                      for n in range(70))  # fmt: skip
+    links = "".join(f"<li class=m><a href='/p/{n}'>Page number {n}</a></li>" for n in range(80))
+    head = f"<style>{rules}</style>{scripts}</head>".encode()
+    menu = f"<aside class='sidebar'><ul>{links}</ul></aside>{scripts}</body>".encode()
+    return page.replace(b"</head>", head).replace(b"</body>", menu)
 
 
 def extraction(pages: list[bytes], rounds: int) -> list[Figure]:
