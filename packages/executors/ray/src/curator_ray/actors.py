@@ -241,7 +241,7 @@ def _packed(outputs: list[AnyTask], answer: Answer, last: PlannedStage) -> Parce
             "LocalExecutor(workers=0)",
             stage=last.name,
         ) from error
-    answer.nbytes = parcel.nbytes
+    answer.nbytes = parcel.nbytes if outputs else 0
     return parcel
 
 
