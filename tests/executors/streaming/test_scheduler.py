@@ -43,6 +43,11 @@ class Desk:
         self.handles += 1
         return Parcel(f"h{self.handles}", tasks, size, node)
 
+    def all_up(self):
+        """Whoever was started has come up; those that have died since are not heard."""
+        for start in self.of(actions.StartWorker):
+            self.tell(events.WorkerUp, start.worker)
+
     def done(self, call, *outputs, seconds=0.01, **named):
         return self.tell(events.CallDone, call.call, tuple(outputs), seconds, **named)
 
@@ -114,7 +119,7 @@ def test_who_killed_a_worker_runs_alone_and_is_then_set_aside():
     call = d.of(actions.Dispatch)[0]
     for _ in range(2):
         d.tell(events.WorkerDown, call.worker, "was killed by SIGKILL", culprit=call.call)
-        d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+        d.all_up()
         retried = [c for c in d.of(actions.Dispatch) if c.pieces == call.pieces]
         call = retried[-1]
         assert call.alone
@@ -133,11 +138,29 @@ def test_only_the_tasks_in_hand_are_suspects_where_they_are_known():
     assert len(call.pieces[0]) > 3
     hand = Piece("h1", start + 1, start + 2)
     d.tell(events.WorkerDown, call.worker, "died", culprit=call.call, suspects=(hand,))
-    d.tell(events.WorkerUp, d.of(actions.StartWorker)[-1].worker)
+    d.all_up()
     retried = d.of(actions.Dispatch)[-1]
     assert (retried.pieces, retried.alone) == ((hand,), True)
     d.done(retried)
     assert not d.of(actions.Dispatch)[-1].alone
+
+
+def test_while_workers_die_one_more_is_at_hand_and_takes_no_work_before():
+    d = desk(step(0), tasks=100)
+    d.tell(events.WorkerDown, 1, "was killed by SIGKILL")
+    second, spare = d.of(actions.StartWorker)[-2:]
+    d.all_up()
+    assert {call.worker for call in d.of(actions.Dispatch)} == {1, second.worker}
+    said = d.tell(events.WorkerDown, second.worker, "was killed by SIGKILL")
+    assert spare.worker in {a.worker for a in said if isinstance(a, actions.Dispatch)}
+    [another] = [a for a in said if isinstance(a, actions.StartWorker)]
+    d.tell(events.WorkerUp, another.worker)
+    said = d.tell(events.WorkerDown, another.worker, "was killed by SIGKILL")
+    [third] = [a for a in said if isinstance(a, actions.StartWorker)]
+    d.tell(events.WorkerUp, third.worker)
+    assert actions.StopWorker(third.worker, "nobody has died for 60 s") in d.tell(
+        events.Tick, after=61.0
+    )
 
 
 def test_a_node_that_is_lost_is_nobody_s_fault():
@@ -167,16 +190,18 @@ def test_a_cluster_that_shrinks_waits_says_so_and_then_fails():
     d.tell(events.NodeLost, "n")
     d.tell(events.NodeJoined, "m", Capacity(4, GB))
     d.tell(events.Tick, after=2.0)
+    assert not [e for e in d.of(actions.Explain) if e.decision == "wait"]  # some may be joining
+    d.tell(events.Tick, after=2.0)
     waits = [e for e in d.of(actions.Explain) if e.decision == "wait"]
     assert [e.reason for e in waits] == [
-        "s0 needs 0 CPUs, 1 GPU on one node, and no node has that now: it waits up to 60 s"
+        "s0 needs 0 CPUs, 1 GPU on one node, and no node has that now: it waits up to 58 s"
     ]
     for _ in range(5):
         d.tell(events.Tick, after=10.0)
     waits = [e for e in d.of(actions.Explain) if e.decision == "wait"]
     assert [e.reason for e in waits[1:]] == [
         f"s0 needs 0 CPUs, 1 GPU on one node, and still no node has that: it waits up to {s} s"
-        for s in (40, 20)
+        for s in (38, 18)
     ]
     assert not d.of(actions.Fail)
     d.tell(events.Tick, after=11.0)
@@ -187,11 +212,12 @@ def test_a_cluster_that_grows_again_goes_on():
     d = desk(step(0, need=GPU), gpus=1, tasks=2)
     d.tell(events.NodeLost, "n")
     d.tell(events.Tick, after=2.0)
+    d.tell(events.Tick, after=2.0)
     d.tell(events.NodeJoined, "m", Capacity(4, GB, (Device("0", GB),)))
     d.tell(events.Tick, after=2.0)
     assert [e.reason for e in d.of(actions.Explain)][-2:] == [
         "s0: 1 worker started, for there is room and work",
-        "s0 need not wait any more",
+        "s0 no longer waits",
     ]
     assert d.of(actions.StartWorker)[-1].node == "m"
 

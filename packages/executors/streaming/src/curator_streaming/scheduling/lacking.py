@@ -7,6 +7,9 @@ from curator_streaming.scheduling.floors import Floor
 from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.steps import could_hold
 
+_GRACE_S = 1.5
+"""Nodes are asked for one after the other: what is not there at first may be about to join."""
+
 
 class Lacking:
     """Notices what no node could hold any more, and when it can be held again."""
@@ -23,11 +26,12 @@ class Lacking:
                 self._go_on(station)
             elif station.lacks_since is None:
                 station.lacks_since = self.floor.now
-                self._say(station, "and no node has that now: it waits")
             elif self.floor.now - station.lacks_since >= self.floor.settings.shrink_limit_s:
                 return station
-            elif self._is_time_again(station):
-                self._say(station, "and still no node has that: it waits")
+            elif self._is_time(station):
+                again = station.spec.first in self._said
+                how = "and still no node has that" if again else "and no node has that now"
+                self._say(station, f"{how}: it waits")
         return None
 
     def _is_held_up(self, station: Station) -> bool:
@@ -36,14 +40,16 @@ class Lacking:
             return False
         return station.has_work or (not floor.nodes and station is floor.first)
 
-    def _is_time_again(self, station: Station) -> bool:
-        since = self.floor.now - self._said[station.spec.first]
-        return since >= self.floor.settings.remind_s
+    def _is_time(self, station: Station) -> bool:
+        now, said = self.floor.now, self._said.get(station.spec.first)
+        if said is None:
+            return now - (station.lacks_since or now) >= _GRACE_S
+        return now - said >= self.floor.settings.remind_s
 
     def _go_on(self, station: Station) -> None:
-        if station.lacks_since is not None:
-            station.lacks_since = None
-            reason = f"{station.spec.name} need not wait any more"
+        station.lacks_since = None
+        if self._said.pop(station.spec.first, None) is not None:
+            reason = f"{station.spec.name} no longer waits"
             self.floor.out.append(Explain("wait", reason, station.spec.first))
 
     def _say(self, station: Station, how: str) -> None:

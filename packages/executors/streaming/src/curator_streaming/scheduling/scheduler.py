@@ -21,13 +21,14 @@ from curator_streaming.scheduling.recycling import Recycling
 from curator_streaming.scheduling.scaling import Scaling
 from curator_streaming.scheduling.settings import Settings
 from curator_streaming.scheduling.sourcing import Sourcing
+from curator_streaming.scheduling.sparing import Sparing
 from curator_streaming.scheduling.splitting import split_station
 from curator_streaming.scheduling.staffing import Staffing
 from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.scheduling.summaries import Summary, summary_of
 from curator_streaming.scheduling.waits import Waits
-from curator_streaming.scheduling.workers import STARTING, Call, Worker
+from curator_streaming.scheduling.workers import Call, Worker
 
 _MOST_SLOTS = 8
 
@@ -47,6 +48,7 @@ class Scheduler:
         self._faults = Faults(self._floor)
         self._pausing = Pausing(self._floor)
         self._recycling = Recycling(self._floor, self._staffing)
+        self._sparing = Sparing(self._floor, self._staffing)
         self._until: float | None = None
         self._is_stopping = self._is_ending = self._is_cut = False
         self._next_round = 0.0
@@ -164,7 +166,7 @@ class Scheduler:
         worker = self._floor.workers.get(event.worker)
         if worker is None:
             return
-        was_starting = worker.state == STARTING
+        was_starting = self._staffing.is_starting(worker)
         self._recycling.forget(worker)
         calls = self._staffing.gone(worker)
         if event.kind == "setup" or (was_starting and not event.innocent):
@@ -177,9 +179,12 @@ class Scheduler:
             self._faults.requeue(call for call in calls if call is not culprit)
             self._faults.blame(culprit, event.reason, event.suspects, event.weight)
         self._dispatching.serve(worker.node)
+        if event.kind == "died" and not was_starting:
+            self._sparing.died(worker)
         if not self._is_ending and not self._is_stopping:
             self._scaling.fill()
             self._scaling.start_shared()
+            self._sparing.look()
         self._rescue()
 
     def _count_failed_setup(self, worker: Worker, event: events.WorkerDown) -> None:
@@ -347,6 +352,7 @@ class Scheduler:
         if not self._is_stopping and not self._is_ending:
             self._preparing.shunning.forgive()
             self._scaling.start_shared()
+            self._sparing.look()
             self._round()
         if floor.ready:
             self._dispatching.wake_all()

@@ -21,6 +21,9 @@ from curator_streaming.scheduling.workers import (
     Worker,
 )
 
+SPARE_BYTES = 256 << 20
+"""What a worker takes that has not set up anything, roughly."""
+
 SHARED_BACKLOG_S = 0.5
 """More shared workers are started while each has more than this much work before it."""
 
@@ -32,6 +35,10 @@ class Staffing:
         self.floor = floor
         self._dispatching = dispatching
         self._numbers = count(1)
+        self.spare: Worker | None = None
+        """A shared worker that is there, and gets no work before another one's place is free."""
+
+        self._spare_is_up = False
 
     # Nodes
 
@@ -56,7 +63,10 @@ class Staffing:
     # Coming
 
     def start_shared(self) -> bool:
-        """One more shared worker, on the node that has most of its slots free."""
+        """One more shared worker, the spare one, or on the node that has most of its slots free."""
+        if self.spare is not None:
+            self._call_in(self.spare)
+            return True
         nodes = [n for n in self.floor.nodes.values() if n.shared < n.slots and n.fits]
         if not nodes:
             return False
@@ -66,6 +76,23 @@ class Staffing:
     def start_shared_on(self, node: Node) -> Worker:
         node.shared += 1
         return self._start(self.floor.shared, node, Grant())
+
+    def start_spare(self, node: Node) -> None:
+        self.spare = self.start_shared_on(node)
+        self.floor.shared.spares += 1
+        node.memory -= SPARE_BYTES
+
+    def _call_in(self, spare: Worker) -> None:
+        is_up = self._spare_is_up
+        self._spare_no_more()
+        if is_up:
+            self.is_up(spare)
+
+    def _spare_no_more(self) -> None:
+        assert self.spare is not None
+        self.spare.node.memory += SPARE_BYTES
+        self.floor.shared.spares -= 1
+        self.spare, self._spare_is_up = None, False
 
     def start_dedicated(self, station: Station, nodes: Sequence[Node]) -> bool:
         """One more worker of this step, where it fits."""
@@ -112,7 +139,9 @@ class Staffing:
         return need.cpus
 
     def is_up(self, worker: Worker) -> None:
-        if worker.state == STARTING:
+        if worker is self.spare:
+            self._spare_is_up = True
+        elif worker.state == STARTING:
             worker.state = UP
             worker.up_at = self.floor.now
             worker.crew.up += 1
@@ -142,8 +171,14 @@ class Staffing:
         worker.state = STOPPING
         self.floor.out.append(StopWorker(worker.id, reason, at_once=True))
 
+    def is_starting(self, worker: Worker) -> bool:
+        is_held = worker is self.spare and self._spare_is_up
+        return worker.state == STARTING and not is_held
+
     def _count_out(self, worker: Worker) -> None:
         crew = worker.crew
+        if worker is self.spare:
+            self._spare_no_more()
         crew.withdraw(worker)
         crew.leaving += 1
         crew.up -= worker.state == UP
