@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from curator_core import InputError
 
@@ -44,6 +45,8 @@ class Child:
         self._settings = [algorithm, dict(options), language, seconds]
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._place: BinaryIO | None = None
+        """A file in which the child notes which page of a message it is at."""
 
     def extracted(self, pages: Sequence[Page]) -> Iterator[Extracted | InputError]:
         """What each page holds, in order."""
@@ -55,8 +58,10 @@ class Child:
                 given += 1
                 yield found
             if given < len(chunk):
-                yield InputError(self._epitaph())
-                given += 1
+                last, told = max(given, self._page_of_death()), self._epitaph()
+                yield from self.extracted(chunk[given:last])  # their answers went with it
+                yield InputError(told)
+                given = last + 1
             left = left[given:]
 
     def close(self) -> None:
@@ -64,12 +69,16 @@ class Child:
             self._process.kill()
             self._process.communicate()
             self._process = None
+        if self._place is not None:
+            self._place.close()
+            self._place = None
 
     def _chunk(self, pages: Sequence[Page]) -> Iterator[Extracted | InputError]:
         """Ends early when the child does."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
+        self._note(0)
         try:
             _send(process.stdin, [page.charset for page in pages])
             for page in pages:
@@ -86,16 +95,27 @@ class Child:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            self._place = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - closed with the child
+            place = self._place.fileno()
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from curator_text.html.children import main; main()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                pass_fds=[place],
                 bufsize=_CHUNK_BYTES,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             assert self._process.stdin is not None
-            _send(self._process.stdin, self._settings)
+            _send(self._process.stdin, [*self._settings, place])
         return self._process
+
+    def _note(self, page: int) -> None:
+        assert self._place is not None
+        os.pwrite(self._place.fileno(), bytes([page]), 0)
+
+    def _page_of_death(self) -> int:
+        assert self._place is not None
+        return os.pread(self._place.fileno(), 1, 0)[0]
 
     def _epitaph(self) -> str:
         assert self._process is not None
@@ -141,21 +161,22 @@ def _received(stream: Any) -> bytes | None:
 def main() -> None:
     """The life of a child: settings first, then pages, until nobody sends any."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the worker's business
-    pages, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    pages, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", _CHUNK_BYTES)
     os.dup2(2, 1)  # whatever a library prints is no answer
     settings = _received(pages)
     if settings is None:
         return
-    algorithm, options, language, seconds = json.loads(settings)
+    algorithm, options, language, seconds, place = json.loads(settings)
     extract = extractor(algorithm, options)
     while (head := _received(pages)) is not None:
         chunk = [Page(_received(pages) or b"", charset) for charset in json.loads(head)]
-        for page in chunk:
+        for number, page in enumerate(chunk):
+            os.pwrite(place, bytes([number]), 0)
             signal.setitimer(signal.ITIMER_PROF, seconds)
             answer = _answer(extract, decoded(*page), language)
             signal.setitimer(signal.ITIMER_PROF, 0)
             _send(answers, answer)
-            answers.flush()
+        answers.flush()
 
 
 def _answer(extract: Any, page: str, language: str | None) -> list[str | None]:

@@ -19,7 +19,7 @@ LOOK_BACK = 1024 * 1024
 """How far in front of a range to begin: what looks like a member may be inside of a stored one."""
 
 _MARKS: dict[MemberKind, bytes] = {"gz": b"\x1f\x8b\x08", "bz2": b"BZh"}
-_INPUT_BYTES = 64 * 1024
+_INPUT_BYTES = 32 * 1024
 _SEARCHED_BYTES = 256 * 1024
 _OUTPUT_BYTES = 1024 * 1024
 _SHOWN_BYTES = 4096
