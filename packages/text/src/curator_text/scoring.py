@@ -190,6 +190,7 @@ class TextScore(JudgingStage):
             self.rule.setup_on_node(node)
 
     def setup(self, worker: WorkerInfo) -> None:
+        super().setup(worker)
         if isinstance(self.rule, TextFilter):
             self.rule.setup(worker)
 
