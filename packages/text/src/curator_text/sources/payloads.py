@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from functools import lru_cache
 from typing import NamedTuple
 
 _HEADER_BYTES = 256 * 1024
@@ -44,6 +45,7 @@ def _needed_headers(head: bytes) -> dict[str, str]:
     return {name.lower().decode(): value.decode("latin-1") for name, value in found}
 
 
+@lru_cache(4096)
 def media_type(value: str | None) -> tuple[str | None, str | None]:
     """`text/html` and `utf-8` of `Text/HTML; charset="UTF-8"`."""
     if not value:

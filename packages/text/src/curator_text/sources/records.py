@@ -18,6 +18,7 @@ Found: TypeAlias = Row | Dropped | Rejected
 
 _PIECE_BYTES = 4 * 1024 * 1024
 _ROW_BYTES = 64
+_SIZED = (bytes, str)
 
 
 @dataclass
@@ -44,7 +45,7 @@ class RecordReading(ReadingStage[pa.Table], ABC):
                 yield found
             else:
                 rows.append(found)
-                size += _ROW_BYTES + sum(len(v) for v in found if isinstance(v, str | bytes))
+                size += _ROW_BYTES + sum([len(v) for v in found if type(v) in _SIZED])
             if size >= _PIECE_BYTES:
                 yield self._piece(rows, size)
                 rows, size = [], 0
