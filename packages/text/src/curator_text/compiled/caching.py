@@ -29,7 +29,8 @@ def _places() -> Iterator[Path]:
         if os.environ.get(variable):
             yield Path(os.environ[variable])
     with suppress(RuntimeError):  # a user without a home
-        yield Path.home() / ".cache"
+        if Path.home().is_dir():
+            yield Path.home() / ".cache"
     yield Path(tempfile.gettempdir()) / f"curator-text-of-{_user()}"
 
 
