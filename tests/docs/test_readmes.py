@@ -40,6 +40,7 @@ def pages(folder: Path, ending: str = ".jsonl") -> None:
 INPUTS: dict[str, Callable[[Path], None]] = {
     "README.md": lambda desk: pages(desk / "pages"),
     "packages/core/README.md": lambda desk: pages(desk / "raw"),
+    "packages/dedup/README.md": lambda desk: pages(desk / "raw"),
     "packages/text/README.md": lambda desk: pages(desk / "raw", ".jsonl.gz"),
 }
 """What a README takes for granted that its reader has."""

@@ -1,1 +1,18 @@
-"""Exact, fuzzy and semantic deduplication will live here; there is none yet."""
+"""Duplicates: found and removed on ordinary CPUs, at any size, on any executor."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from curator_dedup.exact.workflows import ExactDeduplicationWorkflow
+
+__all__ = ["ExactDeduplicationWorkflow"]
+
+_WHEN_ASKED_FOR = {"ExactDeduplicationWorkflow": "curator_dedup.exact.workflows"}
+
+
+def __getattr__(name: str) -> Any:
+    """Nothing is imported before it is used: numpy and pyarrow take their time."""
+    if name not in _WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_WHEN_ASKED_FOR[name]), name)

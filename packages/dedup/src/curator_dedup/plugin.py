@@ -1,5 +1,12 @@
-"""The entry point `dedup`. It offers nothing yet.
+"""The entry point `dedup`: what recipes and other packages can name."""
 
-Stages and workflows are named here with the hooks `curator_stages` and `curator_workflows`,
-each as `dedup.<name>`.
-"""
+from curator_core.hookspecs import hookimpl
+
+
+@hookimpl
+def curator_workflows() -> dict[str, str]:
+    return {
+        "dedup.exact_deduplication_workflow": (
+            "curator_dedup.exact.workflows:ExactDeduplicationWorkflow"
+        ),
+    }

@@ -1,0 +1,136 @@
+"""Blocks: the input divided alike by every pass over it, JSON Lines and Parquet side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from curator_core import Empty, FileGroup, FilePart, FilePartitioning, ProcessingStage
+from curator_core.errors import NothingFoundError
+from curator_core.exchanges.placing import partition_column
+from curator_core.exchanges.reading import partition_of
+from curator_core.filesystems import StorageOptions
+from curator_core.finding import find_files
+from curator_core.lineage import fingerprint
+from curator_core.matching import Wanted
+from curator_core.partitioning import DEFAULT_PART_BYTES, Split, parsed_size
+from curator_core.reading.jsonl import JSONL_ENDINGS
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+_BLOCKS = 64
+"""So many blocks are enough work for everybody; fewer, larger ones would leave some idle."""
+
+_INPUTS = "inputs"
+
+
+def is_parquet(path: str) -> bool:
+    return path.lower().endswith(PARQUET_ENDINGS)
+
+
+def block_id(parts: Sequence[FilePart]) -> str:
+    """What tells a block from all others, and from itself before its files changed."""
+    return fingerprint(
+        *(f"{part.path}\n{part.version}\n{part.start}\n{part.end}" for part in parts)
+    )
+
+
+@dataclass
+class BlockListing(ProcessingStage[Empty, FileGroup]):
+    """Lists files as blocks, each of one format: small files together, large ones divided.
+
+    With `decisions`, the folder of an exchange by `block`, a block is followed by the files that
+    hold decisions on it, so that it is done anew when they change.
+    """
+
+    input_path: str | list[str]
+    blocksize: int | str = "1GB"
+    decisions: str | None = None
+    partitions: int = 1
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def check(self) -> Iterator[str]:
+        for problem in self.listing.check():
+            yield problem.replace("file_paths", "input_path").replace(
+                "blocksize", "input_blocksize"
+            )
+
+    def check_sources(self) -> Iterator[str]:
+        yield from self.listing.check_sources()
+
+    def would_read(self, path: str) -> bool:
+        return self.listing.would_read(path)
+
+    @property
+    def listing(self) -> FilePartitioning:
+        endings = [*JSONL_ENDINGS, *PARQUET_ENDINGS]
+        return FilePartitioning(
+            self.input_path,
+            blocksize=self.blocksize,
+            file_extensions=endings,
+            storage_options=self.storage_options,
+        )
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        decided = self._decision_files()
+        for parts in self.blocks():
+            more = [partition_of(file, self._place(parts), self.partitions) for file in decided]
+            yield FileGroup([*parts, *more], metadata={_INPUTS: len(parts)})
+
+    def blocks(self) -> Iterator[list[FilePart]]:
+        files = list(self.listing.files())
+        limit = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
+        size = _block_size(sum(file.size for file in files), limit)
+        yield from self._grouped([f for f in files if not is_parquet(f.path)], size, "lines")
+        yield from self._grouped([f for f in files if is_parquet(f.path)], size, "row_groups")
+
+    def _grouped(
+        self, files: Sequence[FilePart], size: int, split: Split
+    ) -> Iterator[list[FilePart]]:
+        group: list[FilePart] = []
+        filled = 0
+        for file in files:
+            if group and filled + file.size > size:
+                yield group
+                group, filled = [], 0
+            if file.size > size:
+                yield from self._divided(file, size, split)
+            else:
+                group.append(file)
+                filled += file.size
+        if group:
+            yield group
+
+    def _divided(self, file: FilePart, size: int, split: Split) -> Iterator[list[FilePart]]:
+        options = self.storage_options
+        parts = FilePartitioning(file.path, blocksize=size, split=split, storage_options=options)
+        yield from (group.data for group in parts.process(Empty(None)))
+
+    def _decision_files(self) -> list[FilePart]:
+        if self.decisions is None:
+            return []
+        try:
+            return list(find_files([self.decisions], Wanted((".parquet",)), self.storage_options))
+        except NothingFoundError:  # there is no duplicate
+            return []
+
+    def _place(self, parts: Sequence[FilePart]) -> int:
+        table = pa.table({"block": [block_id(parts)]})
+        return int(partition_column(table, ["block"], self.partitions)[0].as_py())
+
+
+def inputs_of(task: FileGroup) -> list[FilePart]:
+    """The parts of files that make a block."""
+    return task.data[: task.metadata.get(_INPUTS, len(task.data))]
+
+
+def decisions_of(task: FileGroup) -> list[FilePart]:
+    """The parts of files that hold decisions on a block."""
+    return task.data[len(inputs_of(task)) :]
+
+
+def _block_size(total: int, limit: int) -> int:
+    """Small blocks for small corpora. It changes seldom as a corpus grows: by doubling."""
+    size = DEFAULT_PART_BYTES
+    while size * _BLOCKS < total:
+        size *= 2
+    return min(size, limit)

@@ -1,0 +1,27 @@
+"""Counting: what the files of a folder say of themselves, added up."""
+
+import json
+from collections import Counter
+
+from curator_core.errors import NothingFoundError
+from curator_core.filesystems import StorageOptions, open_input
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
+
+COUNTS = b"curator_dedup"
+"""Where in the metadata of a Parquet file its counts are."""
+
+
+def counts_in(folder: str, storage_options: StorageOptions | None = None) -> Counter[str]:
+    import pyarrow.parquet as pq
+
+    total: Counter[str] = Counter()
+    try:
+        files = list(find_files([folder], Wanted((".parquet",)), storage_options))
+    except NothingFoundError:
+        return total
+    for file in files:
+        with open_input(file.path, storage_options) as source:
+            told = pq.read_schema(source).metadata[COUNTS]
+        total.update(json.loads(told))
+    return total

@@ -1,0 +1,81 @@
+"""Deciding: the second pass, which compares all documents of a partition by their hashes."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from curator_core import DocumentBatch, Dropped, ProcessingStage
+
+from curator_dedup.counting import COUNTS
+from curator_dedup.decisions import Groups, Keep, groups_of, path_ranks, words_of
+from curator_dedup.exact.hashing import EMPTY, NO_RECORD, TEXT
+
+
+@dataclass
+class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Says of every document that has equals, or no text, whether it stays.
+
+    The columns: block, file, row, keep, is_duplicate (there is a better one), cluster_id (the
+    hash, for what has equals) and cluster_size.
+    """
+
+    fans_out = False
+
+    keep: Keep = "one"
+    keep_empty: bool = True
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        table = task.data.combine_chunks()
+        states = table["state"].to_numpy()
+        groups = self._groups(table, states)
+        others = np.flatnonzero(self._is_dropped(states))
+        decided = len(groups.rows) + len(others)
+        if decided < table.num_rows:
+            yield Dropped("without equals", table.num_rows - decided)
+        if decided:
+            yield DocumentBatch(self._decisions(table, groups, others))
+
+    def _is_dropped(self, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if self.keep_empty:
+            return np.asarray(states == NO_RECORD)
+        return np.asarray((states == NO_RECORD) | (states == EMPTY))
+
+    def _groups(self, table: pa.Table, states: np.ndarray[Any, Any]) -> Groups:
+        texts = np.flatnonzero(states == TEXT)
+        orders = [table["row"].to_numpy(), path_ranks(table["file"])]
+        if "priority" in table.column_names:
+            orders.append(-table["priority"].to_numpy())
+        words = words_of(table["hash"])
+        found = groups_of(words[texts], [order[texts] for order in orders])
+        return found._replace(rows=texts[found.rows])
+
+    def _decisions(self, table: pa.Table, groups: Groups, others: np.ndarray[Any, Any]) -> pa.Table:
+        rows = pa.array(np.concatenate((groups.rows, others)))
+        chosen = table.select(["block", "file", "row"]).take(rows)
+        nothing = np.zeros(len(others), np.bool_)
+        clusters = table["hash"].take(pa.array(groups.rows)).combine_chunks()
+        sizes = np.concatenate((groups.sizes, np.ones(len(others), np.int64)))
+        added = {
+            "keep": np.concatenate((self._stays(groups), nothing)),
+            "is_duplicate": np.concatenate((~groups.is_first, nothing)),
+            "cluster_id": pa.chunked_array([clusters, pa.nulls(len(others), clusters.type)]),
+            "cluster_size": sizes,
+        }
+        for name, column in added.items():
+            chosen = chosen.append_column(
+                name, column if name == "cluster_id" else pa.array(column)
+            )
+        told = {
+            "groups": int(groups.is_first.sum()),
+            "duplicates": int((~groups.is_first).sum()),
+            "removed": int((~self._stays(groups)).sum()),
+        }
+        return chosen.replace_schema_metadata({COUNTS: json.dumps(told)})
+
+    def _stays(self, groups: Groups) -> np.ndarray[Any, Any]:
+        if self.keep == "one":
+            return groups.is_first
+        return np.full(len(groups.rows), self.keep == "mark")

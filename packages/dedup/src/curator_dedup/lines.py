@@ -1,0 +1,86 @@
+"""Lines of JSON as they stand in a file, and the byte at which each begins."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from curator_core import FilePart, InputError
+from curator_core.compression import DamagedStreamError, compression_of, decompressed
+from curator_core.filesystems import StorageOptions, open_input
+from curator_core.reading.lines import Lines, lines_of_range, whole_lines
+from curator_core.reading.records import foreign
+
+_BOM = b"\xef\xbb\xbf"
+_NEWLINE, _BRACE = 10, 123
+
+
+class Piece(NamedTuple):
+    """Lines in a row, none of them blank, each known by the place in the file where it begins."""
+
+    data: bytes
+    edges: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+    too_long: bool = False
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def column(self) -> pa.Array:
+        """The lines as they are, without a copy."""
+        buffers = [None, pa.py_buffer(self.edges.astype(np.int32)), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.binary(), len(self.positions), buffers)
+
+
+def pieces_of(part: FilePart, storage_options: StorageOptions | None = None) -> Iterator[Piece]:
+    """A file, or a range of it, in pieces; a damaged stream up to its damage."""
+    for lines in _lines(part, storage_options):
+        if not part.start and not lines.offset:
+            reason = foreign(lines.data[:64])
+            if reason:
+                raise InputError(f"cannot read {part.path}: {reason}")
+        yield _piece(lines)
+
+
+def _lines(part: FilePart, storage_options: StorageOptions | None) -> Iterator[Lines]:
+    reopen = partial(open_input, part.path, storage_options)
+    compression = compression_of(part.path)
+    if compression is None:
+        with reopen() as file:
+            yield from lines_of_range(file, part.start, part.end)
+        return
+    try:
+        yield from whole_lines(decompressed(reopen, compression))
+    except DamagedStreamError as damage:
+        raise InputError(
+            f"cannot read {part.path}: {damage.reason} at byte {damage.offset} (decompressed); "
+            "mend the file, or leave it out"
+        ) from None
+
+
+def _piece(lines: Lines) -> Piece:
+    data = lines.data
+    if lines.too_long:
+        return Piece(data, np.array([0, len(data)]), np.array([lines.offset]), too_long=True)
+    if lines.offset == 0 and data.startswith(_BOM):
+        data = b"   " + data[len(_BOM) :]
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    content = np.frombuffer(data, np.uint8)
+    edges = np.concatenate(([0], np.flatnonzero(content == _NEWLINE) + 1))
+    starts = edges[:-1]
+    odd = np.flatnonzero(content[starts] != _BRACE)
+    blank = [int(row) for row in odd if data[edges[row] : edges[row + 1]].isspace()]
+    if blank:
+        return _without(blank, data, edges, lines.offset)
+    return Piece(data, edges, starts + lines.offset)
+
+
+def _without(rows: list[int], data: bytes, edges: npt.NDArray[np.int64], offset: int) -> Piece:
+    kept = np.delete(np.arange(len(edges) - 1), rows)
+    lines = [data[edges[row] : edges[row + 1]] for row in kept]
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+    fresh = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return Piece(b"".join(lines), fresh, edges[kept] + offset)

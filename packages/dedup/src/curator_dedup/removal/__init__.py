@@ -1,0 +1,1 @@
+"""Removal: the last pass over documents, which does what was decided on them."""

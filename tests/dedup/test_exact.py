@@ -1,0 +1,380 @@
+"""Exact deduplication against a dictionary, on whatever corpora and options come up."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from curator_core import BudgetError, InputError, LocalExecutor, PipelineError, ResumeError
+from curator_core.plugins import plugins
+from curator_core.reading import lines as core_lines
+from curator_dedup import ExactDeduplicationWorkflow
+from curator_dedup.blocks import BlockListing
+from curator_dedup.digests import digests_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+HERE = LocalExecutor(workers=0)
+Record = dict[str, Any]
+Write = Callable[[Path, list[Record]], Path]
+RecordsIn = Callable[[Path], list[Record]]
+
+
+def exact(source: Path | str | list[str], out: Path, **options: Any) -> ExactDeduplicationWorkflow:
+    return ExactDeduplicationWorkflow(str(source) if not isinstance(source, list) else source,
+                                      str(out), **options)  # fmt: skip
+
+
+def ids(records: list[Record]) -> list[int]:
+    return sorted(record["id"] for record in records)
+
+
+def expected(
+    files: dict[str, list[Record]], keep: str, keep_empty: bool, priority: str | None
+) -> list[int]:
+    """The same by a dictionary: for each text its documents, the best first."""
+    groups: dict[str, list[tuple[float, str, int, int]]] = {}
+    kept = []
+    for name, records in files.items():
+        for row, record in enumerate(records):
+            text = record.get("text")
+            if text is None or not text.strip():
+                kept += [record["id"]] if keep_empty else []
+                continue
+            score = record.get(priority) if priority else 0
+            worth = -float("-inf") if score is None else -score
+            groups.setdefault(text, []).append((worth, name, row, record["id"]))
+    for group in groups.values():
+        best, *others = sorted(group)
+        if keep == "mark" or not others:
+            kept += [one[-1] for one in group]
+        elif keep == "one":
+            kept.append(best[-1])
+    return sorted(kept)
+
+
+TEXTS = st.sampled_from(
+    ["a", "b", "ä", "A", " a", "long " * 50, "line\nline", '"\\', "", "  ", None]
+)
+RECORDS = st.lists(
+    st.fixed_dictionaries({"text": TEXTS, "score": st.sampled_from([None, 0.5, 1.0, -2.0])}),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=25)
+@given(
+    files=st.lists(
+        st.tuples(st.sampled_from([".jsonl", ".parquet"]), RECORDS), min_size=1, max_size=5
+    ),
+    keep=st.sampled_from(["one", "none", "mark"]),
+    keep_empty=st.booleans(),
+    priority=st.sampled_from([None, "score"]),
+    partitions=st.sampled_from([None, 3]),
+    output_format=st.sampled_from(["same", "jsonl", "parquet"]),
+    add_clusters=st.sampled_from([None, True]),
+)
+def test_what_stays_is_what_a_dictionary_says(
+    files: list[tuple[str, list[Record]]],
+    keep: str,
+    keep_empty: bool,
+    priority: str | None,
+    **options: Any,
+) -> None:
+    number = itertools.count()
+    with tempfile.TemporaryDirectory() as desk:
+        named = {}
+        for place, (ending, records) in enumerate(files):
+            path = Path(desk, "raw", f"{place}{ending}")
+            named[str(path)] = [{**record, "id": next(number)} for record in records]
+            _put(path, named[str(path)])
+        wanted = expected(named, keep, keep_empty, priority)
+        workflow = exact(
+            Path(desk, "raw"), Path(desk, "out"), keep=keep, keep_empty=keep_empty,
+            priority_field=priority, **options,
+        )  # fmt: skip
+        result = workflow.run(HERE)
+        assert ids(_got(Path(desk, "out"))) == wanted
+        assert result.metadata["kept"] == len(wanted)
+        assert result.metadata["documents"] == next(number)
+
+
+def _put(path: Path, records: list[Record]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".parquet":
+        schema = pa.schema({"text": pa.string(), "score": pa.float64(), "id": pa.int64()}.items())
+        pq.write_table(pa.Table.from_pylist(records, schema), path, row_group_size=3)
+    else:
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def _got(folder: Path) -> list[Record]:
+    found: list[Record] = []
+    for path in folder.glob("part-*"):
+        if path.suffix == ".parquet":
+            found += pq.read_table(path).to_pylist()
+        else:
+            found += [json.loads(line) for line in path.read_text().splitlines()]
+    return found
+
+
+def corpus(folder: Path, write: Write, files: int = 4, rows: int = 60) -> Path:
+    for place in range(files):
+        ending = "parquet" if place % 2 else "jsonl"
+        records = [
+            {"id": 1000 * place + row, "text": f"text {(row * (place + 3)) % 41}"}
+            for row in range(rows)
+        ]
+        write(folder / f"{place}.{ending}", records)
+    return folder
+
+
+def test_lines_stay_as_they_are_byte_by_byte(tmp_path: Path) -> None:
+    kept = '{ "text" :"one\\u00e9", "n": 1.50, "big": 123456789012345678901234567890 }\r\n'
+    raw = tmp_path / "raw.jsonl"
+    raw.write_bytes(b"\xef\xbb\xbf" + (kept + "\n  \n" + kept + '{"text": "two"}').encode())
+    exact(raw, tmp_path / "out").run(HERE)
+    [out] = (tmp_path / "out").glob("part-*")
+    assert out.read_bytes().strip() == (kept + '{"text": "two"}').encode()
+
+
+def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    source = corpus(tmp_path / "raw", write)
+    results = []
+    for name, executor, options in (
+        ("a", HERE, {}),
+        ("b", LocalExecutor(workers=2), {"input_blocksize": 500, "partitions": 4}),
+        ("c", HERE, {"input_blocksize": 200}),
+    ):
+        told = exact(source, tmp_path / name, **options).run(executor).metadata
+        results.append((ids(records_in(tmp_path / name)), told))
+    assert results[0] == results[1] == results[2]
+    assert results[0][1] == {
+        "documents": 240, "empty": 0, "no_records": 0, "groups": 41, "duplicates": 199,
+        "removed": 199, "kept": 41,
+    }  # fmt: skip
+
+
+def test_a_large_file_is_divided_and_its_rows_are_still_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records_in: RecordsIn
+) -> None:
+    monkeypatch.setattr(core_lines, "PIECE_BYTES", 64)
+    records = [{"id": n, "text": f"t{n // 2}"} for n in range(300)]
+    _put(tmp_path / "raw/a.jsonl", records)
+    pq.write_table(pa.Table.from_pylist(records), tmp_path / "raw/b.parquet", row_group_size=7)
+    listing = BlockListing(str(tmp_path / "raw"), 700)
+    assert len(list(listing.blocks())) > 10
+    exact(tmp_path / "raw", tmp_path / "out", input_blocksize=700).run(HERE)
+    assert ids(records_in(tmp_path / "out")) == list(range(0, 300, 2))
+
+
+def test_marks_say_which_group_and_how_large(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": t} for t in ("x", "y", "x", "x", "")])
+    told = exact(source, tmp_path / "out", keep="mark").run(HERE).metadata
+    marks = [(r["cluster_size"], r["is_duplicate"]) for r in records_in(tmp_path / "out")]
+    assert marks == [(3, False), (1, False), (3, True), (3, True), (1, False)]
+    clusters = [record["cluster_id"] for record in records_in(tmp_path / "out")]
+    [digest] = digests_of([b"x"])
+    assert clusters == [digest.hex(), None, digest.hex(), digest.hex(), None]
+    assert (told["groups"], told["duplicates"], told["removed"]) == (1, 2, 0)
+
+
+def test_texts_can_be_compared_without_their_form(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    texts = ["Caf\u00e9  au lait", " cafe\u0301 AU\nlait ", "cafe au lait", "\t"]
+    records = [{"id": place, "text": text} for place, text in enumerate(texts)]
+    source = write(tmp_path / "a.jsonl", records)
+    exact(source, tmp_path / "plain").run(HERE)
+    exact(source, tmp_path / "out", normalize=True).run(HERE)
+    assert ids(records_in(tmp_path / "plain")) == [0, 1, 2, 3]
+    assert ids(records_in(tmp_path / "out")) == [0, 2, 3]
+    assert records_in(tmp_path / "out")[0]["text"] == texts[0]
+
+
+def test_hashes_and_decisions_can_be_looked_at(tmp_path: Path, write: Write) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": "x"}, {"text": None}, {"text": "x"}])
+    exact(source, tmp_path / "out", work_path=str(tmp_path / "work")).run(HERE)
+    [hashes] = (tmp_path / "work/hashes").glob("part-*")
+    table = pq.read_table(hashes)
+    assert table.column_names == ["hash", "block", "file", "row", "state"]
+    assert table["row"].to_pylist() == [0, 14, 29]
+    assert table["state"].to_pylist() == [0, 1, 0]
+    assert set(table["file"].to_pylist()) == {str(source)}
+    [decisions] = (tmp_path / "work/decisions").glob("part-*")
+    rows = pq.read_table(decisions).to_pylist()
+    assert [(r["row"], r["keep"], r["is_duplicate"], r["cluster_size"]) for r in rows] == [
+        (0, True, False, 2),
+        (29, False, True, 2),
+    ]
+
+
+def test_hostile_lines_are_set_aside_and_the_others_compared(
+    tmp_path: Path, records_in: RecordsIn
+) -> None:
+    deep = "[" * 500 + "]" * 500
+    lines = ['{"text": 5, "id": 0}', '{"text": "5", "id": 1}', "{broken", "[1]",
+             '{"text": {"a": [1]}, "id": 2}', '{"text": {"a": [1]}, "id": 3}',
+             '{"id": 4}', '{"id": 5}', f'{{"text": "q", "id": 6, "more": {deep}}}',
+             '{"text": "q", "id": 7}', f'{{"text": {deep}, "id": 8}}', "\ufffd"]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("\n".join(lines + [f'{{"text": "{n}"}}' for n in range(99)]))
+    result = exact(tmp_path / "a.jsonl", tmp_path / "out").run(HERE)
+    assert len(result.runs["hash"].quarantined) == 4
+    kept = [record.get("id") for record in records_in(tmp_path / "out")]
+    assert [one for one in kept if one is not None] == [0, 2, 4, 5, 6]
+    assert result.metadata["no_records"] == 4
+    assert result.metadata["removed"] == 4  # 1 and 3, 7, and the text "5" among the numbers
+
+
+def test_one_text_in_many_files_leaves_one(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    for place in range(30):
+        write(tmp_path / f"raw/{place:02d}.jsonl", [{"id": place, "text": "same"}] * 10)
+    told = exact(tmp_path / "raw", tmp_path / "out").run(HERE).metadata
+    assert records_in(tmp_path / "out") == [{"id": 0, "text": "same"}]
+    assert (told["groups"], told["removed"]) == (1, 299)
+
+
+def test_compressed_in_and_out(tmp_path: Path, write: Write) -> None:
+    import gzip
+
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "x"}\n' * 3))
+    exact(tmp_path / "a.jsonl.gz", tmp_path / "out", compression="gz").run(HERE)
+    [out] = (tmp_path / "out").glob("part-*.jsonl.gz")
+    assert gzip.decompress(out.read_bytes()) == b'{"text": "x"}\n'
+
+
+def test_an_input_that_cannot_be_read_is_not_passed_over(tmp_path: Path, write: Write) -> None:
+    write(tmp_path / "raw/a.jsonl", [{"text": "x"}])
+    (tmp_path / "raw/b.parquet").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"b\.parquet: damaged Parquet"):
+        exact(tmp_path / "raw", tmp_path / "out").run(HERE)
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+def test_wrong_fields_are_named(tmp_path: Path, write: Write) -> None:
+    lines = write(tmp_path / "a.jsonl", [{"text": "x", "score": "high"}])
+    table = write(tmp_path / "a.parquet", [{"text": "x", "n": [1]}])
+    for source, options, told in (
+        (lines, {"text_field": "txt"}, r"no such field.*did you mean text"),
+        (table, {"text_field": "txt"}, r"no such field.*did you mean text"),
+        (lines, {"priority_field": "scor"}, r"no such field.*did you mean score"),
+    ):
+        with pytest.raises(PipelineError, match=told):
+            exact(source, tmp_path / "out", **options).run(HERE)
+    with pytest.raises(BudgetError, match="priority that is no number: 'high'"):
+        exact(lines, tmp_path / "out1", priority_field="score").run(HERE)
+    with pytest.raises(BudgetError, match="cannot become text"):
+        exact(table, tmp_path / "out2", text_field="n").run(HERE)
+
+
+def test_columns_that_are_there_are_not_replaced(tmp_path: Path, write: Write) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": "x", "cluster_size": 3}])
+    with pytest.raises(PipelineError, match="has a field 'cluster_size' already"):
+        exact(source, tmp_path / "out", keep="mark").run(HERE)
+
+
+def test_wrong_options_are_all_told(tmp_path: Path) -> None:
+    workflow = exact(
+        tmp_path / "nowhere", tmp_path / "out", keep="on", output_format="json", mode="replace",
+        compression="gzip", partitions=0, text_field="", input_blocksize="huge",
+    )  # fmt: skip
+    with pytest.raises(PipelineError) as caught:
+        workflow.run(HERE)
+    told = str(caught.value)
+    assert "exact_deduplication: keep is 'on' (did you mean one?)" in told
+    assert "output_format is 'json' (did you mean jsonl?)" in told
+    assert "mode is 'replace'" in told
+    assert "compression is 'gzip' (did you mean gz?)" in told
+    assert "partitions is 0, but must be from 1 to 4096" in told
+    assert "text_field is empty" in told
+    assert "input_blocksize is 'huge', but must be a size" in told
+    with pytest.raises(PipelineError, match=r"no files match .*nowhere"):
+        exact(tmp_path / "nowhere", tmp_path / "out").run(HERE)
+
+
+def test_grown_input_is_done_anew_where_it_must_be(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    write(tmp_path / "raw/b.jsonl", [{"id": 1, "text": "x"}, {"id": 2, "text": "y"}])
+    workflow = exact(tmp_path / "raw", tmp_path / "out")
+    workflow.run(HERE)
+    assert workflow.run(HERE).did_nothing
+    write(tmp_path / "raw/a.jsonl", [{"id": 0, "text": "x"}])
+    told = workflow.run(HERE).metadata
+    assert ids(records_in(tmp_path / "out")) == [0, 2]
+    assert told["documents"] == 3
+    (tmp_path / "raw/a.jsonl").unlink()
+    told = workflow.run(HERE).metadata
+    assert ids(records_in(tmp_path / "out")) == [1, 2]
+    assert told == {"documents": 2, "empty": 0, "no_records": 0, "groups": 0, "duplicates": 0,
+                    "removed": 0, "kept": 2}  # fmt: skip
+
+
+def test_other_options_in_one_work_directory_are_refused(tmp_path: Path, write: Write) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": "x"}])
+    exact(source, tmp_path / "out").run(HERE)
+    with pytest.raises(ResumeError, match="normalize"):
+        exact(source, tmp_path / "out", normalize=True).run(HERE)
+
+
+def test_workflows_are_registered() -> None:
+    found = plugins().workflows.load("dedup.exact_deduplication_workflow")
+    assert found is ExactDeduplicationWorkflow
+
+
+KILLED = """
+import sys
+from curator_core import LocalExecutor
+from curator_dedup import ExactDeduplicationWorkflow
+ExactDeduplicationWorkflow(sys.argv[1], sys.argv[2], input_blocksize=4000).run(LocalExecutor(0))
+"""
+
+
+def test_killed_at_any_moment_it_goes_on(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    source = corpus(tmp_path / "raw", write, files=8, rows=200)
+    exact(source, tmp_path / "whole").run(HERE)
+    wanted = ids(records_in(tmp_path / "whole"))
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", KILLED, str(source), str(out)]
+    killed = 0
+    for marks in ("hashes/part-*", "decisions/part-*", ".curator/*/remove/*"):
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 30
+        while child.poll() is None and time.monotonic() < until:
+            if any((out / ".curator/exact_deduplication").glob(marks)):
+                os.kill(child.pid, signal.SIGKILL)
+                killed += 1
+                break
+        child.wait()
+    assert killed
+    subprocess.run(command, check=True, capture_output=True)
+    assert ids(records_in(out)) == wanted
+    assert not list(out.rglob("*.staged"))
+
+
+def test_digests_are_of_128_bits_and_stay_what_they_are() -> None:
+    assert [one.hex() for one in digests_of([b"", b"abc"])] == [
+        "99aa06d3014798d86001c324468d497f",
+        "06b05ab6733a618578af5f94892f3950",
+    ]
+    assert len(np.unique(digests_of(b"%d" % n for n in range(1000)))) == 1000
