@@ -23,6 +23,14 @@ class Part:
             self.counts[stage_index] = StageCounts()
         return self.counts[stage_index]
 
+    def take(self, other: "Part") -> None:
+        """`add` what nobody else is going to look at or change any more."""
+        if self.counts:
+            self.add(other)
+            return
+        self.counts = dict(other.counts)
+        self.quarantined += other.quarantined
+
     def add(self, other: "Part") -> None:
         for index, more in other.counts.items():
             self.of(index).add(more)

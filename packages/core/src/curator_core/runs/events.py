@@ -23,6 +23,8 @@ class Events:
         self._listeners.append(listener)
 
     def tell(self, kind: str, **facts: Any) -> None:
+        if not self._listeners:
+            return
         event = {"time": round(time.time(), 3), "event": kind, **facts}
         for listener in self._listeners:
             listener(event)

@@ -9,6 +9,8 @@ from curator_core.outcomes import AnyTask
 from curator_core.reports import Part
 from curator_core.tasks import StagedFile
 
+_NOTHING = Fraction(0)
+
 
 @dataclass
 class Group:
@@ -52,7 +54,7 @@ class Ledger:
     def open(self, source_id: str) -> int:
         """Begin the next attempt at a source; the number of that attempt."""
         self._attempts[source_id] = self._attempts.get(source_id, 0) + 1
-        self._groups[source_id] = Group({source_id: Fraction(0)})
+        self._groups[source_id] = Group({source_id: _NOTHING})
         return self._attempts[source_id]
 
     def attempt(self, source_id: str) -> int:
@@ -69,6 +71,8 @@ class Ledger:
         have to be run again.
         """
         keys = list(lineage)
+        if len(keys) == 1:  # as nearly always, and for every output and every part
+            return None if self.is_current(keys[0]) else set()
         current = {key[0] for key in keys if self.is_current(key)}
         return None if len(current) == len(keys) else current
 
@@ -91,7 +95,8 @@ class Ledger:
         for key, share in lineage.items():
             if self.is_current(key):
                 group = self._groups[key[0]]
-                group.credit[key[0]] += share
+                before = group.credit[key[0]]
+                group.credit[key[0]] = share if before is _NOTHING else before + share
                 if group.credit[key[0]] > WHOLE:
                     raise AssertionError(f"source {key[0]}: more credit came back than was given")
 

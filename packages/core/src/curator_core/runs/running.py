@@ -141,14 +141,17 @@ class Run:
             self._ledger.credit(lineage)
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
-        """Take in the report of a call on `sources`; outputs whose files are now in place."""
+        """Take in the report of a call on `sources`; outputs whose files are now in place.
+
+        What stands in the report is the run's from now on.
+        """
         for file, keys in report.staged:
             if self._accept(keys):
                 self._ledger.group_of(keys).files.append(file)
         for keys, part in report.parts.items():
             if self._accept(keys):
-                self._ledger.group_of(keys).account.add(part)
                 self._failures.add(part)
+                self._ledger.group_of(keys).account.take(part)
         for lineage in (report.spent, report.lost):
             self._ledger.credit(lineage)
         self._note_losses(report.lost)

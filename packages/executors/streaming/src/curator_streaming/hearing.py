@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from curator_core.errors import CuratorError, StageError
 from curator_core.failing import reason_of
 from curator_core.local.board import Note
-from curator_core.results import StageCounts
+from curator_core.reports import CallReport
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.logs import Relay
@@ -136,6 +136,7 @@ class Hearing:
         is_last = call.last == len(self._stages) - 1
         outputs: tuple[Parcel, ...] = ()
         keys = self._store.keys_of(call.pieces)
+        done = None if answer.report is None else _Done(answer.report)
         if len(answer):
             parcel = self._store.keep(came.parcel, answer, member.node)
             outputs = (parcel,)
@@ -146,17 +147,14 @@ class Hearing:
             self._accounts.final(Final(ref, size_of(answer), keys, answer.report))
         elif answer.report is not None:
             self._accounts.report(answer.report, keys)
-        if answer.report is None:
+        if done is None:
             member.gave.add(call.call)
             self.news.append(events.CallGave(_now(), call.call, outputs))
             return
         del member.calls[call.call]
         member.gave.discard(call.call)
-        told = answer.report.counts
-        counts = {
-            position: told[planned.index]
-            for position, planned in enumerate(self._stages)
-            if call.first <= position <= call.last and planned.index in told
+        positions = {
+            self._stages[position].index: position for position in range(call.first, call.last + 1)
         }
         self.news.append(
             events.CallDone(
@@ -165,8 +163,8 @@ class Hearing:
                 outputs,
                 seconds=answer.seconds,
                 waited=answer.waited,
-                stage_seconds={position: one.seconds for position, one in counts.items()},
-                fanned_out=_fanned_out(counts),
+                stage_seconds=done.seconds_of(positions),
+                fanned_out=done.fanned_out(positions),
                 rss=answer.rss_bytes,
             )
         )
@@ -269,9 +267,25 @@ class Hearing:
             self._accounts.run_again(self._store.keys_of(call.pieces), f"its worker {reason}")
 
 
-def _fanned_out(counts: dict[int, StageCounts]) -> int | None:
-    grown = (position for position, one in counts.items() if one.tasks_out > one.tasks_in)
-    return min(grown, default=None)
+class _Done:
+    """What the scheduler is told of a report, read before the run takes the report over."""
+
+    def __init__(self, report: CallReport) -> None:
+        self._seconds: dict[int, float] = {}
+        self._grown: dict[int, int] = {}
+        for part in report.parts.values():
+            for index, counts in part.counts.items():
+                self._seconds[index] = self._seconds.get(index, 0.0) + counts.seconds
+                more = counts.tasks_out - counts.tasks_in
+                self._grown[index] = self._grown.get(index, 0) + more
+
+    def seconds_of(self, positions: dict[int, int]) -> dict[int, float]:
+        return {positions[i]: spent for i, spent in self._seconds.items() if i in positions}
+
+    def fanned_out(self, positions: dict[int, int]) -> int | None:
+        """The first stage that gave more tasks than it took."""
+        grown = (positions[i] for i, more in self._grown.items() if more > 0 and i in positions)
+        return min(grown, default=None)
 
 
 def _told(death: Death) -> str:
