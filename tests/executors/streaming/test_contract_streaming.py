@@ -7,7 +7,6 @@ from curator_core.testing.contracts import (
     FailuresContract,
     LifetimesContract,
     ResultsContract,
-    ResumingContract,
 )
 from curator_streaming.executor import StreamingExecutor
 
@@ -19,16 +18,27 @@ class TestStreaming(ExecutorContract):
 
 
 @pytest.mark.usefixtures("private_ray")
-class TestBatch(ResultsContract, FailuresContract, LifetimesContract, ResumingContract):
+class TestBatch(ResultsContract, FailuresContract, LifetimesContract):
     """Stage after stage, by the same scheduler.
 
-    Left out is what promises that something is finished while the rest is still to be done: with
-    barriers nothing is finished before the last stage has begun.
+    Left out is what promises that something is finished while the rest is still to be done (with
+    barriers nothing is, before the last stage has begun), and what barriers have no part in: how
+    stages travel, what is written down, how often one call is tried.
     """
 
-    test_a_failed_run_goes_on_where_it_failed = None
-    test_a_run_over_its_budget_keeps_what_was_done = None
     test_after_an_interruption = None
+    test_after_the_sudden_end_of_the_driver = None
+    test_a_stage_that_cannot_travel_is_named = None
+    test_an_output_that_cannot_travel_is_named = None
+    test_stages_may_stand_in_the_script_itself = None
+    test_stages_need_not_be_importable = None
+    test_tables_travel = None
+    test_ids_are_the_same_in_every_run = None
+    test_what_the_author_noted_is_carried_along = None
+    test_nothing_to_do_is_an_error_unless_it_is_allowed = None
+    test_retries_wait_longer_each_time = None
+    test_retries_come_to_an_end = None
+    test_skipped_failures_are_counted_and_not_kept = None
 
     def make_executor(self) -> Executor:
         return StreamingExecutor(config={"execution_mode": "batch"})

@@ -111,21 +111,37 @@ class Grid:
     def __init__(self, cluster: Any) -> None:
         self.cluster = cluster
         self.address: str = cluster.address
+        self._added: list[Any] = []
 
     def add(self, **wanted: Any) -> Any:
         from curator_ray.settings import undisturbed
 
         wanted.setdefault("object_store_memory", STORE_BYTES)
         with undisturbed():
-            return self.cluster.add_node(**wanted)
+            self._added.append(self.cluster.add_node(**wanted))
+        return self._added[-1]
 
     def kill(self, node: Any) -> None:
         """As a machine that loses its power: nobody there can say goodbye."""
+        self._added.remove(node)
         self.cluster.remove_node(node, allow_graceful=False)
+
+    def settle(self) -> None:
+        """Those that are there by now belong to it."""
+        self._added.clear()
+
+    def kill_added(self) -> None:
+        """And wait until everybody knows that they are gone."""
+        import ray
+
+        stay = len(self.cluster.list_all_nodes()) - len(self._added)
+        for node in list(self._added):
+            self.kill(node)
+        assert eventually(lambda: sum(node["Alive"] for node in ray.nodes()) == stay)
 
 
 @contextmanager
-def grid(folder: str, *nodes: dict[str, Any], connect: bool = True, **head: Any) -> Iterator[Grid]:
+def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
     import ray
     from curator_ray.settings import environment, undisturbed
     from ray.cluster_utils import Cluster
@@ -138,14 +154,13 @@ def grid(folder: str, *nodes: dict[str, Any], connect: bool = True, **head: Any)
                 "include_dashboard": False,
                 "_system_config": FAST_HEALTH,
                 "object_store_memory": STORE_BYTES,
-                **head,
             },
         )
         made = Grid(cluster)
         for wanted in nodes:
             made.add(**wanted)
-        if connect:
-            ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+        made.settle()
+        ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
     try:
         yield made
     finally:

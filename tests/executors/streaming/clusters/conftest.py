@@ -1,9 +1,10 @@
-"""Clusters of several nodes on this machine; what tests share stands in `clusterkit`."""
+"""One cluster of three nodes on this machine; what tests share stands in `clusterkit`."""
 
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,27 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="package")
-def short_folder() -> Iterator[str]:
-    """Sockets of Ray lie in it, and their paths must be short."""
-    with tempfile.TemporaryDirectory(prefix="cs-", ignore_cleanup_errors=True) as folder:
-        yield folder
+def three() -> Iterator[Any]:
+    """A head with a CPU, a node with two GPUs of 40 GB, and one with something of its own.
+
+    Ray's sockets lie in its folder, and their paths must be short.
+    """
+    from clusterkit import grid
+    from curator_ray.facts import GPU_MEMORY_LABEL
+
+    with (
+        tempfile.TemporaryDirectory(prefix="cs-", ignore_cleanup_errors=True) as folder,
+        grid(
+            folder,
+            {"num_cpus": 1, "num_gpus": 2, "labels": {GPU_MEMORY_LABEL: "40"}},
+            {"num_cpus": 1, "resources": {"disk": 2}},
+        ) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def field(three: Any) -> Iterator[Any]:
+    """The same, with nodes that come and go; afterwards it is as it was."""
+    yield three
+    three.kill_added()

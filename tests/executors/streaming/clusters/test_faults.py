@@ -11,24 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, eventually, grid, met, ran
+from clusterkit import Grid, Where, by, eventually, met, ran
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task, WorkerInfo
 from curator_core.errors import PipelineError, StageError
-from curator_ray.facts import GPU_MEMORY_LABEL
 from curator_streaming.executor import StreamingExecutor
 
 GPU = Resources(cpus=0.5, gpus=0.5)
 
 
-@pytest.fixture(scope="module")
-def pair(short_folder: str) -> Iterator[Grid]:
-    """A head, and a node with a GPU."""
-    gpu_node = {"num_cpus": 1, "num_gpus": 1, "labels": {GPU_MEMORY_LABEL: "40"}}
-    with grid(short_folder, gpu_node) as made:
-        yield made
-
-
-pytestmark = pytest.mark.usefixtures("pair")
+pytestmark = pytest.mark.usefixtures("three")
 
 
 @dataclass
@@ -176,9 +167,9 @@ class TestOutOfMemory:
 
 
 class TestSetup:
-    def test_on_one_node_it_fails(self, pair: Grid) -> None:
-        bad = pair.cluster.head_node.node_id
-        stage = ComesUpElsewhere(0.05, bad).with_(name="picky", num_workers=2)
+    def test_on_one_node_it_fails(self, three: Grid) -> None:
+        bad = three.cluster.head_node.node_id
+        stage = ComesUpElsewhere(0.02, bad).with_(name="picky", num_workers=2)
 
         result = ran([stage.with_(resources=Resources(cpus=1))], 40)
 

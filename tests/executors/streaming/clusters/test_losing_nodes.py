@@ -1,23 +1,19 @@
 """Nodes that are killed in mid-run, that join in mid-run, and clusters that become too small."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, grid, met, say
+from clusterkit import Grid, Where, by, met, say
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task
 from curator_core.errors import StageError
 from curator_core.testing.contract.stages import Writes
 from curator_streaming.executor import StreamingExecutor
 
-
-@pytest.fixture(scope="module")
-def field(short_folder: str) -> Iterator[Grid]:
-    """A head with a CPU; tests add what they need."""
-    with grid(short_folder) as made:
-        yield made
+RARE = Resources(cpus=0.5, custom={"rare": 1})
 
 
 def ran_with(pipeline: Pipeline, count: int, after: int, happens: Callable[[], Any]) -> RunResult:
@@ -87,14 +83,14 @@ class TestAKilledNode:
     def test_each_of_three_nodes_in_turn(self, field: Grid, tmp_path: Path) -> None:
         pipeline = fat_pipeline(tmp_path / "out")
         doomed = [field.add(num_cpus=1) for _ in range(3)]
-        tasks = [Task(n) for n in range(200)]
+        tasks = [Task(n) for n in range(120)]
         for done, _ in enumerate(pipeline.stream(StreamingExecutor(), tasks=tasks)):
-            if done % 40 == 39 and doomed:
+            if done % 25 == 24 and doomed:
                 field.kill(doomed.pop())
 
         assert not doomed
         found = files(tmp_path / "out").values()
-        assert sorted(found, key=int) == [f"{n}\n" for n in range(200)]
+        assert sorted(found, key=int) == [f"{n}\n" for n in range(120)]
 
     def test_outputs_that_were_lost_before_they_were_fetched_are_made_again(
         self, field: Grid
@@ -110,7 +106,7 @@ class TestAKilledNode:
         for task in stream:
             seen.append(task.data[0])
             if len(seen) == 5:
-                time.sleep(1)
+                time.sleep(0.5)
                 field.kill(doomed)
                 field.add(num_cpus=1, resources={"here": 1})
         assert ray.is_initialized()
@@ -127,30 +123,26 @@ class TestANodeThatJoins:
         found = by(met(result, "where"), "node")
         assert len(result) == 120
         assert added[0].node_id in found
-        field.kill(added[0])
 
-    def test_a_gpu_stage_moves_in(self, field: Grid) -> None:
-        nodes = [field.add(num_cpus=1, num_gpus=1)]
-        gpu = Where(0.1).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
-        pipeline = Pipeline("p", stages=[gpu])
+    def test_a_stage_with_workers_of_its_own_moves_in(self, field: Grid) -> None:
+        nodes = [field.add(num_cpus=1, resources={"rare": 1})]
+        pipeline = Pipeline("p", stages=[Where(0.1).with_(name="rare", resources=RARE)])
 
         result = ran_with(
-            pipeline, 120, 10, lambda: nodes.append(field.add(num_cpus=1, num_gpus=1))
+            pipeline, 80, 10, lambda: nodes.append(field.add(num_cpus=1, resources={"rare": 1}))
         )
 
-        assert set(by(met(result, "gpu"), "node")) == {node.node_id for node in nodes}
-        for node in nodes:
-            field.kill(node)
+        assert set(by(met(result, "rare"), "node")) == {node.node_id for node in nodes}
 
 
 class TestAClusterThatBecomesTooSmall:
-    """The only GPU goes away in mid-run."""
+    """The only node with something rare goes away in mid-run."""
 
     @staticmethod
     def pipeline(out: Path) -> Pipeline:
         out.mkdir(exist_ok=True)
-        gpu = Where(0.05).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
-        return Pipeline("g", stages=[gpu, Number(), Writes(str(out))], max_failures=None)
+        rare = Where(0.05).with_(name="rare", resources=RARE)
+        return Pipeline("g", stages=[rare, Number(), Writes(str(out))], max_failures=None)
 
     def begin(
         self, out: Path, limit_s: float, happens: Callable[[], Any], count: int = 60
@@ -163,38 +155,37 @@ class TestAClusterThatBecomesTooSmall:
                 happens()
 
     def test_it_goes_on_with_one_that_joins_in_time(self, field: Grid, tmp_path: Path) -> None:
-        doomed = field.add(num_cpus=1, num_gpus=1)
+        doomed = field.add(num_cpus=1, resources={"rare": 1})
         added: list[Any] = []
 
         def lose_and_find() -> None:
             field.kill(doomed)
-            added.append(field.add(num_cpus=1, num_gpus=1))
+            added.append(field.add(num_cpus=1, resources={"rare": 1}))
 
         outputs = list(self.begin(tmp_path / "out", 60, lose_and_find))
 
-        field.kill(added[0])
+        assert added
         assert len(outputs) == len(files(tmp_path / "out")) == 60
 
     def test_it_fails_after_a_limit_and_the_rest_can_be_done_later(
         self, field: Grid, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        doomed = field.add(num_cpus=1, num_gpus=1)
+        doomed = field.add(num_cpus=1, resources={"rare": 1})
         begun = time.monotonic()
 
         with pytest.raises(StageError) as error:
             list(self.begin(tmp_path / "out", 3, lambda: field.kill(doomed)))
 
         said = str(error.value)
-        assert "gpu needs 0.5 CPUs, 1 GPU on one node, and for 3 s no node had that" in said
+        assert "rare needs 0.5 CPUs, 1 rare on one node, and for 3 s no node had that" in said
         assert "what is finished is kept, and the same command does the rest" in said
-        assert "no node has that now: it waits up to 3 s" in caplog.text
+        assert re.search("no node has that now: it waits up to [12] s", caplog.text)
         assert 3 < time.monotonic() - begun < 30
         before = len(files(tmp_path / "out"))
         assert 10 <= before < 60
 
-        added = field.add(num_cpus=1, num_gpus=1)
+        field.add(num_cpus=1, resources={"rare": 1})
         tasks = [Task(n) for n in range(60)]
         result = self.pipeline(tmp_path / "out").run(StreamingExecutor(), tasks=tasks)
-        field.kill(added)
         assert result.sources_skipped == before
         assert len(files(tmp_path / "out")) == 60

@@ -1,32 +1,21 @@
 """Several nodes: who runs where, with which devices, and how often each node is prepared."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Lives, Where, by, grid, met, places, ran
+from clusterkit import Grid, Lives, Where, by, met, places, ran
 from curator_core import Resources
 from curator_core.errors import ResourceError
-from curator_ray.facts import GPU_MEMORY_LABEL
-
-
-@pytest.fixture(scope="module")
-def three(short_folder: str) -> Iterator[Grid]:
-    """A head with a CPU, a node with two GPUs of 40 GB, and one with something of its own."""
-    with grid(
-        short_folder,
-        {"num_cpus": 1, "num_gpus": 2, "labels": {GPU_MEMORY_LABEL: "40"}},
-        {"num_cpus": 1, "resources": {"disk": 2}},
-    ) as made:
-        yield made
 
 
 def node_with(three: Grid, name: str) -> str:
     import ray
 
-    [found] = [node["NodeID"] for node in ray.nodes() if node["Resources"].get(name)]
+    [found] = [
+        node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get(name)
+    ]
     return str(found)
 
 
@@ -34,15 +23,11 @@ pytestmark = pytest.mark.usefixtures("three")
 
 
 class TestPlaces:
-    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes(self) -> None:
-        result = ran([Where(0.1)], 60)
+    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes_and_sees_no_device(self) -> None:
+        result = ran([Where(0.05)], 60)
 
         assert len(result) == 60
         assert len(by(met(result, "where"), "node")) == 3
-
-    def test_cpu_stages_see_no_device(self) -> None:
-        result = ran([Where()], 10)
-
         assert set(by(met(result, "where"), "devices")) == {""}
 
     def test_gpu_stages_run_where_gpus_are_on_devices_of_their_own(self, three: Grid) -> None:
@@ -113,10 +98,10 @@ class TestWorkers:
         assert set(by(met(result, "where"), "own")) == {""}
         assert set(by(met(result, "last"), "own")) == {""}
 
-    @pytest.mark.parametrize("number", [1, 3, 5])
+    @pytest.mark.parametrize("number", [1, 5])
     def test_a_fixed_number_of_workers_is_exactly_kept(self, number: int, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        fixed = Lives(str(log), 0.05).with_(name="fixed", num_workers=number)
+        fixed = Lives(str(log), 0.03).with_(name="fixed", num_workers=number)
 
         result = ran([fixed.with_(resources=Resources(cpus=0.5))], 60)
 
@@ -127,9 +112,9 @@ class TestWorkers:
         log = tmp_path / "log"
         half = Resources(cpus=0.5)
 
-        result = ran([Lives(str(log), 0.1).with_(resources=half)], 100)
+        result = ran([Lives(str(log), 0.1).with_(resources=half)], 60)
 
-        assert len(result) == 100
+        assert len(result) == 60
         assert sorted(places(log, "node").values()) == [1, 1, 1]
         assert places(log, "setup").total() > 3
         assert set(places(log, "setup").values()) == {1}
