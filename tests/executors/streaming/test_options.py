@@ -1,9 +1,12 @@
 """Options: known names, sensible values, and what they do to the scheduler."""
 
+import sys
 from typing import Any
 
 import pytest
+from curator_core import Pipeline, Task, processing_stage
 from curator_core.errors import PipelineError
+from curator_streaming.executor import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 
 
@@ -99,3 +102,14 @@ class TestEffects:
         assert settings.has_barriers
         assert (settings.worker_restart_interval_s, settings.shrink_limit_s) == (30, 20)
         assert settings.store_bytes == 1e9
+
+
+def test_an_environment_without_ray_is_told_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    pipeline = Pipeline("plain", stages=[processing_stage(same)])
+    with pytest.raises(PipelineError, match=r"needs Ray, .* choose another \(CURATOR_EXECUTOR=lo"):
+        pipeline.build(StreamingExecutor(), tasks=[])
+
+
+def same(task: Task[int]) -> Task[int]:
+    return task

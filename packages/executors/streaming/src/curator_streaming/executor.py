@@ -58,8 +58,13 @@ class StreamingExecutor(Executor):
         problems = list(wrong_hints(plan))
         if problems:
             raise PipelineError(problems)
-        import ray
-
+        try:
+            import ray
+        except ModuleNotFoundError:
+            raise PipelineError(
+                "the streaming executor needs Ray, which is not installed here: "
+                "pip install ray, or choose another (CURATOR_EXECUTOR=local)"
+            ) from None
         if ray.is_initialized():
             from curator_ray.demands import lacking
             from curator_ray.facts import look
