@@ -7,6 +7,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,45 +19,57 @@ pytest.importorskip("ray")
 Script = Callable[..., "subprocess.Popen[str]"]
 
 
-@pytest.fixture(scope="package")
-def short_folder() -> Iterator[str]:
+@contextmanager
+def short_path() -> Iterator[str]:
     """Sockets of Ray lie in it, and their paths must be short."""
     with tempfile.TemporaryDirectory(prefix="ct-", ignore_cleanup_errors=True) as folder:
         yield folder
 
 
-@pytest.fixture(scope="package")
-def cluster(short_folder: str) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def short_folder() -> Iterator[str]:
+    with short_path() as folder:
+        yield folder
+
+
+@contextmanager
+def two_nodes() -> Iterator[Any]:
     """A head with 2 CPUs and 2 GPUs of 40 GB, and a node with 1 CPU and a custom resource."""
     import ray
     from curator_ray.facts import GPU_MEMORY_LABEL
     from curator_ray.settings import environment, undisturbed
     from ray.cluster_utils import Cluster
 
-    with environment({"RAY_TMPDIR": short_folder}), undisturbed():
-        cluster = Cluster(
-            initialize_head=True,
-            head_node_args={
-                "num_cpus": 2,
-                "num_gpus": 2,
-                "labels": {GPU_MEMORY_LABEL: "40"},
-                "include_dashboard": False,
-                # A node that is gone is noticed in a second, not in fifteen.
-                "_system_config": {
-                    "health_check_initial_delay_ms": 0,
-                    "health_check_period_ms": 200,
-                    "health_check_timeout_ms": 1000,
-                    "health_check_failure_threshold": 3,
+    with short_path() as folder:
+        with environment({"RAY_TMPDIR": folder}), undisturbed():
+            cluster = Cluster(
+                initialize_head=True,
+                head_node_args={
+                    "num_cpus": 2,
+                    "num_gpus": 2,
+                    "labels": {GPU_MEMORY_LABEL: "40"},
+                    "include_dashboard": False,
+                    # A node that is gone is noticed in a second, not in fifteen.
+                    "_system_config": {
+                        "health_check_initial_delay_ms": 0,
+                        "health_check_period_ms": 200,
+                        "health_check_timeout_ms": 1000,
+                        "health_check_failure_threshold": 3,
+                    },
+                    "object_store_memory": 200_000_000,
                 },
-                "object_store_memory": 200_000_000,
-            },
-        )
-        cluster.add_node(num_cpus=1, resources={"disk": 2}, object_store_memory=200_000_000)
-        ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
-    yield cluster
-    with undisturbed():
-        ray.shutdown()
-        cluster.shutdown()
+            )
+            cluster.add_node(num_cpus=1, resources={"disk": 2}, object_store_memory=200_000_000)
+            ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+        yield cluster
+        with undisturbed():
+            ray.shutdown()
+            cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster(one_ray: Any) -> Any:
+    return one_ray.use(two_nodes, Path(__file__).parent)
 
 
 @pytest.fixture

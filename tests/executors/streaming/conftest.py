@@ -1,7 +1,10 @@
 """One private Ray for the tests that need one; the scheduler is tried without."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +12,16 @@ if find_spec("curator_streaming") is None:
     collect_ignore_glob = ["*"]
 
 
-@pytest.fixture(scope="package")
-def private_ray() -> Iterator[None]:
-    """Small, and started once: that is what takes longest."""
-    pytest.importorskip("ray")
+@contextmanager
+def small() -> Iterator[None]:
     from curator_ray.connecting import connected
     from curator_ray.starting import PrivateCluster
 
     with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
         yield
+
+
+@pytest.fixture(scope="module")
+def private_ray(one_ray: Any) -> None:
+    pytest.importorskip("ray")
+    one_ray.use(small, Path(__file__).parent)

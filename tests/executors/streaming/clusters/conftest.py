@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ pytest.importorskip("ray")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(scope="package")
-def three() -> Iterator[Any]:
+@contextmanager
+def three_nodes() -> Iterator[Any]:
     """A head with a CPU, a node with two GPUs of 40 GB, and one with something of its own.
 
     Ray's sockets lie in its folder, and their paths must be short.
@@ -30,6 +31,11 @@ def three() -> Iterator[Any]:
         ) as made,
     ):
         yield made
+
+
+@pytest.fixture(scope="module")
+def three(one_ray: Any) -> Any:
+    return one_ray.use(three_nodes, Path(__file__).parent)
 
 
 @pytest.fixture

@@ -83,7 +83,15 @@ def _is_open(address: str) -> bool:
 def _read_anew(variables: Mapping[str, str]) -> Iterator[Any]:
     """Ray keeps the mode and the token that it read first, whatever the variables say later."""
     raylet: Any = import_module("ray._raylet")  # compiled, and says nothing of its types
-    with environment(variables):
-        raylet.AuthenticationTokenLoader.instance().reset_cache()
-        raylet.Config.initialize("")
-        yield raylet
+    try:
+        with environment(variables):
+            _read(raylet)
+            yield raylet
+    except BaseException:
+        _read(raylet)  # nothing was joined, so nothing of it is to stay
+        raise
+
+
+def _read(raylet: Any) -> None:
+    raylet.AuthenticationTokenLoader.instance().reset_cache()
+    raylet.Config.initialize("")
