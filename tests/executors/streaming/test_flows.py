@@ -59,8 +59,9 @@ def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
 
     sizes, waiting = zip(*(task.data for task in result), strict=True)
     assert sizes == (MB,) * 400
-    # What was made and not yet taken: the budget, and what each call may have ahead.
-    assert max(waiting) < 120
+    # What was made and not yet taken: the budget, what each call may have ahead, and one source
+    # whole where only one shared worker is left to hold back. Unbounded it would be nearly all.
+    assert max(waiting) < 200
 
 
 def test_a_run_that_is_closed_does_not_wait_for_a_flow_that_is_held_up(tmp_path: Path) -> None:
