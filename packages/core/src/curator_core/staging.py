@@ -157,12 +157,3 @@ def find_staged(fs: "AbstractFileSystem", folder: str, run_token: str) -> list[s
     except FileNotFoundError:
         return []
     return sorted(join(plain, name) for name in names if ours.fullmatch(name))
-
-
-def sync_folder(folder: str) -> None:
-    """Make renames in a local folder outlast a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

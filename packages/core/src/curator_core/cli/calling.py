@@ -11,7 +11,6 @@ from curator_core.cli.screens import speak_plainly, tell_error
 from curator_core.errors import CuratorError, PipelineError, RunInterrupted
 
 UNEXPECTED = 1
-INVALID = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
