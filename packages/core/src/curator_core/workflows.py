@@ -1,8 +1,8 @@
 """Workflows: several pipelines one after another, with files between them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from curator_core.errors import PipelineError
@@ -30,6 +30,15 @@ class WorkflowResult:
         """Whether all of it had been done before."""
         return not any(result.sources_done for result in self.runs.values())
 
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the tasks themselves."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "did_nothing": self.did_nothing,
+            "metadata": self.metadata,
+            "runs": {name: result.to_json() for name, result in self.runs.items()},
+        }
+
 
 class Workflow(ABC):
     """Pipelines that build on each other's files.
@@ -55,8 +64,26 @@ class Workflow(ABC):
         """Yield the pipelines in order. Each has been run when the generator is resumed, so the
         next one may be made from what `result` says of it."""
 
-    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
-        """Run what is left of it. Two at a time in one work directory are refused."""
+    def check(self) -> Iterable[str]:
+        """What is wrong with the options, before anything runs."""
+        return ()
+
+    def check_sources(self) -> Iterable[str]:
+        """What is wrong with the input. Not asked where there may be none."""
+        return ()
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        *,
+        resume: bool = True,
+        allow_empty: bool = False,
+    ) -> WorkflowResult:
+        """Run what is left of it, what is in quarantine included.
+
+        Two at a time in one work directory are refused.
+        """
+        self.refuse_problems(allow_empty=allow_empty)
         home = join(self.work_dir, ".curator", self.name)
         RunDirectory(home, self.storage_options).create()
         lock = take_lock(home, self.storage_options)
@@ -65,12 +92,21 @@ class Workflow(ABC):
             for pipeline in self.pipelines(result):
                 self._refuse_repeated(pipeline.name, result)
                 run_dir = join(home, pipeline.name)
-                done = pipeline.run(executor, run_dir=run_dir, resume=resume)
+                chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
+                done = chosen.run(executor, run_dir=run_dir, resume=resume)
+                if done.sources_skipped and any(record.whole_task for record in done.quarantined):
+                    done = chosen.retry(run_dir, executor, storage_options=self.storage_options)
                 result.runs[pipeline.name] = done
                 lock.refresh()
         finally:
             lock.release()
         return result
+
+    def refuse_problems(self, *, allow_empty: bool = False) -> None:
+        """Raise all that is wrong, at once."""
+        problems = [*self.check(), *(() if allow_empty else self.check_sources())]
+        if problems:
+            raise PipelineError([f"{self.name}: {problem}" for problem in problems])
 
     def _refuse_repeated(self, name: str, result: WorkflowResult) -> None:
         if name in result.runs:

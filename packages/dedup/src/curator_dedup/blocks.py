@@ -76,8 +76,15 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
             more = [partition_of(file, self._place(parts), self.partitions) for file in decided]
             yield FileGroup([*parts, *more], metadata={_INPUTS: len(parts)})
 
+    def files(self) -> list[FilePart]:
+        """All files; none where a run may have nothing to do."""
+        try:
+            return list(self.listing.files())
+        except NothingFoundError:
+            return []
+
     def blocks(self) -> Iterator[list[FilePart]]:
-        files = list(self.listing.files())
+        files = self.files()
         limit = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
         size = _block_size(sum(file.size for file in files), limit)
         yield from self._grouped([f for f in files if not is_parquet(f.path)], size, "lines")

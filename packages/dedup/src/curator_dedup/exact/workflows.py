@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from curator_core import Executor, InputError, Pipeline, PipelineError, Workflow, WorkflowResult
+from curator_core import InputError, Pipeline, Workflow, WorkflowResult
 from curator_core.compression import COMPRESSIONS
 from curator_core.exchanges import ExchangeReader, ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
@@ -118,8 +118,10 @@ class ExactDeduplicationWorkflow(Workflow):
         if not self.text_field:
             yield "text_field is empty; name the field to compare"
         yield from self._listing().check()
-        yield from self._listing().check_sources()
         yield from self._wrong_fields()
+
+    def check_sources(self) -> Iterable[str]:
+        yield from self._listing().check_sources()
 
     def _wrong_fields(self) -> Iterator[str]:
         """What the first file that has any fields says of the names."""
@@ -137,19 +139,13 @@ class ExactDeduplicationWorkflow(Workflow):
                     "columns out (add_clusters=False)"
                 )
 
-    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
-        problems = list(self.check())
-        if problems:
-            raise PipelineError([f"{self.name}: {problem}" for problem in problems])
-        return super().run(executor, resume=resume)
-
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
-        files = list(self._listing().listing.files())
+        files = self._listing().files()
         partitions = self.partitions or _partitions_for(sum(file.size for file in files))
         yield self._hashing(partitions)
         self._refuse_unread(result)
         yield self._deciding(partitions)
-        if files != list(self._listing().listing.files()):
+        if files != self._listing().files():
             raise InputError(
                 f"{self.name}: the input has changed in the meantime; run the same command again"
             )
@@ -206,8 +202,7 @@ class ExactDeduplicationWorkflow(Workflow):
             raise InputError(
                 f"{self.name}: {unread[0].reason}"
                 + (f" (and {len(unread) - 1} more)" if unread[1:] else "")
-                + "; mend the file or leave it out, then run the same command again; "
-                f"what passed by itself is made up for by: curate retry {hashed.run_dir}"
+                + "; mend the file or leave it out, then run the same command again"
             )
 
     def _counts(self, result: WorkflowResult) -> dict[str, int]:

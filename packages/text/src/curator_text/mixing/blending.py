@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from curator_core import Executor, InputError, Pipeline, WorkflowResult
+from curator_core import InputError, Pipeline, WorkflowResult
 from curator_core.filesystems import as_text, join
 from curator_core.lineage import fingerprint
 
@@ -94,10 +94,6 @@ class BlendWorkflow(Exchange):
             value = getattr(self, name)
             if value is not None and not (isfinite(value) and value > 0):
                 yield f"{name} is {value}, but must be above 0"
-
-    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
-        self.refuse_wrong_options()
-        return super().run(executor, resume=resume)
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         for place, source in enumerate(self.sources):

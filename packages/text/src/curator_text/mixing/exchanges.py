@@ -87,11 +87,6 @@ class Exchange(Workflow):
         if size > _LARGEST_BUCKET:
             yield f"bucket_size is {self.bucket_size}, but must not exceed 1GiB"
 
-    def refuse_wrong_options(self) -> None:
-        problems = list(self.check())
-        if problems:
-            raise PipelineError([f"{self.name}: {problem}" for problem in problems])
-
     def bucket_count(self, num_bytes: int) -> int:
         """So many buckets that each fits in memory; a power of 2, so that it seldom changes."""
         size = parsed_size(self.bucket_size) or 1

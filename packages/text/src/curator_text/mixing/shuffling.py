@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from curator_core import Executor, Pipeline, WorkflowResult
+from curator_core import Pipeline, WorkflowResult
 from curator_core.filesystems import as_text
 
 from curator_text.mixing.exchanges import Exchange
@@ -34,10 +34,6 @@ class ShuffleWorkflow(Exchange):
     def paths(self) -> list[str]:
         given = as_text(self.input_paths)
         return [given] if isinstance(given, str) else given
-
-    def run(self, executor: Executor | str | None = None, *, resume: bool = True) -> WorkflowResult:
-        self.refuse_wrong_options()
-        return super().run(executor, resume=resume)
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         buckets = self.bucket_count(self.size_of(self.paths))
