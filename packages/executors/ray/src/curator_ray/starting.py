@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.settings import environment, loopback_only, undisturbed
 from curator_ray.tokens import token_of_our_own
+from curator_ray.trimming import trimmed
 from curator_ray.warming import warming_up
 
 _LONGEST_FOLDER = 40
@@ -69,6 +71,7 @@ class Started:
             token_of_our_own(),
             loopback_only(),
             undisturbed(),
+            nullcontext() if wanted.dashboard else trimmed(),
             warming_up(),
         ):
             ray.init(

@@ -11,8 +11,8 @@ from curator_core.plans import PlannedStage
 from curator_core.resources import Resources
 from curator_ray.facts import NodeFacts
 from curator_ray.hosts import Host, Hosts
+from curator_ray.inboxes import Inbox
 
-from curator_streaming.inboxes import Inbox
 from curator_streaming.scheduling.actions import Dispatch, StartWorker
 from curator_streaming.scheduling.events import DownKind
 from curator_streaming.stores import Store

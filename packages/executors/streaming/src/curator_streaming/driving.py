@@ -4,22 +4,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from curator_core.errors import CuratorError, StageError
 from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_ray.hosts import Hosts
+from curator_ray.inboxes import Came, Inbox
+from curator_ray.reservations import Reservations
 from curator_ray.surveying import Survey
+from curator_ray.suspicions import Suspicions
 
 from curator_streaming.accounts import Accounts
+from curator_streaming.capacities import capacity_of
 from curator_streaming.crews import Crew, Subject
 from curator_streaming.hearing import Hearing
-from curator_streaming.inboxes import Came, Inbox
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
-from curator_streaming.reservations import Reservations
 from curator_streaming.scheduling import actions, events
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.scheduler import Scheduler
@@ -27,7 +29,6 @@ from curator_streaming.scheduling.settings import Settings
 from curator_streaming.scheduling.steps import steps_of
 from curator_streaming.sources import Sources
 from curator_streaming.stores import Store
-from curator_streaming.suspicions import Suspicions
 from curator_streaming.telling import bottleneck, lines_of, progress
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class Driver:
         self._run = run
         self._options = ground.options
         self._survey = ground.survey
-        self._reservations = Reservations(ground.options, is_alone=ground.survey.is_alone)
+        self._reservations = Reservations(
+            lambda node: ground.options.cpus_of(node.cpus), is_alone=ground.survey.is_alone
+        )
         self._stages = stages
         self._sink = sink
         self._bell = bell
@@ -161,7 +164,8 @@ class Driver:
         return self._scheduler.is_over and not self._accounts.has_left
 
     def _turn(self) -> None:
-        for node, capacity in self._reservations.granted():
+        for node, cpus in self._reservations.granted():
+            capacity = replace(capacity_of(node, self._options), cpus=cpus)
             self._tell(events.NodeJoined(_now(), node.node_id, capacity))
         self._offer_sources()
         self._do(self._scheduler.handle(self._told()))

@@ -10,18 +10,19 @@ from curator_core.local.board import Note
 from curator_core.reports import CallReport
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
+from curator_ray.inboxes import Came
 from curator_ray.logs import Relay
+from curator_ray.suspicions import Suspicions
 
 from curator_streaming.accounts import Accounts, Final
 from curator_streaming.crews import Crew, Member, Subject
-from curator_streaming.inboxes import Came
 from curator_streaming.scheduling import events
 from curator_streaming.scheduling.actions import Dispatch
 from curator_streaming.scheduling.parcels import Parcel, Piece
 from curator_streaming.scheduling.recycling import RECYCLED
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.stores import Store, size_of
-from curator_streaming.suspicions import Suspicions, in_hand
+from curator_streaming.suspicions import in_hand
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from curator_core.outcomes import AnyTask
+from curator_ray.suspicions import Suspicions
 from curator_ray.travelling import Baggage
 
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.stores import Store
-from curator_streaming.suspicions import Suspicions
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from curator_core.errors import PipelineError, StageError
-from curator_core.failing import reason_of
 from curator_core.lineage import SourceKey
 from curator_core.outcomes import AnyTask
 from curator_ray.answers import Answer
-from curator_ray.parcels import Parcel
+from curator_ray.sending import send
 
 from curator_streaming.scheduling import parcels as scheduling
 from curator_streaming.scheduling.parcels import Piece
@@ -38,25 +36,7 @@ class Store:
 
     def put(self, tasks: list[AnyTask]) -> scheduling.Parcel:
         """Send sources on their way."""
-        import ray
-
-        try:
-            parcel = Parcel.of(tasks)
-        except Exception as error:
-            raise PipelineError(
-                f"task {tasks[0].task_id} ({type(tasks[0]).__name__}) or one beside it cannot be "
-                f"sent to a worker process, for it cannot be pickled ({reason_of(error)}); give "
-                "tasks of plain data, or run with LocalExecutor(workers=0)"
-            ) from error
-        size = parcel.nbytes
-        try:
-            ref = ray.put(parcel)
-        except ray.exceptions.RayError as error:
-            raise StageError(
-                f"task {tasks[0].task_id} does not fit into the object store: it takes "
-                f"{size / 1e6:.0f} MB; make tasks smaller, or the store larger (object_store_gb)",
-                task_id=tasks[0].task_id,
-            ) from error
+        ref, size = send(tasks)
         stored = Stored(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks])
         return self._add(stored, size, "")
 

@@ -1,19 +1,16 @@
 """Reservations: the CPUs that a run uses are held in Ray's own books, so that others keep theirs.
 
-Workers ask Ray for no CPUs, since the scheduler lets them take turns. What they stand for together
+Workers ask Ray for no CPUs, since they take turns. What they stand for together
 is reserved once for each node, by a placement group: it takes no process, and ends with the run.
 """
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from curator_ray.facts import NodeFacts
-
-from curator_streaming.capacities import capacity_of
-from curator_streaming.options import StreamingOptions
-from curator_streaming.scheduling.needs import Capacity
 
 LOG = logging.getLogger("curator_core")
 
@@ -28,7 +25,7 @@ _TELL_AFTER_S = 3.0
 @dataclass(eq=False)
 class _Wish:
     node: NodeFacts
-    capacity: Capacity
+    cpus: float
     since: float
     group: Any = None
     asked_at: float = 0.0
@@ -38,20 +35,22 @@ class _Wish:
 class Reservations:
     """Nodes are asked for, and granted when Ray has set their CPUs aside for this run."""
 
-    def __init__(self, options: StreamingOptions, *, is_alone: bool) -> None:
-        """`is_alone`: nobody else uses the cluster, so nothing needs to be reserved."""
-        self._options = options
+    def __init__(self, cpus_of: Callable[[NodeFacts], float], *, is_alone: bool) -> None:
+        """`cpus_of`: how many CPUs of a node are wanted; `is_alone`: nobody else uses the cluster.
+
+        Then nothing needs to be reserved.
+        """
+        self._cpus_of = cpus_of
         self._is_alone = is_alone
         self._wishes: dict[str, _Wish] = {}
         self._held: dict[str, Any] = {}
         self._next_look = 0.0
 
     def want(self, node: NodeFacts) -> None:
-        capacity = capacity_of(node, self._options)
-        self._wishes[node.node_id] = _Wish(node, capacity, time.monotonic())
+        self._wishes[node.node_id] = _Wish(node, self._cpus_of(node), time.monotonic())
 
-    def granted(self) -> list[tuple[NodeFacts, Capacity]]:
-        """Nodes that may be used from now on, each told once."""
+    def granted(self) -> list[tuple[NodeFacts, float]]:
+        """Nodes that may be used from now on, each told once with the CPUs that are ours there."""
         now = time.monotonic()
         if not self._wishes or now < self._next_look:
             return []
@@ -61,7 +60,7 @@ class Reservations:
             del self._wishes[wish.node.node_id]
             if wish.group is not None:
                 self._held[wish.node.node_id] = wish.group
-        return [(wish.node, wish.capacity) for wish in found]
+        return [(wish.node, wish.cpus) for wish in found]
 
     def gone(self, node_id: str) -> None:
         wish = self._wishes.pop(node_id, None)
@@ -74,7 +73,7 @@ class Reservations:
             self.gone(node_id)
 
     def _is_granted(self, wish: _Wish, now: float) -> bool:
-        if self._is_alone or not wish.capacity.cpus:
+        if self._is_alone or not wish.cpus:
             return True
         if wish.group is not None and _is_there(wish.group):
             return True
@@ -84,8 +83,7 @@ class Reservations:
             _remove(wish.group)
             wish.group = None
             free = _free_cpus(wish.node)
-            wanted = self._options.cpus_of(wish.node.cpus)
-            wish.capacity = replace(wish.capacity, cpus=min(wanted, max(1.0, float(int(free)))))
+            wish.cpus = min(self._cpus_of(wish.node), max(1.0, float(int(free))))
             self._reserve(wish, now)
             self._tell(wish, free, now)
         return False
@@ -95,7 +93,7 @@ class Reservations:
 
         wish.asked_at = now
         wish.group = placement_group(
-            [{"CPU": wish.capacity.cpus}],
+            [{"CPU": wish.cpus}],
             bundle_label_selector=[{_NODE_LABEL: wish.node.node_id}],
         )
 
@@ -104,7 +102,7 @@ class Reservations:
             return
         wish.is_told = True
         LOG.warning(
-            "streaming: other jobs hold the CPUs of node %s (%g of %g are free); waiting for one",
+            "other jobs hold the CPUs of node %s (%g of %g are free); waiting for one",
             wish.node.name, free, wish.node.cpus,
         )  # fmt: skip
 
