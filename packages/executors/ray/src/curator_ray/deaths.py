@@ -31,6 +31,11 @@ class Death:
     """Where it hung or crashed, or the end of its log: for a message, not for counting."""
 
     @property
+    def told(self) -> str:
+        """Ray does not know how a process ended; only what leaves no trace at all remains."""
+        return "died without a word, as by SIGKILL" if self.reason == _DIED else self.reason
+
+    @property
     def weight(self) -> float:
         """What it counts against the task that was in hand: whoever sends SIGKILL leaves no trace,
         and an innocent task may be there each time."""

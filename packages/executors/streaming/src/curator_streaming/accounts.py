@@ -1,14 +1,14 @@
 """Accounts: what calls gave and reported, passed on to the run in the right order."""
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from curator_core.lineage import Lineage, SourceKey, source_of
+from curator_core.lineage import Lineage
 from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport
+from curator_ray.repeating import Repeats
 
 from curator_streaming.outboxes import Sink
 from curator_streaming.stores import Keys
@@ -46,18 +46,13 @@ class Accounts:
         self._sink = sink
         self._finals: deque[Final] = deque()
         self._unreported: deque[tuple[int, Final, list[Lineage]]] = deque()
-        self.again: list[AnyTask] = []
-        """Sources that are to be run again."""
-
-        self.attempts: dict[str, int] = {}
-        """Which attempt at each of those counts from now on."""
-
+        self.repeats = Repeats(run)
         self.taken = 0
         """Bytes of final outputs that are no longer in the store for us."""
 
     def report(self, report: CallReport, keys: Keys) -> None:
         self._sink.put(self._run.absorb(report, [cast(AnyTask, Lot(keys))]), 0)
-        self._look_for_void()
+        self.repeats.run_mixed_again()
 
     def final(self, final: Final) -> None:
         self._finals.append(final)
@@ -89,23 +84,9 @@ class Accounts:
             if final.report is not None:
                 self.report(final.report, final.keys)
 
-    def run_again(self, keys: Iterable[SourceKey], reason: str) -> None:
-        """Void these attempts at their sources, and begin others."""
-        for source_id, attempt in keys:
-            if attempt < self.attempts.get(source_id, attempt):
-                continue  # that was done already
-            for task in self._run.again(source_id, reason):
-                [(member, now)] = task.lineage
-                self.attempts[member] = now
-                self.again.append(task)
-
     def give_up(self, keys: Keys, reason: str, stage: PlannedStage) -> None:
         """Fail these sources; others that were bound to them are run again."""
-        self.run_again(keys, reason)
-        doomed = {key[0] for key in keys}
-        for task in [t for t in self.again if source_of(t.lineage) in doomed]:
-            self.again.remove(task)
-            self._sink.put(self._run.give_up(source_of(task.lineage), reason, stage), 0)
+        self._sink.put(self.repeats.give_up(keys, reason, stage), 0)
 
     def _fetch(self, final: Final) -> list[Lineage] | None:
         """What its outputs are made of; None where they are lost."""
@@ -114,16 +95,9 @@ class Accounts:
         try:
             outputs = ray.get(final.ref).open()
         except ray.exceptions.RayError as error:
-            self.run_again(final.keys, f"its outputs were lost ({type(error).__name__})")
+            self.repeats.run_again(final.keys, f"its outputs were lost ({type(error).__name__})")
             self.taken += final.size
             return None
         shown = [one for output in outputs for one in self._run.show(output)]
         self._sink.put(shown, final.size)
         return [output.lineage for output in outputs]
-
-    def _look_for_void(self) -> None:
-        for source_id in self._run.void_mixed():
-            for task in self._run.again(source_id, "it was mixed with a source that is run again"):
-                [(member, now)] = task.lineage
-                self.attempts[member] = now
-                self.again.append(task)

@@ -216,10 +216,10 @@ class Driver:
 
     def _run_again(self) -> None:
         """Offer sources anew, before anything else that may seem to be the end."""
-        again, self._accounts.again = self._accounts.again, []
+        again = self._accounts.repeats.take()
         if not again:
             return
-        void = self._store.void(self._accounts.attempts)
+        void = self._store.void(self._accounts.repeats.attempts)
         news: list[events.Event] = [events.Withdrawn(_now(), void)] if void else []
         if not self._is_stopping:
             news.append(events.SourcesOffered(_now(), tuple(self._sources.packed(again))))

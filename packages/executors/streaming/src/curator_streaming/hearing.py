@@ -224,7 +224,7 @@ class Hearing:
         self._lost(member, member.host.death(error))
 
     def _lost(self, member: Member, death: Death) -> None:
-        reason = _told(death)
+        reason = death.told
         self._last_reason = reason
         self._run.worker_gone(str(member.number), reason)
         culprit = next(iter(member.calls.values()), None)
@@ -259,13 +259,15 @@ class Hearing:
     def _lost_objects(self, member: Member, call: Dispatch, error: Exception) -> None:
         """What the call was to work on is gone with its node: those sources begin anew."""
         reason = f"its data was lost ({type(error).__name__})"
-        self._accounts.run_again(self._store.keys_of(call.pieces), reason)
+        self._accounts.repeats.run_again(self._store.keys_of(call.pieces), reason)
         self.news.append(events.CallFailed(_now(), call.call, reason))
 
     def _void_what_it_gave(self, member: Member, call: Dispatch, reason: str) -> None:
         """A call that had given some of its outputs would give them a second time."""
         if call.call in member.gave:
-            self._accounts.run_again(self._store.keys_of(call.pieces), f"its worker {reason}")
+            self._accounts.repeats.run_again(
+                self._store.keys_of(call.pieces), f"its worker {reason}"
+            )
 
 
 class _Done:
@@ -287,13 +289,6 @@ class _Done:
         """The first stage that gave more tasks than it took."""
         grown = (positions[i] for i, more in self._grown.items() if more > 0 and i in positions)
         return min(grown, default=None)
-
-
-def _told(death: Death) -> str:
-    """Ray does not know how a process ended; only what leaves no trace at all remains."""
-    if death.reason == "died":
-        return "died without a word, as by SIGKILL"
-    return death.reason
 
 
 def _while_set_up(kind: str, note: Note | None, run: "Run") -> str:
