@@ -336,7 +336,7 @@ def test_other_options_in_one_work_directory_are_refused(tmp_path: Path, write: 
 
 
 def test_workflows_are_registered() -> None:
-    found = plugins().workflows.load("dedup.exact_deduplication_workflow")
+    found = plugins().workflows.load("dedup.exact")
     assert found is ExactDeduplicationWorkflow
 
 

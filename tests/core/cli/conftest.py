@@ -12,9 +12,11 @@ from curator_core.plugins import plugins
 STAGES = '''
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
-from curator_core import DocumentBatch, ProcessingStage, Resources
+from curator_core import DocumentBatch, JsonlReader, JsonlWriter, Pipeline
+from curator_core import ProcessingStage, Resources, Workflow
 
 
 @dataclass
@@ -52,6 +54,40 @@ class Upper(ProcessingStage[DocumentBatch, DocumentBatch]):
         return task.with_data(task.data.set_column(position, "text", upper))
 
 
+@dataclass
+class Twice(Workflow):
+    """Repeats every letter, twice over.
+
+    In two pipelines.
+    """
+
+    input_path: str | list[str]
+    output_path: str
+    refused: str = ""
+    """A word that is
+    refused."""
+    times: int = 2
+    how: Literal["loud", "quiet"] = "loud"
+    is_quick: bool = True
+    name = "twice"
+
+    @property
+    def work_dir(self):
+        return f"{self.output_path}/.curator/twice"
+
+    def check(self):
+        if self.times < 1:
+            yield f"times is {self.times}, but must be 1 or more"
+
+    def pipelines(self, result):
+        middle = f"{self.work_dir}/middle"
+        steps = [JsonlReader(self.input_path), Upper(self.refused), JsonlWriter(middle)]
+        yield Pipeline("first", stages=steps, on_error="fail")
+        steps = [JsonlReader(f"{middle}/*.jsonl"), Upper(), JsonlWriter(self.output_path)]
+        yield Pipeline("second", stages=steps)
+        result.metadata["records"] = result.runs["second"].stages["upper"].items_out
+
+
 class OnGpu(ProcessingStage[DocumentBatch, DocumentBatch]):
     resources = Resources(gpus=64)
 
@@ -68,6 +104,11 @@ from curator_core.hookspecs import hookimpl
 def curator_stages():
     names = {"long_enough": "LongEnough", "upper": "Upper", "on_gpu": "OnGpu"}
     return {f"trial.{name}": f"curator_trial_stages:{kind}" for name, kind in names.items()}
+
+
+@hookimpl
+def curator_workflows():
+    return {"trial.twice": "curator_trial_stages:Twice"}
 
 
 @hookimpl

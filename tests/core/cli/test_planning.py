@@ -114,7 +114,8 @@ def test_plugins_are_listed_with_what_they_offer(curate: Curate) -> None:
     lines = curate("plugins").out.splitlines()
     at = lines.index("curator-trial 1.2")
     assert lines[at + 1] == "  stages     trial.long_enough, trial.on_gpu, trial.upper"
-    assert lines[at + 2] == "  commands   trial.hello, trial.no_command"
+    assert lines[at + 2] == "  workflows  trial.twice"
+    assert lines[at + 3] == "  commands   trial.hello, trial.no_command"
 
 
 def test_a_broken_plugin_is_shown_with_its_cause(

@@ -37,7 +37,10 @@ def curator_executors() -> dict[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def curator_workflows() -> dict[str, str]:  # type: ignore[empty-body]
-    """Workflow classes: several pipelines, one after another."""
+    """Workflow classes: several pipelines, one after another.
+
+    `shout.twice` is also the command `curate shout twice`, and `workflow: shout.twice` in a recipe.
+    """
 
 
 @hookspec

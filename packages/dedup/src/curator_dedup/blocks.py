@@ -55,7 +55,8 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
             )
 
     def check_sources(self) -> Iterator[str]:
-        yield from self.listing.check_sources()
+        for problem in self.listing.check_sources():
+            yield problem.removesuffix(": set file_extensions?")
 
     def would_read(self, path: str) -> bool:
         return self.listing.would_read(path)

@@ -6,7 +6,5 @@ from curator_core.hookspecs import hookimpl
 @hookimpl
 def curator_workflows() -> dict[str, str]:
     return {
-        "dedup.exact_deduplication_workflow": (
-            "curator_dedup.exact.workflows:ExactDeduplicationWorkflow"
-        ),
+        "dedup.exact": "curator_dedup.exact.workflows:ExactDeduplicationWorkflow",
     }

@@ -120,6 +120,6 @@ def curator_stages() -> dict[str, str]:
 @hookimpl
 def curator_workflows() -> dict[str, str]:
     return {
-        "text.blend_workflow": "curator_text.mixing.blending:BlendWorkflow",
-        "text.shuffle_workflow": "curator_text.mixing.shuffling:ShuffleWorkflow",
+        "text.blend": "curator_text.mixing.blending:BlendWorkflow",
+        "text.shuffle": "curator_text.mixing.shuffling:ShuffleWorkflow",
     }

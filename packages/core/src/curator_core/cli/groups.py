@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "retry": Entry(f"{_HERE}.running:retry", "Try again what a run has in quarantine."),
     "stages": Entry(f"{_HERE}.listing:stages", "List all stages, or explain one."),
+    "workflows": Entry(f"{_HERE}.listing:workflows", "List all workflows, or explain one."),
     "plugins": Entry(f"{_HERE}.listing:plugins", "List what is installed, and what is broken."),
     "schema": Entry(f"{_HERE}.listing:schema", "Print the JSON Schema of recipes, for editors."),
     "doctor": Entry(f"{_HERE}.diagnosing:doctor", "Look this machine over."),
@@ -42,14 +43,16 @@ class Commands(click.Group):
     """Our commands and those of plugins, none of them imported until it is wanted."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *_of_plugins()]
+        return [*COMMANDS, *_of_plugins(), *_with_workflows()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module, _, attribute = COMMANDS[cmd_name].place.partition(":")
             command: click.Command = getattr(importlib.import_module(module), attribute)
             return command
-        return _plugin_command(cmd_name) if cmd_name in _of_plugins() else None
+        if cmd_name in _of_plugins():
+            return _plugin_command(cmd_name)
+        return _workflow_group(cmd_name) if cmd_name in _with_workflows() else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -68,6 +71,12 @@ class Commands(click.Group):
         if offered:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl([(name, f"of {owner}") for name, owner in offered.items()])
+        workflows = _with_workflows()
+        if workflows:
+            with formatter.section("Workflows of plugins"):
+                formatter.write_dl(
+                    [(name, ", ".join(inside)) for name, inside in workflows.items()]
+                )
 
 
 def _of_plugins() -> dict[str, str]:
@@ -76,6 +85,27 @@ def _of_plugins() -> dict[str, str]:
 
     offered = plugins().commands
     return {name: offered[name].owner for name in offered if name not in COMMANDS}
+
+
+def _with_workflows() -> dict[str, list[str]]:
+    """The plugins that offer workflows, and the last parts of their names."""
+    from curator_core.plugins import plugins
+
+    found: dict[str, list[str]] = {}
+    for name in plugins().workflows:
+        plugin, _, short = name.partition(".")
+        found.setdefault(plugin, []).append(short or name)
+    commands = (*COMMANDS, *_of_plugins())
+    return {plugin: names for plugin, names in found.items() if plugin not in commands}
+
+
+def _workflow_group(plugin: str) -> click.Command:
+    from curator_core.cli.workflows import WorkflowGroup
+    from curator_core.plugins import plugins
+
+    offered = plugins().workflows
+    owner = next(offered[name].owner for name in offered if name.partition(".")[0] == plugin)
+    return WorkflowGroup(plugin, owner)
 
 
 def _plugin_command(name: str) -> click.Command:

@@ -1,4 +1,4 @@
-"""`curate stages`, `curate plugins` and `curate schema`."""
+"""`curate stages`, `curate workflows`, `curate plugins` and `curate schema`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,10 @@ from curator_core.cli.screens import Screen, give_json
 from curator_core.errors import CuratorError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from curator_core.catalogs import Offer
+    from curator_core.plugins import Plugins
     from curator_core.recipes import OptionHelp, StageHelp
 
 
@@ -23,13 +27,42 @@ def stages(screen: Screen, name: str | None) -> None:
         _explain_stage(screen, name)
 
 
+@click.command()
+@click.argument("name", required=False)
+@speaks
+def workflows(screen: Screen, name: str | None) -> None:
+    """List the workflows of all plugins or, with NAME, explain one: its options and what they do.
+
+    A workflow is several pipelines, one after another: `curate PLUGIN WORKFLOW` runs it.
+    """
+    if name is None:
+        _list_workflows(screen)
+    else:
+        _explain_workflow(screen, name)
+
+
 def _list_stages(screen: Screen) -> None:
+    from curator_core.plugins import plugins
+    from curator_core.recipes.steps import load_stage
+
+    _list(screen, [_row(plugins().stages[name], load_stage) for name in plugins().stages])
+    screen.say("curate stages NAME explains one of them.")
+
+
+def _list_workflows(screen: Screen) -> None:
+    from curator_core.plugins import plugins
+    from curator_core.recipes.workflows import load_workflow
+
+    offered = plugins().workflows
+    _list(screen, [_row(offered[name], load_workflow) for name in offered])
+    screen.say("curate workflows NAME explains one of them.")
+
+
+def _list(screen: Screen, rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
-    from curator_core.plugins import plugins
     from curator_core.reporting import plain_table
 
-    rows = [_row(name) for name in plugins().stages]
     screen.give(rows)
     for owner in dict.fromkeys(row["owner"] for row in rows):
         table = plain_table("name", "what it does")
@@ -41,19 +74,17 @@ def _list_stages(screen: Screen) -> None:
         screen.show(owner, style="bold")
         screen.show(table)
     screen.say()
-    screen.say("curate stages NAME explains one of them.")
 
 
-def _row(name: str) -> dict[str, Any]:
-    """One stage in a line; one that does not load is listed with its cause."""
+def _row(offer: "Offer", load: "Callable[[str, Plugins], Any]") -> dict[str, Any]:
+    """One thing in a line; one that does not load is listed with its cause."""
     from curator_core.plugins import plugins
     from curator_core.recipes.describing import doc_of
-    from curator_core.recipes.steps import load_stage
 
-    offer = plugins().stages[name]
-    row = {"name": name, "owner": offer.owner, "place": offer.place, "doc": "", "broken": None}
+    row = {"name": offer.name, "owner": offer.owner, "place": offer.place, "doc": "",
+           "broken": None}  # fmt: skip
     try:
-        return {**row, "doc": doc_of(load_stage(name, plugins())).partition("\n")[0]}
+        return {**row, "doc": doc_of(load(offer.name, plugins())).partition("\n")[0]}
     except CuratorError as error:
         return {**row, "broken": str(error)}
 
@@ -78,6 +109,33 @@ def _explain_stage(screen: Screen, name: str) -> None:
     screen.say()
     screen.say("In a recipe:")
     for line in _example(told):
+        screen.say(f"  {line}")
+
+
+def _explain_workflow(screen: Screen, name: str) -> None:
+    from dataclasses import asdict
+
+    from curator_core.recipes import workflow_help
+
+    told = workflow_help(name)
+    screen.give(asdict(told))
+    if screen.as_json:
+        return
+    screen.show(told.name, style="bold")
+    screen.say(f"of {told.distribution} {told.version}, {told.place}")
+    if told.doc:
+        screen.say()
+        screen.say(told.doc)
+    _show_options(screen, "options", told.options)
+    plugin, _, short = told.name.partition(".")
+    required = [option.name for option in told.options if option.required]
+    screen.say()
+    screen.say("From the shell:")
+    words = ["curate", plugin, short.replace("_", "-"), *map(str.upper, required)]
+    screen.say(f"  {' '.join(words)} [--option value ...]")
+    screen.say()
+    screen.say("As a recipe, for curate run:")
+    for line in (f"workflow: {told.name}", "options:", *(f"  {name}: …" for name in required)):
         screen.say(f"  {line}")
 
 

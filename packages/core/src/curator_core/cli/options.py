@@ -76,11 +76,11 @@ class Order:
             return recipe
         more_settings = [f"executor.workers={self.workers}"]
         if recipe.executor_options is None:
-            more_settings.insert(0, f"executor={_default_executor()}")
+            more_settings.insert(0, f"executor={default_executor()}")
         return apply_settings(recipe, more_settings)
 
 
-def _default_executor() -> str:
+def default_executor() -> str:
     """The name of the executor that a run gets when nobody says which."""
     from curator_core.choosing import chosen_executor
     from curator_core.plugins import plugins

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curator_core.cli.concluding import show_workflow_plan
 from curator_core.cli.options import Order, executor_for, on_recipe, speaks
 from curator_core.cli.screens import Screen
 
@@ -22,6 +23,9 @@ def plan(screen: Screen, order: Order) -> None:
     """
     recipe = order.recipe()
     executor, why = executor_for(recipe)
+    if recipe.workflow is not None:
+        show_workflow_plan(screen, recipe, f"{type(executor).__name__} ({why})")
+        return
     planned = recipe.pipeline().build(executor)
     name = type(executor).__name__
     screen.give(

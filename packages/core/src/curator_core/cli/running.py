@@ -10,11 +10,12 @@ import click
 
 from curator_core.cli.options import Order, on_recipe, recipe_text, speaks
 from curator_core.cli.screens import Screen, logged, note
-from curator_core.errors import BudgetError
+from curator_core.errors import BudgetError, PipelineError
 
 if TYPE_CHECKING:
     from curator_core.executors import Executor
     from curator_core.pipelines import Pipeline
+    from curator_core.recipes import Recipe
     from curator_core.results import RunResult
 
 QUARANTINED = 3
@@ -41,6 +42,9 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     """
     wishes = Wishes(**said)
     recipe = order.recipe(*wishes.settings())
+    if recipe.workflow is not None:
+        run_workflow(screen, recipe, wishes)
+        return
     options = dict(recipe.run_options)
     if wishes.run_dir:
         options["run_dir"] = wishes.run_dir
@@ -76,6 +80,26 @@ class Wishes:
         if self.max_failures is not None:
             settings.append(f"errors.max_failures={self.max_failures}")
         return settings
+
+
+def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
+    """Run a workflow to its end, and tell what it says of its work."""
+    from curator_core.cli.concluding import show_workflow
+
+    if recipe.workflow is None:
+        raise PipelineError(f"{recipe.document.file}: there is no workflow")
+    if wishes.run_dir:
+        raise PipelineError("--run-dir: a workflow keeps its runs where its own options say")
+    resume = recipe.run_options.get("resume", True) and not wishes.no_resume
+    allow_empty = recipe.settings.get("allow_empty", False) or wishes.allow_empty
+    workflow = recipe.workflow.workflow
+    with _attended(quiet=wishes.quiet):
+        result = workflow.run(recipe.executor(), resume=resume, allow_empty=allow_empty)
+    for done in result.runs.values():
+        _write_page(done)
+    show_workflow(screen, recipe.workflow, result, quiet=wishes.quiet)
+    if wishes.strict and any(done.quarantined for done in result.runs.values()):
+        raise click.exceptions.Exit(QUARANTINED)
 
 
 @click.command()

@@ -24,6 +24,8 @@ def find_run(path: str) -> str:
     if not runs:
         runs = [run for run in _folders(fs, root) if fs.exists(join(run, "run.json"))]
     if not runs:
+        runs = [run for home in _folders(fs, inside) for run in _of_workflow(fs, home)]
+    if not runs:
         raise InputError(_nothing_at(path, fs, root))
     return full_path(fs, max(runs, key=_started))
 
@@ -47,6 +49,13 @@ def _folders(fs: Any, folder: str) -> list[str]:
     if not fs.isdir(folder):
         return []
     return [entry["name"] for entry in fs.ls(folder, detail=True) if entry["type"] == "directory"]
+
+
+def _of_workflow(fs: Any, work_dir: str) -> list[str]:
+    """The runs of the pipelines of a workflow that works in a folder."""
+    homes = _folders(fs, join(work_dir, ".curator"))
+    runs = [run for home in homes for run in _folders(fs, home)]
+    return [run for run in runs if fs.exists(join(run, "run.json"))]
 
 
 def _started(run: str) -> float:

@@ -1,6 +1,12 @@
 """Recipes: pipelines written as YAML, and the way back."""
 
-from curator_core.recipes.describing import OptionHelp, StageHelp, stage_help
+from curator_core.recipes.describing import (
+    OptionHelp,
+    StageHelp,
+    WorkflowHelp,
+    stage_help,
+    workflow_help,
+)
 from curator_core.recipes.loading import Recipe, apply_settings, load_recipe
 from curator_core.recipes.schemas import recipe_schema
 from curator_core.recipes.writing import pipeline_from_yaml, pipeline_to_yaml
@@ -11,6 +17,7 @@ __all__ = [
     "Recipe",
     "Secret",
     "StageHelp",
+    "WorkflowHelp",
     "apply_settings",
     "load_recipe",
     "pipeline_from_yaml",
@@ -19,4 +26,5 @@ __all__ = [
     "redact",
     "secret",
     "stage_help",
+    "workflow_help",
 ]

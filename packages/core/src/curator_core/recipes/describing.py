@@ -1,4 +1,4 @@
-"""What there is to know about a stage before using it."""
+"""What there is to know about a stage, or a workflow, before using it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +8,7 @@ from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
 from curator_core.recipes.options import Option, OptionTable, options_of, settings
 from curator_core.recipes.steps import load_stage
+from curator_core.recipes.workflows import load_workflow, workflow_table
 from curator_core.resources import Resources
 from curator_core.secrets import hidden
 
@@ -60,6 +61,33 @@ def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class WorkflowHelp:
+    """A workflow as people read it."""
+
+    name: str
+    doc: str
+    distribution: str
+    version: str
+    place: str
+    options: tuple[OptionHelp, ...]
+
+
+def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
+    """All about one workflow: what it does, and its options."""
+    plugins = installed_plugins() if plugins is None else plugins
+    found = load_workflow(name, plugins)
+    offer = plugins.workflows.find(name)
+    return WorkflowHelp(
+        name=offer.name,
+        doc=doc_of(found),
+        distribution=offer.distribution,
+        version=offer.version,
+        place=offer.place,
+        options=tuple(_shown(option) for option in workflow_table(found).options.values()),
+    )
+
+
 def doc_of(found: Any) -> str:
     """A stage's own docstring, without the signature that a dataclass puts in its place."""
     import inspect
@@ -76,4 +104,9 @@ def _shown(option: Option, stage: Any = None) -> OptionHelp:
     shown = hidden(plain(default), option.name)
     if isinstance(default, Resources):
         shown = {name: amount for name, amount in shown.items() if amount and name != "type"}
-    return OptionHelp(option.name, option.type_name, shown, option.required, option.doc)
+    return OptionHelp(option.name, option.type_name, shown, option.required, _one_line(option.doc))
+
+
+def _one_line(text: str) -> str:
+    """A text without the line breaks that it has in its source; paragraphs stay apart."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

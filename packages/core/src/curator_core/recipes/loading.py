@@ -26,6 +26,7 @@ from curator_core.recipes.setting import with_settings
 from curator_core.recipes.steps import Step, build_stage, find_steps
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
+from curator_core.recipes.workflows import ChosenWorkflow, build_workflow
 from curator_core.secrets import redact
 from curator_core.stages import AnyStage
 from curator_core.suggestions import nearest
@@ -47,10 +48,17 @@ class Recipe:
     run_options: dict[str, Any]
     executor_options: tuple[type[Executor], dict[str, Any]] | None = field(repr=False)
     plugins: Plugins = field(repr=False)
+    workflow: ChosenWorkflow | None = field(default=None, repr=False)
+    """In place of steps: several pipelines, which the workflow itself makes."""
 
     def pipeline(self) -> "Pipeline":
         from curator_core.pipelines import Pipeline
 
+        if self.workflow is not None:
+            raise PipelineError(
+                f"{self.document.file}: workflow {self.workflow.name!r} is several pipelines, of "
+                "which each is made when those before it have run; use curate plan and curate run"
+            )
         return Pipeline(self.name, self.description, list(self.stages), **self.settings)
 
     def executor(self) -> Executor | None:
@@ -121,9 +129,10 @@ def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
     run = _section(run_settings(), "run", problems)
     steps = find_steps(document, problems)
     stages = [build_stage(step, plugins, problems) for step in steps]
+    workflow = build_workflow(plugins, problems)
     executor = _executor(plugins, problems)
-    if not steps and not problems:
-        problems.add((), "a recipe needs at least one stage, under `steps:`")
+    if not (steps or problems or workflow):
+        problems.add((), "a recipe needs at least one stage, under `steps:`, or a `workflow:`")
     if problems:
         raise PipelineError(problems.messages())
     if "allow_empty" in run:
@@ -138,6 +147,7 @@ def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
         run_options=run,
         executor_options=executor,
         plugins=plugins,
+        workflow=workflow,
     )
 
 
@@ -159,6 +169,8 @@ _OUTER = OptionTable(
     {
         **_HEAD.options,
         "executor": Option("executor", _STEP, None),
+        "workflow": Option("workflow", str, ""),
+        "options": Option("options", dict[str, Any], {}),
         "input": Option("input", _STEP, None),
         "steps": Option("steps", list[_STEP], []),
         "output": Option("output", _STEP, None),

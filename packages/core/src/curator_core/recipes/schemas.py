@@ -10,6 +10,7 @@ from curator_core.recipes.describing import doc_of
 from curator_core.recipes.options import OptionTable, pipeline_settings, run_settings
 from curator_core.recipes.steps import load_stage, stage_table
 from curator_core.recipes.validating import model_of
+from curator_core.recipes.workflows import load_workflow, workflow_table
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -31,14 +32,52 @@ def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
             bare.append(name)
     names = [{"enum": bare}] if bare else []
     definitions["step"] = {"anyOf": [*names, *variants]} if variants else {"not": {}}
+    outer = _outer(plugins, definitions)
+    workflows = _workflows(plugins, definitions)
+    if workflows:
+        outer["workflow"] = {"enum": workflows, "description": _WORKFLOW}
+        outer["options"] = {"type": "object"}
     return {
         "$schema": DIALECT,
         "title": "Curator recipe",
         "type": "object",
         "additionalProperties": False,
-        "properties": _outer(plugins, definitions),
+        "properties": outer,
+        **(_conditions(workflows) if workflows else {}),
         "$defs": definitions,
     }
+
+
+_WORKFLOW = "Several pipelines one after another, in place of steps."
+
+
+def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
+    """The names of those that load; their options become definitions."""
+    names = []
+    for name in plugins.workflows:
+        try:
+            table = workflow_table(load_workflow(name, plugins))
+            definitions[f"workflow:{name}"] = _object(f"workflow:{name}", table, definitions)
+        except PluginError:
+            continue  # `curate plugins` says what is wrong with it
+        names.append(name)
+    return names
+
+
+def _conditions(workflows: list[str]) -> dict[str, Any]:
+    return {
+        "dependentRequired": {"options": ["workflow"]},
+        "allOf": [_variant(name) for name in workflows],
+    }
+
+
+def _variant(name: str) -> dict[str, Any]:
+    """What holds for a recipe of this workflow."""
+    asked = {"properties": {"workflow": {"const": name}}, "required": ["workflow"]}
+    steps = dict.fromkeys(("input", "steps", "output", "errors"), False)
+    options = {"$ref": f"#/$defs/workflow:{name}"}
+    then = {"properties": {"options": options, **steps}, "required": ["options"]}
+    return {"if": asked, "then": then}
 
 
 def _outer(plugins: Plugins, definitions: dict[str, Any]) -> dict[str, Any]:

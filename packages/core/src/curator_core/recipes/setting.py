@@ -11,7 +11,7 @@ from curator_core.recipes.problems import Document, Path, Problems
 from curator_core.recipes.steps import Step, find_steps
 from curator_core.suggestions import hint
 
-_SECTIONS = ("input", "output", "executor", "errors", "run")
+_SECTIONS = ("input", "output", "options", "executor", "errors", "run")
 _WHOLE = ("name", "description", "executor")
 _SHORT_FORM = {"executor": "name"}
 """The key under which a part's text stands once it becomes a mapping; for steps, `stage`."""
@@ -44,8 +44,9 @@ def _path(key: str, steps: list[Step], document: Document) -> Path:
     if head == "steps" and rest:
         return _path_in_steps(rest, steps)
     if head in _SECTIONS and rest:
-        if head in ("input", "output") and head not in document.data:
-            raise _RefusedError(f"this recipe has no `{head}:`")
+        needed = "workflow" if head == "options" else head
+        if head in ("input", "output", "options") and needed not in document.data:
+            raise _RefusedError(f"this recipe has no `{needed}:`")
         return head, *_parts(rest)
     if key in _WHOLE:
         return (key,)

@@ -1,0 +1,93 @@
+"""What `curate` says of a workflow: before it runs, and after."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from curator_core.cli.screens import Screen
+from curator_core.errors import PipelineError
+
+if TYPE_CHECKING:
+    from curator_core.recipes import Recipe
+    from curator_core.recipes.workflows import ChosenWorkflow
+    from curator_core.workflows import WorkflowResult
+
+Line = tuple[str, str]
+
+
+def show_workflow_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:
+    """Its options and its folder, where nothing is wrong with them."""
+    from curator_core.plans import plain
+    from curator_core.reporting.summaries import details
+    from curator_core.secrets import hidden
+
+    chosen = recipe.workflow
+    if chosen is None:
+        raise PipelineError(f"{recipe.document.file}: there is no workflow")
+    allow_empty = bool(recipe.settings.get("allow_empty"))
+    chosen.workflow.refuse_problems(allow_empty=allow_empty)
+    options = {name: hidden(plain(value), name) for name, value in chosen.values.items()}
+    told = {"workflow": chosen.name, "executor": executor, "work_dir": chosen.workflow.work_dir}
+    screen.give({"name": recipe.name, **told, "options": options})
+    if screen.as_json:
+        return
+    screen.show(f"{recipe.name}: {recipe.description or chosen.name}", style="bold")
+    lines = [(name, str(value)) for name, value in options.items()]
+    screen.show(details([*lines, ("executor", executor), ("kept in", told["work_dir"])]))
+    screen.show("The options are sound.", style="green")
+
+
+def show_workflow(
+    screen: Screen, chosen: "ChosenWorkflow", result: "WorkflowResult", *, quiet: bool
+) -> None:
+    """How it went, what it counted, and where things are."""
+    from curator_core.reporting.summaries import details
+
+    workflow = chosen.workflow
+    screen.give({"workflow": chosen.name, "work_dir": workflow.work_dir, **result.to_json()})
+    if screen.as_json or quiet:
+        return
+    screen.show(_verdict(workflow.name, result), style="bold green")
+    screen.show(details([*_counted(result.metadata), *_set_aside(result), *_files(result)]))
+
+
+def _verdict(name: str, result: "WorkflowResult") -> str:
+    from curator_core.reporting.figures import duration
+
+    steps = ", ".join(result.runs)
+    if result.did_nothing:
+        return f"{name} is finished already: nothing to do ({steps} done before)"
+    return f"{name} is done: {steps} in {duration(result.seconds)}"
+
+
+def _counted(metadata: dict[str, Any]) -> Iterator[Line]:
+    for name, value in metadata.items():
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        yield name.replace("_", " "), f"{value:,}" if is_count else str(value)
+
+
+def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
+    from curator_core.reporting.figures import shortened
+    from curator_core.reporting.summaries import MOST_FAILURES
+
+    for name, done in result.runs.items():
+        for at, record in enumerate(done.quarantined[:MOST_FAILURES]):
+            where = f"{record.where or record.source}: " if record.where or record.source else ""
+            told = shortened(f"{where}{record.reason}", 300)
+            yield "quarantined" if not at else "", told
+        if done.quarantined:
+            yield "", f"{len(done.quarantined):,} in all, in {done.run_dir}/quarantine ({name})"
+
+
+def _files(result: "WorkflowResult") -> Iterator[Line]:
+    from collections import Counter
+
+    from curator_core.filesystems import parent_of
+    from curator_core.reporting.figures import counted
+
+    last = list(result.runs.values())[-1:]
+    folders = Counter(parent_of(file) for done in last for file in done.files)
+    for folder, files in folders.most_common(MOST_FOLDERS):
+        yield "files", f"{counted(files, 'file')} in {folder}"
+
+
+MOST_FOLDERS = 3

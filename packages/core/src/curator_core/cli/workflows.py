@@ -1,0 +1,211 @@
+"""Workflows as commands: `curate PLUGIN WORKFLOW IN OUT`, with the options of its class."""
+
+from collections.abc import Sequence
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+
+from curator_core.cli.options import speaks
+from curator_core.cli.running import Wishes, run_workflow
+from curator_core.cli.screens import Screen
+from curator_core.suggestions import hint
+
+if TYPE_CHECKING:
+    from curator_core.recipes.options import Option, OptionTable
+    from curator_core.recipes.problems import Document
+
+_COMMON = (
+    click.Option(["--executor"], metavar="NAME", help="Run on this executor."),
+    click.Option(["--workers"], type=click.IntRange(0), help="Use so many workers."),
+    click.Option(["--no-resume"], is_flag=True, help="Begin anew."),
+    click.Option(["--allow-empty"], is_flag=True, help="No input, or no output, is fine."),
+    click.Option(["--strict"], is_flag=True, help="Exit with 3 if anything is in quarantine."),
+    click.Option(["--quiet"], is_flag=True, help="Say nothing but what is wrong."),
+)  # fmt: skip
+
+
+class WorkflowGroup(click.Group):
+    """The workflows of one plugin."""
+
+    def __init__(self, plugin: str, owner: str) -> None:
+        super().__init__(plugin, help=f"Workflows of {owner}.")
+        self.plugin = plugin
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args or ["--help"])
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._names())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = self._names().get(cmd_name)
+        return None if name is None else workflow_command(name, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, known = args[0], self.list_commands(ctx)
+        if not name.startswith("-") and name not in known:
+            raise click.UsageError(
+                f"{self.plugin} has no workflow {name!r}{hint(name, known)}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def _names(self) -> dict[str, str]:
+        """The last part of each name, and the whole of it."""
+        from curator_core.plugins import plugins
+
+        offered = [name for name in plugins().workflows if name.partition(".")[0] == self.plugin]
+        return {(name.partition(".")[2] or name).replace("_", "-"): name for name in offered}
+
+
+def workflow_command(name: str, short: str) -> click.Command:
+    """The command of one workflow; its class says which options there are."""
+    from curator_core.plugins import plugins
+    from curator_core.recipes import workflow_help
+    from curator_core.recipes.workflows import load_workflow, workflow_table
+
+    table = workflow_table(load_workflow(name, plugins()))
+
+    @speaks
+    def called(screen: Screen, **said: Any) -> None:
+        _run(screen, name, table, said)
+
+    own = _parameters(table)
+    taken = {parameter.name for parameter in own}
+    common = [option for option in _COMMON if option.name not in taken]
+    doc = workflow_help(name).doc
+    return click.Command(
+        short,
+        callback=called,
+        params=[*own, *common, *reversed(getattr(called, "__click_params__", ()))],
+        help=doc,
+        short_help=doc.partition("\n")[0],
+        context_settings={"token_normalize_func": _dashed},
+    )
+
+
+def _dashed(text: str) -> str:
+    return text.replace("_", "-")
+
+
+def _parameters(table: "OptionTable") -> list[click.Parameter]:
+    """Required options stand without a name, in their order; others have one."""
+    parameters: list[click.Parameter] = []
+    has_list = False
+    for option in table.options.values():
+        if option.required:
+            many = not has_list and _takes_list(option)
+            has_list |= many
+            parameters.append(_argument(option, many=many))
+        else:
+            parameters.append(_named(option))
+    return parameters
+
+
+def _argument(option: "Option", *, many: bool) -> click.Argument:
+    metavar = option.name.upper() + ("..." if many else "")
+    return click.Argument([option.name], required=True, nargs=-1 if many else 1, metavar=metavar)
+
+
+def _named(option: "Option") -> click.Option:
+    flag = f"--{_dashed(option.name)}"
+    doc = " ".join(option.doc.split())
+    if bool in _kinds(option.annotation):
+        said = _shown(option.default)
+        return click.Option(
+            [f"{flag}/--no-{flag[2:]}", option.name], default=None, help=f"{doc}{said}"
+        )
+    return click.Option(
+        [flag, option.name],
+        metavar=_metavar(option),
+        multiple=_takes_list(option),
+        help=f"{doc}{_shown(option.default)}",
+    )
+
+
+def _shown(default: Any) -> str:
+    if default is None or default == {} or default == []:
+        return ""
+    told = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
+    return f"  [default: {told}]"
+
+
+def _metavar(option: "Option") -> str:
+    words = [word for kind in _kinds(option.annotation) if isinstance(kind, str) for word in [kind]]
+    if words:
+        return f"[{'|'.join(words)}]"
+    names = {int: "N", float: "X", str: "TEXT"}
+    found = [names[kind] for kind in _kinds(option.annotation) if kind in names]
+    return "|".join(found) or "YAML"
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """What an option may be: types without None, and the words of a choice."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kinds(parts[0])
+    if origin is Literal:
+        return list(parts)
+    if origin in (Union, UnionType):
+        return [kind for part in parts for kind in _kinds(part)]
+    return [] if annotation is type(None) else [origin or annotation]
+
+
+def _takes_list(option: "Option") -> bool:
+    kinds = _kinds(option.annotation)
+    return str in kinds and list in kinds
+
+
+def _run(screen: Screen, name: str, table: "OptionTable", said: dict[str, Any]) -> None:
+    from curator_core.recipes.loading import checked
+
+    given = {
+        option.name: _value(option, said[option.name])
+        for option in table.options.values()
+        if said.get(option.name) not in (None, ())
+    }
+    common = {key: value for key, value in said.items() if key not in table.options}
+    executor, workers = common.pop("executor", None), common.pop("workers", None)
+    recipe = checked(_document(name, given, table, _executor(executor, workers)))
+    run_workflow(screen, recipe, Wishes(**common))
+
+
+def _executor(name: str | None, workers: int | None) -> dict[str, Any] | None:
+    from curator_core.cli.options import default_executor
+
+    if name is None and workers is None:
+        return None
+    said: dict[str, Any] = {"name": name or default_executor()}
+    return said if workers is None else {**said, "workers": workers}
+
+
+def _document(
+    name: str, given: dict[str, Any], table: "OptionTable", executor: dict[str, Any] | None
+) -> "Document":
+    """What the command line says, as the recipe that would say the same."""
+    from curator_core.recipes.problems import Document, Path
+    from curator_core.recipes.workflows import KEY, OPTIONS
+
+    places: dict[Path, int | str] = {(): name, (OPTIONS,): name, ("executor",): "--executor"}
+    for option in given:
+        flag = option.upper() if table.options[option].required else f"--{_dashed(option)}"
+        places[OPTIONS, option] = flag
+    data: dict[str, Any] = {KEY: name, OPTIONS: given}
+    if executor is not None:
+        data["executor"] = executor
+    return Document("command line", data, places)
+
+
+def _value(option: "Option", said: Any) -> Any:
+    """Text stays text where text is wanted; else it is what a recipe would take it for."""
+    from curator_core.recipes.parsing import parse_value
+
+    if isinstance(said, bool):
+        return said
+    if isinstance(said, Sequence) and not isinstance(said, str):
+        return said[0] if len(said) == 1 else list(said)
+    kinds = _kinds(option.annotation)
+    is_text = all(kind is str or isinstance(kind, str) for kind in kinds)
+    return said if is_text else parse_value(said)
