@@ -29,7 +29,7 @@ def main(command: list[str]) -> None:
     _say(told, "runtime_env_agent_port", port)
     if _sleep([listener]):
         others = [part for part in command if not part.startswith(f"{_PORT}=")]
-        os.execv(sys.executable, [sys.executable, *others, f"{_PORT}={port}"])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, *others, f"{_PORT}={port}"])
 
 
 def _say(told: dict[str, str], name: str, port: int) -> None:

@@ -13,7 +13,7 @@ from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.settings import environment, loopback_only, undisturbed
 from curator_ray.tokens import token_of_our_own
-from curator_ray.trimming import trimmed
+from curator_ray.trimming import ended_at_once, trimmed
 from curator_ray.warming import warming_up
 
 _LONGEST_FOLDER = 40
@@ -88,7 +88,7 @@ class Started:
         import ray
 
         try:
-            with undisturbed():
+            with undisturbed(), ended_at_once():
                 ray.shutdown()
         finally:
             self._guard.dismiss()

@@ -1,7 +1,7 @@
-"""Trimming: a private cluster starts without those of Ray's processes that nobody would ask.
+"""Trimming: a private cluster does without those of Ray's processes that nobody would ask.
 
 Each of them spends half a second of a core on imports, and most of them are waited for. All of this
-is about Ray's inside: where it looks other than it did, Ray starts everything as it always does.
+is about Ray's inside: where it looks other than it did, Ray does everything as it always does.
 """
 
 import sys
@@ -9,38 +9,68 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
-from unittest.mock import patch
 
 from curator_ray import sleeping
 
 _AGENTS = ("dashboard_agent", "runtime_env_agent")
-_STARTS_ONE = "_build_python_executable_command_memory_profileable"
+_COMMAND = "_build_python_executable_command_memory_profileable"
+_KILL = "kill_all_processes"
 
 
 @contextmanager
 def trimmed() -> Iterator[None]:
-    """Let a Ray that is started meanwhile do without logs, usage figures and agents."""
-    node: Any = import_module("ray._private.node").Node
+    """Let a Ray that is started meanwhile have no monitor of logs, no usage figures, no agents."""
+    node = import_module("ray._private.node").Node
     services = import_module("ray._private.services")
-    raylet = import_module("ray._raylet")
     with ExitStack() as changes:
         for needless in ("start_log_monitor", "start_api_server"):
-            if hasattr(node, needless):
-                changes.enter_context(patch.object(node, needless, _left_out))
-        if hasattr(raylet, "persist_port") and hasattr(services, _STARTS_ONE):
-            starts = _sleeping_agents(getattr(services, _STARTS_ONE))
-            changes.enter_context(patch.object(services, _STARTS_ONE, starts))
+            changes.enter_context(_replaced(node, needless, lambda _: _left_out))
+        if hasattr(import_module("ray._raylet"), "persist_port"):
+            changes.enter_context(_replaced(services, _COMMAND, _with_sleeping_agents))
+        yield
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Let a Ray that is shut down meanwhile kill its processes instead of asking them to leave.
+
+    Nothing that it holds is of use to anybody, and some would take a second before they are killed
+    after all.
+    """
+    node = import_module("ray._private.node").Node
+    with _replaced(node, _KILL, _without_asking):
         yield
 
 
 def _left_out(node: Any, **_: Any) -> None:
-    node._webui_url = ""
+    node._webui_url = ""  # noqa: SLF001 - as Ray would set it
 
 
-def _sleeping_agents(starts: Callable[..., list[str]]) -> Callable[..., list[str]]:
-    def starts_sleeping(component: str, *more: Any, **others: Any) -> list[str]:
+def _with_sleeping_agents(starts: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    def command(component: str, *more: Any, **others: Any) -> list[str]:
         if component in _AGENTS:
             return [sys.executable, "-I", "-S", sleeping.__file__]
         return starts(component, *more, **others)
 
-    return starts_sleeping
+    return command
+
+
+def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:
+    def kill_at_once(node: Any, **_: Any) -> None:
+        kill(node, check_alive=False, allow_graceful=False, wait=True)
+
+    return kill_at_once
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, made_of: Callable[[Any], Any]) -> Iterator[None]:
+    """Something that is known to be there, changed for as long as it lasts."""
+    before = getattr(owner, name, None)
+    if before is None:
+        yield
+        return
+    setattr(owner, name, made_of(before))
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
