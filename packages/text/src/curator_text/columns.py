@@ -1,10 +1,11 @@
 """Columns of text, as the documents in them."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from curator_core import DocumentBatch
 
-from curator_text.text_columns import text_column
+from curator_text.text_columns import pieces_of, text_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,11 +16,17 @@ Raw: TypeAlias = str | UnicodeDecodeError | None
 
 def texts_of(task: DocumentBatch, name: str) -> list[Raw]:
     """The texts of a column, row by row. Bytes that are no UTF-8 concern their own row only."""
-    column = text_column(task.data, name)
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        return [_text_of(scalar) for scalar in column]
+    return list(each_text(task, name))
+
+
+def each_text(task: DocumentBatch, name: str) -> Iterator[Raw]:
+    """The same one after another, so that only some of them are there at a time."""
+    for piece in pieces_of(text_column(task.data, name)):
+        try:
+            texts: list[Raw] = piece.to_pylist()
+        except UnicodeDecodeError:
+            texts = [_text_of(scalar) for scalar in piece]
+        yield from texts
 
 
 def _text_of(scalar: "pa.Scalar") -> Raw:

@@ -9,11 +9,12 @@ from uuid import uuid4
 
 from curator_core import AnyStage, DocumentBatch, ProcessingStage, WorkerInfo
 
-from curator_text.columns import texts_of
+from curator_text.chosen_rows import copied
+from curator_text.columns import each_text
 from curator_text.compiled.engines import compiles, is_sound
-from curator_text.judging import Said, Verdicts, judged
+from curator_text.judging import Said, Verdicts, joined, judged
 from curator_text.settling import VERDICTS, Outcomes, Settling
-from curator_text.text_columns import text_column
+from curator_text.text_columns import pieces_of, text_column
 from curator_text.texts import Text
 from curator_text.wording import Wording, WordKind, unknown_words
 
@@ -103,8 +104,12 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         verdicts: Verdicts | None = task.derived.get(VERDICTS)
         token = self.token()
         if verdicts is None or token not in verdicts.members:
+            task = copied(task)
             verdicts = self.ask(task)
-        return Settling(task, self.score_field).by(verdicts, token)
+        settling = Settling(task)
+        if self.score_field is not None:
+            settling = settling.with_column(self.score_field, verdicts.rows[token])
+        return settling.by(verdicts, token)
 
     def ask(self, task: DocumentBatch) -> Verdicts:
         """What it and the stages behind it say about the rows of a batch."""
@@ -113,8 +118,8 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         if compiles(stage for _, stage in asked) and is_sound(column):
             from curator_text.compiled.judging import judged_at_once
 
-            return judged_at_once(column, asked)
-        return judged(texts_of(task, self.text_field), asked)
+            return joined([judged_at_once(piece, asked) for piece in pieces_of(column)])
+        return judged(each_text(task, self.text_field), asked)
 
     def token(self) -> str:
         """What its verdicts are found by, also by its copies in other processes."""

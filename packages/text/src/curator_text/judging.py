@@ -1,6 +1,6 @@
 """Judging documents by several rules at once, so that all of them share what one worked out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -10,6 +10,7 @@ from curator_core.failing import reason_of
 from curator_core.watching import TaskTimeoutError
 
 from curator_text.columns import Raw
+from curator_text.text_columns import with_column
 from curator_text.texts import Text
 
 Score: TypeAlias = float | str | None
@@ -54,22 +55,30 @@ class Verdicts:
         """Which rows stay after this rule."""
         return pc.not_equal(self.rows["by"], self.members.index(token))
 
-    def only(self, mask: pa.ChunkedArray) -> "Verdicts":
-        """The same about the rows that are left."""
-        return Verdicts(self.members, self.rows.filter(mask), self.endings)
-
-    def ended(self, mask: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int]]]:
-        """How the rows ended that do not stay, and their places in the batch."""
-        places = pc.indices_nonzero(pc.invert(mask))
-        by_ending: dict[int, list[int]] = {}
+    def ended(self, places: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int]]]:
+        """How the rows in these places ended, and which they are."""
+        by_ending: dict[Ending, list[int]] = {}
         hows = self.rows["how"].take(places)
         for place, how in zip(places.to_pylist(), hows.to_pylist(), strict=True):
-            by_ending.setdefault(how, []).append(place)
-        for how, found in by_ending.items():
-            yield self.endings[how], found
+            by_ending.setdefault(self.endings[how], []).append(place)
+        yield from by_ending.items()
 
 
-def judged(texts: Sequence[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
+def joined(verdicts: Sequence[Verdicts]) -> Verdicts:
+    """Verdicts about batches that follow each other as if they were one."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    tables: list[pa.Table] = []
+    endings: list[Ending] = []
+    for one in verdicts:
+        how = one.rows["how"]
+        moved = pc.if_else(pc.less(how, 0), how, pc.add(how, len(endings)))
+        tables.append(with_column(one.rows, "how", moved))
+        endings += one.endings
+    return Verdicts(verdicts[0].members, pa.concat_tables(tables), endings)
+
+
+def judged(texts: Iterable[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
     """Judge every text by the rules in turn, until one drops it.
 
     What a rule raises concerns that text only: it ends there, and the rule's stage will say so.

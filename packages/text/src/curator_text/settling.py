@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, Rejected
 
+from curator_text.chosen_rows import ChosenRows, Rows, rows_of
 from curator_text.judging import Verdicts
 
 Outcomes: TypeAlias = list[DocumentBatch | Dropped | Rejected]
@@ -18,45 +17,59 @@ VERDICTS = "curator_text.verdicts"
 """Where in `task.derived` a stage leaves what was said for those behind it."""
 
 
-@dataclass
 class Settling:
-    """A batch, and the column that the scores go to."""
+    """A batch about whose rows there are verdicts.
 
-    task: DocumentBatch
-    score_field: str | None
+    What stays is copied by the last of a row of stages; before it, rows are only crossed out.
+    """
+
+    def __init__(self, task: DocumentBatch) -> None:
+        self.task = task
+        self.rows = rows_of(task)
+        self.is_changed = False
+
+    def with_column(self, name: str, values: pa.ChunkedArray) -> "Settling":
+        """The same with a column more, which has a value for every row there are verdicts about."""
+        changed = Settling(self.task)
+        changed.rows = self.rows.with_column(name, values)
+        changed.is_changed = True
+        return changed
 
     def by(self, verdicts: Verdicts, token: str) -> Outcomes:
-        left = None if token == verdicts.members[-1] else verdicts
-        if self.score_field is not None:
-            self.task = self.task.with_data(self._scored(verdicts.rows[token]))
-        mask = verdicts.mask(token)
-        if pc.all(mask).as_py() is not False:  # of no rows, null
-            self.task.derived[VERDICTS] = left
-            return [self.task]
-        kept = self.task.with_data(self.task.data.filter(mask))
-        kept.derived[VERDICTS] = left and left.only(mask)
-        return [kept, *self._gone(verdicts, mask)]
+        kept = self.kept(verdicts, token)
+        return [kept, *self.gone(verdicts, token)]
 
-    def _gone(self, verdicts: Verdicts, mask: pa.ChunkedArray) -> Iterator[Dropped | Rejected]:
-        for ending, places in verdicts.ended(mask):
+    def kept(self, verdicts: Verdicts, token: str) -> DocumentBatch:
+        """What stays, with what is known of it for the stages behind."""
+        is_last = token == verdicts.members[-1]
+        stays = self._stays(verdicts, token)
+        if len(stays) < len(self.rows) or self.is_changed or isinstance(self.task, ChosenRows):
+            rows = stays if len(stays) < len(self.rows) else self.rows
+            kept = self.task.with_data(rows.copied()) if is_last else ChosenRows(rows, self.task)
+        else:
+            kept = self.task
+        kept.derived[VERDICTS] = None if is_last else verdicts
+        return kept
+
+    def gone(self, verdicts: Verdicts, token: str) -> Iterator[Dropped | Rejected]:
+        """What goes, and why."""
+        places = self.rows.without(self._stays(verdicts, token))
+        for ending, found in verdicts.ended(places):
             if ending.failed:
-                yield from map(partial(self._rejected, ending.reason), places)
+                yield from map(partial(self._rejected, ending.reason), found)
             else:
-                yield Dropped(ending.reason, len(places), partial(self._those, places))
+                yield Dropped(ending.reason, len(found), partial(self._those, found))
+
+    def _stays(self, verdicts: Verdicts, token: str) -> Rows:
+        return self.rows.only(verdicts.mask(token))
 
     def _those(self, places: Sequence[int]) -> DocumentBatch:
-        return self.task.with_data(self.task.data.take(pa.array(places, pa.int64())))
+        return self.task.with_data(self.rows.table.take(pa.array(places, pa.int64())))
 
     def _rejected(self, reason: str, place: int) -> Rejected:
         one = self._those([place])
-        return Rejected(reason, f"{_name_of(one)}row {place} of its batch", payload=_as_bytes(one))
-
-    def _scored(self, column: pa.ChunkedArray) -> pa.Table:
-        table = self.task.data
-        if self.score_field in table.column_names:
-            place = table.column_names.index(self.score_field)
-            return table.set_column(place, self.score_field, column)
-        return table.append_column(self.score_field, column)
+        where = f"{_name_of(one)}row {self.rows.rank(place)} of its batch"
+        return Rejected(reason, where, payload=_as_bytes(one))
 
 
 def _name_of(record: DocumentBatch) -> str:

@@ -1,11 +1,13 @@
 """Columns of text as tables hold them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import InputError
+
+PIECE_BYTES = 4 * 1024 * 1024
 
 
 def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -22,6 +24,16 @@ def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
         f"column {name!r} holds {kind}, but must hold text; "
         "name the column of text in text_field, or convert this one"
     )
+
+
+def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    """The column in pieces of a few megabytes: what is made of a piece can go before the next."""
+    if not len(column):
+        yield column
+        return
+    rows = max(1, len(column) * PIECE_BYTES // max(1, column.nbytes))
+    for start in range(0, len(column), rows):
+        yield column.slice(start, rows)
 
 
 def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
@@ -44,6 +56,30 @@ def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
 def as_texts(values: Sequence[str | None], kind: pa.DataType) -> pa.ChunkedArray:
     """New texts as a column of the type that the old ones had."""
     return pa.chunked_array([pa.array(values, kind)])
+
+
+class NewTexts:
+    """Gathers texts for a column, as strings for a few megabytes only."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+        self._texts: list[str | None] = []
+        self._size = 0
+        self._chunks: list[pa.Array] = []
+
+    def add(self, text: str | None) -> None:
+        self._texts.append(text)
+        self._size += len(text or "")
+        if self._size >= PIECE_BYTES:
+            self._store()
+
+    def column(self) -> pa.ChunkedArray:
+        self._store()
+        return pa.chunked_array(self._chunks, self._kind)
+
+    def _store(self) -> None:
+        self._chunks.append(pa.array(self._texts, self._kind))
+        self._texts, self._size = [], 0
 
 
 def _damage_of(scalar: pa.Scalar) -> UnicodeDecodeError | None:

@@ -19,9 +19,10 @@ from curator_text.compiled.documents import Documents
 from curator_text.compiled.judging import Record, judge
 from curator_text.compiled.kernels import Array
 from curator_text.compiled.phrases import Phrases, phrases_of
-from curator_text.judging import Ending, Rule, Verdicts
+from curator_text.judging import Ending, Rule, Verdicts, joined
 from curator_text.sets.c4_quality import FILLER, POLICY, SCRIPT, C4QualityFilter
 from curator_text.sets.editing import EditingRuleSet
+from curator_text.text_columns import pieces_of
 from curator_text.texts import Text
 
 _REASONS = {FILLED: "lorem_ipsum", CURLY: "curly_bracket", FEW: "too_few_sentences"}
@@ -31,10 +32,22 @@ def fits(rules: EditingRuleSet) -> bool:
     return type(rules) is C4QualityFilter and rules.split_paragraph
 
 
+def edited_in_pieces(
+    column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]
+) -> tuple[Verdicts, pa.ChunkedArray]:
+    """What becomes of the rows, and their edited texts; the first of the rules is C4's."""
+    verdicts, chunks = [], []
+    for piece in pieces_of(column):
+        said, texts = edited_at_once(piece, rules)
+        verdicts.append(said)
+        chunks.append(texts.cast(column.type))
+    return joined(verdicts), pa.chunked_array(chunks, column.type)
+
+
 def edited_at_once(
     column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]
 ) -> tuple[Verdicts, pa.Array]:
-    """What becomes of the rows, and their edited texts; the first of the rules is C4's."""
+    """The same of a piece of a column."""
     documents = Documents(column)
     record = Record(rules, len(documents))
     record.end_blank(documents, [0])

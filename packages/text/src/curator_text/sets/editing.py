@@ -1,20 +1,21 @@
 """Editing: rule sets that also rewrite the text of what they keep."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from curator_core import DocumentBatch
 
-from curator_text.columns import texts_of
+from curator_text.chosen_rows import copied
+from curator_text.columns import each_text
 from curator_text.compiled.engines import compiles, is_sound
 from curator_text.filtering import JudgingStage
-from curator_text.judging import Rule, Said, Verdicts, judged
+from curator_text.judging import Hearing, Rule, Said, Verdicts
 from curator_text.sets.rules import RuleSet
-from curator_text.settling import VERDICTS, Outcomes, Settling
-from curator_text.text_columns import as_texts, text_column, with_column
+from curator_text.settling import Outcomes, Settling
+from curator_text.text_columns import NewTexts, text_column
 from curator_text.texts import Text
 
 
@@ -44,45 +45,40 @@ class EditingRuleSet(RuleSet):
         return False
 
     def process(self, task: DocumentBatch) -> Outcomes:
+        task = copied(task)
         column = text_column(task.data, self.text_field)
+        asked: list[tuple[str, Rule]] = [(stage.token(), stage) for stage in (self, *self._row)]
         if compiles([self]) and is_sound(column):
-            from curator_text.compiled.editing import edited_at_once, fits
+            from curator_text.compiled.editing import edited_in_pieces, fits
 
             if fits(self):
-                asked = [(stage.token(), stage) for stage in (self, *self._row)]
-                return self._settled(task, *edited_at_once(column, asked))
-        return self._process_one_by_one(task)
+                return self._settled(task, *edited_in_pieces(column, asked))
+        return self._settled(task, *self._one_by_one(task, asked, column.type))
 
-    def _settled(self, task: DocumentBatch, verdicts: Verdicts, texts: pa.Array) -> Outcomes:
-        mask = verdicts.mask(self.token())
-        kept, *gone = Settling(task, None).by(verdicts, self.token())
-        assert isinstance(kept, DocumentBatch)
-        return [self._rewritten(kept, pc.filter(texts, mask)), *gone]
+    def _settled(self, task: DocumentBatch, verdicts: Verdicts, texts: pa.ChunkedArray) -> Outcomes:
+        settling = Settling(task)
+        edited = settling.with_column(self.text_field, texts)
+        return [edited.kept(verdicts, self.token()), *settling.gone(verdicts, self.token())]
 
-    def _process_one_by_one(self, task: DocumentBatch) -> Outcomes:
+    def _one_by_one(
+        self, task: DocumentBatch, asked: Sequence[tuple[str, Rule]], kind: pa.DataType
+    ) -> tuple[Verdicts, pa.ChunkedArray]:
         editing = _Editing(self)
-        rules: list[tuple[str, Rule]] = [(self.token(), editing)]
-        rules += [(stage.token(), _Behind(stage)) for stage in self._row]
-        verdicts = judged(texts_of(task, self.text_field), rules)
-        kept, *gone = Settling(task, None).by(verdicts, self.token())
-        assert isinstance(kept, DocumentBatch)
-        kind = text_column(kept.data, self.text_field).type
-        return [self._rewritten(kept, as_texts(editing.texts, kind)), *gone]
-
-    def _rewritten(self, kept: DocumentBatch, texts: Any) -> DocumentBatch:
-        table = kept.data
-        column = texts.cast(text_column(table, self.text_field).type)
-        rewritten = kept.with_data(with_column(table, self.text_field, column))
-        rewritten.derived = {VERDICTS: kept.derived.get(VERDICTS)}  # the rest is of the old text
-        return rewritten
+        hearing = Hearing([editing, *(_Behind(rule) for _, rule in asked[1:])])
+        texts = NewTexts(kind)
+        for raw in each_text(task, self.text_field):
+            editing.text = raw if isinstance(raw, str) else None
+            hearing.hear(raw)
+            texts.add(editing.text)
+        return hearing.verdicts([token for token, _ in asked]), texts.column()
 
 
 @dataclass
 class _Editing:
-    """Asks a rule set, and takes down the texts of what it keeps."""
+    """Asks a rule set, and keeps the text as it is now until the next one comes."""
 
     rules: EditingRuleSet
-    texts: list[Text] = field(default_factory=list)
+    text: str | None = None
     score_kind: str | None = None
 
     @property
@@ -90,9 +86,10 @@ class _Editing:
         return self.rules.blank_reason
 
     def judge(self, text: Text) -> Said:
+        self.text = None
         edit = self.rules.edited(text)
         if edit.reason is None:
-            self.texts.append(edit.text)
+            self.text = str(edit.text)  # without what rules will have it remember
             vars(text)["edited"] = edit.text  # for those behind
         return None, edit.reason
 

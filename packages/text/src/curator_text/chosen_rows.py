@@ -1,0 +1,105 @@
+"""Chosen rows: a batch without those that filters have dropped, copied only when it is looked at.
+
+Filters in a row would otherwise each copy everything that stays.
+"""
+
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import DocumentBatch
+
+from curator_text.text_columns import with_column
+
+T = TypeVar("T")
+
+
+class Rows:
+    """Some rows of a table; all of them where `chosen` is None."""
+
+    def __init__(self, table: pa.Table, chosen: pa.ChunkedArray | None = None) -> None:
+        self.table = table
+        self.chosen = chosen
+        self._copy: pa.Table | None = None
+
+    def copied(self) -> pa.Table:
+        """A table of these rows alone."""
+        if self.chosen is None:
+            return self.table
+        if self._copy is None:
+            self._copy = self.table.filter(self.chosen)
+        return self._copy
+
+    def only(self, mask: pa.ChunkedArray) -> "Rows":
+        """Those of the rows for which `mask`, as long as the table, is true."""
+        return Rows(self.table, mask if self.chosen is None else pc.and_(self.chosen, mask))
+
+    def without(self, others: "Rows") -> pa.ChunkedArray:
+        """Where the rows are that the others lack."""
+        missing = pc.invert(others.chosen)
+        return pc.indices_nonzero(missing if self.chosen is None else pc.and_(self.chosen, missing))
+
+    def rank(self, place: int) -> int:
+        """How many of the rows stand before this place of the table."""
+        return place if self.chosen is None else int(pc.sum(self.chosen[:place]).as_py() or 0)
+
+    def with_column(self, name: str, values: pa.ChunkedArray) -> "Rows":
+        """The same rows with a column more; it has a value for every row of the table."""
+        return Rows(with_column(self.table, name, values), self.chosen)
+
+    def __len__(self) -> int:
+        if self.chosen is None:
+            return int(self.table.num_rows)
+        return int(pc.sum(self.chosen).as_py() or 0)
+
+
+class ChosenRows(DocumentBatch):
+    """Some rows of a table as a batch. Whoever gets it by pickling gets a batch as any other."""
+
+    def __init__(self, rows: Rows, like: DocumentBatch) -> None:
+        vars(self).update({**vars(like), "derived": {}, "metadata": dict(like.metadata)})
+        vars(self).pop("data", None)
+        self.before: DocumentBatch = like.before if isinstance(like, ChosenRows) else like
+        self.rows = rows
+        self._items = len(rows)
+        self._bytes = like.num_bytes * self._items // max(1, like.num_items)
+
+    @property
+    def data(self) -> pa.Table:
+        return self.rows.copied()
+
+    @property
+    def num_items(self) -> int:
+        return self._items
+
+    @property
+    def num_bytes(self) -> int:
+        """In proportion to the rows that are left: to know it exactly would take a copy."""
+        return self._bytes
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.rows.table.column_names)
+
+    def with_data(self, data: pa.Table) -> DocumentBatch:  # type: ignore[override]
+        """A batch of the kind that it was before any rows were chosen."""
+        changed = self.before.with_data(data)
+        for name in ("dataset_name", "metadata", "task_id", "lineage", "timings", "staged"):
+            setattr(changed, name, getattr(self, name))
+        return changed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (self.with_data(self.data),)
+
+
+def rows_of(task: DocumentBatch) -> Rows:
+    """The rows of a batch, without copying any."""
+    return task.rows if isinstance(task, ChosenRows) else Rows(task.data)
+
+
+def copied(task: DocumentBatch) -> DocumentBatch:
+    """The batch with a table of its own."""
+    return task.with_data(task.data) if isinstance(task, ChosenRows) else task
+
+
+def _unpacked(batch: T) -> T:
+    return batch
