@@ -11,6 +11,17 @@ def test_an_answer() -> None:
     assert payload_of(HEAD + b"\r\nbody", 100) == (404, "text/html", "latin1", b"body")
 
 
+def test_the_first_empty_line_ends_the_header_however_lines_end() -> None:
+    answer = HEAD.replace(b"\r\n", b"\n") + b"\na\r\n\r\nContent-Type: b"
+    assert payload_of(answer, 100) == (404, "text/html", "latin1", b"a\r\n\r\nContent-Type: b")
+    assert payload_of(memoryview(answer), 100) == payload_of(answer, 100)
+
+
+def test_of_two_headers_the_last_counts() -> None:
+    answer = HEAD + b"X-Content-Type: a/b\r\nCONTENT-TYPE : Text/Plain\r\n\r\nbody"
+    assert payload_of(answer, 100) == (404, "text/plain", None, b"body")
+
+
 def test_what_is_no_answer() -> None:
     assert payload_of(b"body", 100) == (None, None, None, b"body")
     assert payload_of(b"HTTP/1.1 nothing more", 100) == (None, None, None, b"")

@@ -44,7 +44,30 @@ def test_what_a_record_holds() -> None:
     assert isinstance(one, WarcRecord)
     assert one.headers["warc-record-id"] == "<urn:uuid:3>"
     assert one.content is not None
-    assert one.content.endswith(b"\r\n\r\n<p>hello")
+    assert bytes(one.content).endswith(b"\r\n\r\n<p>hello")
+
+
+def test_headers_however_they_are_written() -> None:
+    head = b"WARC/1.0\r\nwarc-type : a:b \r\nWARC-Type: c\r\n folded: x\r\nnone\r\n"
+    data = head + b"CONTENT-LENGTH:2\r\nX: \xff\r\n\r\nhi\r\n\r\n"
+    [one] = warc_records(io.BytesIO(data), 0, None, 1000)
+    assert isinstance(one, WarcRecord)
+    assert one.headers["warc-type"] == "a:b"
+    assert one.headers["x"] == "\N{REPLACEMENT CHARACTER}"
+    assert one.content == b"hi"
+
+
+def test_members_that_lie_across_the_edges_of_what_is_read_at_once() -> None:
+    dice = random.Random(8)
+    bodies = [dice.randbytes(dice.choice([1, 900, 31_000, 33_000, 262_000])) for _ in range(40)]
+    data = zipped(record(number, body) for number, body in enumerate(bodies))
+    found = list(warc_records(io.BytesIO(data), 0, None, 1 << 20))
+    contents = [one.content for one in found if isinstance(one, WarcRecord)]
+    assert [bytes(one or b"").partition(b"\r\n\r\n")[2] for one in contents] == bodies
+    offsets = [one.offset for one in found]
+    middle = offsets[20]
+    later = list(warc_records(io.BytesIO(data), middle, None, 1 << 20))
+    assert [one.offset for one in later] == offsets[20:]
 
 
 @pytest.mark.parametrize("data", [PACKED, PLAIN], ids=["gz", "plain"])

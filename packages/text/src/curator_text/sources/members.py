@@ -8,10 +8,9 @@ others.
 import bz2
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 MemberKind: TypeAlias = Literal["gz", "bz2"]
 
@@ -19,14 +18,14 @@ LOOK_BACK = 1024 * 1024
 """How far in front of a range to begin: what looks like a member may be inside of a stored one."""
 
 _MARKS: dict[MemberKind, bytes] = {"gz": b"\x1f\x8b\x08", "bz2": b"BZh"}
-_INPUT_BYTES = 32 * 1024
+_INPUT_BYTES = 256 * 1024
+_STEP_BYTES = 32 * 1024
 _SEARCHED_BYTES = 256 * 1024
 _OUTPUT_BYTES = 1024 * 1024
 _SHOWN_BYTES = 4096
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """One compressed stream. Its content has to be read before the next one is asked for."""
 
     offset: int
@@ -48,7 +47,8 @@ class Members:
         self._kind = kind
         self._begins = begins
         self._held = b""
-        self._behind = -1  # where in the file what is held ends; nowhere yet
+        self._at = 0  # how much of what is held has been used
+        self._start = -1  # where in the file what is held begins; nowhere yet
 
     def in_range(self, start: int, end: int | None) -> Iterator[Member]:
         """Whoever finds damage in a member asks for the next one all the same."""
@@ -72,12 +72,12 @@ class Members:
         if self._is_damaged:
             return self._next_mark(offset + 1, end)
         self._skip_padding()
-        return self._behind - len(self._held)
+        return self._start + self._at
 
     def _content(self) -> Iterator[bytes]:
         self._is_damaged = True  # until its end has been seen
         decoder = _new_decoder(self._kind)
-        data = self._input()
+        data: bytes | memoryview = self._input()
         while not decoder.eof:
             try:
                 piece = decoder.decompress(data, _OUTPUT_BYTES)
@@ -92,32 +92,37 @@ class Members:
                 data = self._input()
                 if not data:
                     raise DamagedMemberError("the compressed data ends too early")
-        self._held = decoder.unused_data
+        self._at -= len(decoder.unused_data)
         self._is_damaged = False
 
-    def _input(self) -> bytes:
-        data = b"" if self._at_end() else self._held
-        self._held = b""
-        return data
+    def _input(self) -> memoryview:
+        """Enough for most members, so that those come in one piece."""
+        if len(self._held) - self._at < _STEP_BYTES:
+            self._read_on()
+        start, self._at = self._at, min(self._at + _STEP_BYTES, len(self._held))
+        return memoryview(self._held)[start : self._at]
 
     def _go_to(self, offset: int) -> None:
-        at = self._behind - len(self._held)
-        if offset != at:
+        if offset != self._start + self._at:
             self._file.seek(offset)
-            self._held, self._behind = b"", offset
+            self._held, self._at, self._start = b"", 0, offset
 
     def _at_end(self) -> bool:
-        if not self._held:
-            self._held = self._file.read(_INPUT_BYTES)
-            self._behind += len(self._held)
-        return not self._held
+        return self._at == len(self._held) and not self._read_on()
+
+    def _read_on(self) -> bool:
+        data = self._file.read(_INPUT_BYTES)
+        self._start += self._at
+        self._held, self._at = self._held[self._at :] + data, 0
+        return bool(data)
 
     def _skip_padding(self) -> None:
         """Tapes and disks fill up the last block with zeros."""
         while not self._at_end():
-            self._held = self._held.lstrip(b"\0")
-            if self._held:
+            if self._held[self._at]:
                 return
+            left = self._held[self._at :].lstrip(b"\0")
+            self._at = len(self._held) - len(left)
 
     def _next_mark(self, offset: int, end: int | None) -> int | None:
         """The next place in the range where a member begins that can be one."""
@@ -146,7 +151,7 @@ class Members:
         except _errors():
             return False
         finally:
-            self._held, self._behind = b"", -1
+            self._held, self._at, self._start = b"", 0, -1
         return self._begins(beginning)
 
 

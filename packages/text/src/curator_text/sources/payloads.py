@@ -3,13 +3,15 @@
 import re
 import zlib
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+Bytes: TypeAlias = bytes | memoryview
+"""Part of an answer: cut out of it, it is only looked at where it is."""
 
 _HEADER_BYTES = 256 * 1024
 
-_NEEDED = re.compile(
-    rb"^(content-type|content-encoding|transfer-encoding)[ \t]*:[ \t]*([^\r\n]*)", re.I | re.M
-)
+_EMPTY_LINE = re.compile(rb"\n\r?\n")
+_NEEDED = re.compile(rb"\n(content-type|content-encoding|transfer-encoding)[ \t]*:[ \t]*([^\r\n]*)")
 
 
 class Payload(NamedTuple):
@@ -18,39 +20,39 @@ class Payload(NamedTuple):
     status: int | None
     content_type: str | None
     charset: str | None
-    body: bytes
+    body: Bytes
 
 
 class TooLargeError(Exception):
     """Unwrapped it would be larger than allowed."""
 
 
-def payload_of(answer: bytes, most: int) -> Payload:
+def payload_of(answer: Bytes, most: int) -> Payload:
     """A whole HTTP answer, taken apart. What is no answer is a body without a header."""
-    if not answer.startswith(b"HTTP/"):
+    if answer[:5] != b"HTTP/":
         return Payload(None, None, None, answer)
-    head, mark, body = answer.partition(b"\r\n\r\n")
-    if not mark:
-        head, _, body = answer.partition(b"\n\n")
-    headers = _needed_headers(head[:_HEADER_BYTES])
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        body = _joined(body)
-    body = _inflated(body, headers.get("content-encoding", "").lower().strip(), most)
-    return Payload(_status(head), *media_type(headers.get("content-type")), body)
+    empty = _EMPTY_LINE.search(answer)
+    head = bytes(answer[: min(empty.start(), _HEADER_BYTES) if empty else _HEADER_BYTES])
+    body = answer[empty.end() :] if empty else b""
+    headers = _needed_headers(head)
+    if b"chunked" in headers.get(b"transfer-encoding", b""):
+        body = _joined(bytes(body))
+    body = _inflated(body, headers.get(b"content-encoding", b"").strip(), most)
+    return Payload(_status(head), *media_type(headers.get(b"content-type")), body)
 
 
-def _needed_headers(head: bytes) -> dict[str, str]:
-    """Of several with one name the last counts, as in browsers."""
-    found = _NEEDED.findall(head)
-    return {name.lower().decode(): value.decode("latin-1") for name, value in found}
+def _needed_headers(head: bytes) -> dict[bytes, bytes]:
+    """In lower case; of several with one name the last counts, as in browsers."""
+    return dict(_NEEDED.findall(head.lower()))
 
 
 @lru_cache(4096)
-def media_type(value: str | None) -> tuple[str | None, str | None]:
+def media_type(value: str | bytes | None) -> tuple[str | None, str | None]:
     """`text/html` and `utf-8` of `Text/HTML; charset="UTF-8"`."""
     if not value:
         return None, None
-    kind, *parameters = value.split(";")
+    said = value if isinstance(value, str) else value.decode("latin-1")
+    kind, *parameters = said.split(";")
     charset = None
     for parameter in parameters:
         name, _, given = parameter.partition("=")
@@ -87,16 +89,16 @@ def _hexadecimal(digits: bytes) -> int | None:
     return int(digits, 16)
 
 
-def _inflated(body: bytes, encoding: str, most: int) -> bytes:
+def _inflated(body: Bytes, encoding: bytes, most: int) -> Bytes:
     """Many archives keep the header of a packed body and store it unpacked: look first."""
-    if encoding in ("gzip", "x-gzip") and body.startswith(b"\x1f\x8b"):
+    if encoding in (b"gzip", b"x-gzip") and body[:2] == b"\x1f\x8b":
         return _decompressed(body, 31, most) or body
-    if encoding == "deflate":
+    if encoding == b"deflate":
         return _decompressed(body, 15, most) or _decompressed(body, -15, most) or body
     return body
 
 
-def _decompressed(body: bytes, window: int, most: int) -> bytes | None:
+def _decompressed(body: Bytes, window: int, most: int) -> bytes | None:
     """As much of it as can be unpacked, or None where nothing can."""
     decoder = zlib.decompressobj(window)
     try:

@@ -11,14 +11,14 @@ from curator_core import Dropped, Rejected
 from curator_core.files import FilePart
 from curator_core.reading.stages import Piece, ReadingStage
 
+from curator_text.sources.columns import Columns
+
 Row: TypeAlias = tuple[Any, ...]
 """The values of a record, in the order of the columns."""
 
 Found: TypeAlias = Row | Dropped | Rejected
 
 _PIECE_BYTES = 4 * 1024 * 1024
-_ROW_BYTES = 64
-_SIZED = (bytes, str)
 
 
 @dataclass
@@ -35,22 +35,20 @@ class RecordReading(ReadingStage[pa.Table], ABC):
 
     def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Dropped | Rejected]:
         """What was left out is told at the end, added up by its reason."""
-        rows: list[Row] = []
-        size = 0
+        columns = self._columns()
         dropped: Counter[str] = Counter()
         for found in self.rows(part):
-            if isinstance(found, Dropped):
+            if isinstance(found, tuple):
+                columns.add(found)
+                if columns.size >= _PIECE_BYTES:
+                    yield self._piece(columns)
+                    columns = self._columns()
+            elif isinstance(found, Dropped):
                 dropped[found.reason] += found.items
-            elif isinstance(found, Rejected):
-                yield found
             else:
-                rows.append(found)
-                size += _ROW_BYTES + sum([len(v) for v in found if type(v) in _SIZED])
-            if size >= _PIECE_BYTES:
-                yield self._piece(rows, size)
-                rows, size = [], 0
-        if rows:
-            yield self._piece(rows, size)
+                yield found
+        if columns.size:
+            yield self._piece(columns)
         for reason, items in dropped.items():
             yield Dropped(reason, items)
 
@@ -64,8 +62,9 @@ class RecordReading(ReadingStage[pa.Table], ABC):
         names = frozenset(self.fields or self.schema().names)
         return names | {self.id_column} if self.id_column else names
 
-    def _piece(self, rows: Sequence[Row], size: int) -> Piece[pa.Table]:
-        schema = self.schema()
-        values = zip(zip(*rows, strict=True), schema.types, strict=True)
-        table = pa.Table.from_arrays([pa.array(*one) for one in values], schema=schema)
-        return Piece(table.select(self.fields) if self.fields else table, size)
+    def _columns(self) -> Columns:
+        return Columns(self.schema(), _PIECE_BYTES + _PIECE_BYTES // 4)
+
+    def _piece(self, columns: Columns) -> Piece[pa.Table]:
+        table = columns.table()
+        return Piece(table.select(self.fields) if self.fields else table, columns.size)

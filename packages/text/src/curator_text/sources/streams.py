@@ -19,17 +19,23 @@ class Stream:
     def is_over(self) -> bool:
         return self._at == len(self._data) and not self._more()
 
-    def take(self, size: int) -> bytes:
-        """The next so many bytes, or what there is."""
-        while len(self._data) - self._at < size and self._more():
-            pass
+    def take(self, size: int) -> memoryview:
+        """The next so many bytes, or what there is, where they are: nothing is copied."""
+        self._hold(size)
         start, self._at = self._at, min(self._at + size, len(self._data))
-        return self._data[start : self._at]
+        return memoryview(self._data)[start : self._at]
+
+    def take_mark(self, mark: bytes) -> bool:
+        """Whether a mark is next, which is then taken."""
+        self._hold(len(mark))
+        is_there = self._data.startswith(mark, self._at)
+        if is_there:
+            self._at += len(mark)
+        return is_there
 
     def peek(self, size: int) -> bytes:
-        data = self.take(size)
-        self._at -= len(data)
-        return data
+        self._hold(size)
+        return self._data[self._at : self._at + size]
 
     def take_to(self, mark: bytes, most: int) -> bytes | None:
         """All up to a mark, which is taken as well; None where it is not within `most` bytes."""
@@ -55,6 +61,10 @@ class Stream:
             left -= step
             if not left or not self._more():
                 return size - left
+
+    def _hold(self, size: int) -> None:
+        while len(self._data) - self._at < size and self._more():
+            pass
 
     def _more(self) -> bool:
         """Take one more piece on; what has been used of the others is let go."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from curator_core.partitioning import FilePartitioning, Split, parsed_size
 from curator_core.reading.stages import FileReader, ReadingStage
 from curator_core.suggestions import hint
 
-from curator_text.sources.payloads import Payload, TooLargeError, media_type, payload_of
+from curator_text.sources.payloads import Bytes, TooLargeError, media_type, payload_of
 from curator_text.sources.records import Found, RecordReading
 from curator_text.sources.warc_records import Damage, WarcRecord, warc_records
 
@@ -46,7 +47,7 @@ class _Choice:
             given = self.max_record_bytes
             yield f"max_record_bytes is {given!r}, but must be a size such as 16MiB"
 
-    @property
+    @cached_property
     def most(self) -> int:
         return parsed_size(self.max_record_bytes) or 0
 
@@ -82,7 +83,7 @@ class _WarcReading(RecordReading):
             return Dropped(_TOO_LARGE)
         return self.row_of(part, found, found.content)
 
-    def row_of(self, part: FilePart, record: WarcRecord, content: bytes) -> Found:
+    def row_of(self, part: FilePart, record: WarcRecord, content: memoryview) -> Found:
         raise NotImplementedError
 
 
@@ -95,24 +96,19 @@ class WarcReading(_WarcReading):
         return pa.schema({**texts, "http_status": pa.int16(), "charset": pa.string(),
                           "content": pa.binary()})  # fmt: skip
 
-    def row_of(self, part: FilePart, record: WarcRecord, content: bytes) -> Found:
+    def row_of(self, part: FilePart, record: WarcRecord, content: memoryview) -> Found:
         headers = record.headers
         kind, charset = media_type(headers.get("content-type"))
-        try:
-            payload = Payload(None, kind, charset, content)
-            if kind == "application/http":
-                payload = payload_of(content, self.choice.most)
-        except TooLargeError:
-            return Dropped(_TOO_LARGE)
-        if not self.choice.accepts(payload.content_type):
+        status: int | None = None
+        body: Bytes = content
+        if kind == "application/http":
+            try:
+                status, kind, charset, body = payload_of(content, self.choice.most)
+            except TooLargeError:
+                return Dropped(_TOO_LARGE)
+        if not self.choice.accepts(kind):
             return Dropped("content type")
-        return (
-            *_name(headers),
-            payload.content_type,
-            payload.status,
-            payload.charset,
-            payload.body,
-        )
+        return (*_name(headers), kind, status, charset, body)
 
 
 @dataclass
@@ -123,15 +119,15 @@ class WetReading(_WarcReading):
         names = ("url", "warc_id", "date", "languages", self.text_field or "text")
         return pa.schema({name: pa.string() for name in names})
 
-    def row_of(self, part: FilePart, record: WarcRecord, content: bytes) -> Found:
+    def row_of(self, part: FilePart, record: WarcRecord, content: memoryview) -> Found:
         headers = record.headers
         if not self.choice.accepts(media_type(headers.get("content-type"))[0]):
             return Dropped("content type")
         try:
-            text = content.decode()
+            text = str(content, "utf-8")
         except UnicodeDecodeError as error:
             reason = f"the text is not UTF-8: 0x{content[error.start]:02x} at {error.start}"
-            return Rejected(reason, f"{part.path} byte {record.offset}", payload=content)
+            return Rejected(reason, f"{part.path} byte {record.offset}", payload=bytes(content))
         return (*_name(headers), headers.get("warc-identified-content-language"), text)
 
 

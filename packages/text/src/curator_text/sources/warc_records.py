@@ -1,6 +1,5 @@
 """WARC records: what stands in the files of web archives, each found once, also in damaged ones."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
@@ -16,15 +15,13 @@ _INPUT_BYTES = 256 * 1024
 _MARK = b"\r\n\r\nWARC/"
 _SHOWN = 60
 
-_LINES = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.M)
-
 
 class WarcRecord(NamedTuple):
     """A record; of one that is larger than allowed only the header."""
 
     offset: int
     headers: dict[str, str]
-    content: bytes | None
+    content: memoryview | None
     size: int
 
 
@@ -133,7 +130,7 @@ def _record(stream: Stream, offset: int, most: int) -> WarcRecord:
         raise _DamagedRecordError(
             f"the record ends too early: {there} of its {size} bytes are there"
         )
-    if stream.take(4) not in (_END, b""):
+    if not (stream.take_mark(_END) or stream.is_over()):
         raise _DamagedRecordError(f"the record does not end behind its {size} bytes")
     return WarcRecord(offset, headers, content, size)
 
@@ -146,8 +143,8 @@ def _headless(beginning: bytes) -> str:
 
 def _headers_of(head: bytes) -> dict[str, str]:
     """The lines of a header, names in lower case; of several with one name the first counts."""
-    lines = _LINES.findall(head.decode("utf-8", "replace"))
-    return {name.lower(): value.rstrip() for name, value in reversed(lines)}
+    lines = [line.partition(":") for line in head.decode("utf-8", "replace").split("\n")]
+    return {name.rstrip().lower(): value.strip() for name, _, value in reversed(lines)}
 
 
 def _length(headers: dict[str, str]) -> int:
