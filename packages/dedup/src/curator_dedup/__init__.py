@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_dedup.exact.workflows import ExactDeduplicationWorkflow
+    from curator_dedup.semantic.workflows import SemanticDeduplicationWorkflow
 
-__all__ = ["ExactDeduplicationWorkflow"]
+__all__ = ["ExactDeduplicationWorkflow", "SemanticDeduplicationWorkflow"]
 
-_WHEN_ASKED_FOR = {"ExactDeduplicationWorkflow": "curator_dedup.exact.workflows"}
+_WHEN_ASKED_FOR = {
+    "ExactDeduplicationWorkflow": "curator_dedup.exact.workflows",
+    "SemanticDeduplicationWorkflow": "curator_dedup.semantic.workflows",
+}
 
 
 def __getattr__(name: str) -> Any:

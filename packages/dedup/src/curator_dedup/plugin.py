@@ -7,4 +7,5 @@ from curator_core.hookspecs import hookimpl
 def curator_workflows() -> dict[str, str]:
     return {
         "dedup.exact": "curator_dedup.exact.workflows:ExactDeduplicationWorkflow",
+        "dedup.semantic": "curator_dedup.semantic.workflows:SemanticDeduplicationWorkflow",
     }

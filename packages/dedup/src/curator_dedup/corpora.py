@@ -1,0 +1,150 @@
+"""Corpora: where a workflow over files reads, where it writes, and what may be wrong with that."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+from curator_core import FilePart, InputError, Workflow, WorkflowResult
+from curator_core.compression import COMPRESSIONS
+from curator_core.exchanges.placing import MOST_PARTITIONS
+from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.suggestions import hint
+from curator_core.writing.stages import Mode
+
+from curator_dedup.blocks import BlockListing
+from curator_dedup.removal.removing import Format
+from curator_dedup.samples import sample_of
+
+
+@dataclass
+class CorpusWorkflow(Workflow):
+    """A workflow that reads files of JSON Lines and Parquet, and writes what stays of them."""
+
+    input_path: str | list[str]
+    """Files, folders, or patterns with * and **, of JSON Lines and of Parquet."""
+
+    output_path: str
+    """The folder for what stays."""
+
+    input_blocksize: int | str = "256MB"
+    """About how much of the input is one task at most; small inputs are divided more finely."""
+
+    output_format: Format = "same"
+    """Which files to write: same as those read, jsonl or parquet."""
+
+    compression: str | None = None
+    """How to compress JSON Lines: gz, zst, bz2 or xz; not at all unless given."""
+
+    mode: Mode = "error"
+    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+
+    partitions: int | None = None
+    """How many parts are compared one by one; a power of 2 that follows from the input unless
+    given."""
+
+    work_path: str | None = None
+    """Where the files in between lie; beside the result, hidden, unless given."""
+
+    storage: StorageOptions = field(default_factory=dict, repr=False)
+    """Options of fsspec for an object store."""
+
+    added_columns: ClassVar[Sequence[str]] = ()
+    """The columns that it may add, which no document may have already."""
+
+    def __post_init__(self) -> None:
+        self.input_path = as_text(self.input_path)
+        self.output_path = str(self.output_path)
+
+    @property
+    def work_dir(self) -> str:
+        return str(self.work_path or join(self.output_path, ".curator", self.name))
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return dict(self.storage)
+
+    @property
+    def named_fields(self) -> Mapping[str, str | None]:
+        """The options that name fields of the documents, and the fields that they name."""
+        return {}
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        """The options that must be one of a few words."""
+        return {
+            "output_format": get_args(Format),
+            "mode": get_args(Mode),
+            "compression": (None, *COMPRESSIONS),
+        }
+
+    @property
+    def columns_to_add(self) -> Sequence[str]:
+        """Those of `added_columns` that it adds with these options."""
+        return ()
+
+    def check(self) -> Iterable[str]:
+        if not self.output_path:
+            yield "output_path is empty; name the folder for the result"
+        for name, known in self.choices.items():
+            value = getattr(self, name)
+            if value not in known:
+                yield f"{name} is {value!r}{hint(str(value), filter(None, known))}"
+        if self.partitions is not None and not 1 <= self.partitions <= MOST_PARTITIONS:
+            yield f"partitions is {self.partitions}, but must be from 1 to {MOST_PARTITIONS}"
+        yield from self.listing().check()
+        yield from self._wrong_fields()
+
+    def check_sources(self) -> Iterable[str]:
+        yield from self.listing().check_sources()
+
+    def _wrong_fields(self) -> Iterator[str]:
+        sample = sample_of(self.listing().listing, self.storage_options)
+        for option, name in self.named_fields.items():
+            if name == "":
+                yield f"{option} is empty; name the field"
+            elif name and sample and name not in sample.fields:
+                told = f"{option} is {name!r}, but {sample.name} has no such field"
+                yield told + hint(name, sample.fields)
+        for name in self.columns_to_add if sample else ():
+            if sample and name in sample.fields:
+                yield (
+                    f"{sample.name} has a field {name!r} already, which would be replaced; "
+                    "rename it"
+                )
+
+    def listing(self) -> BlockListing:
+        return BlockListing(
+            self.input_path, self.input_blocksize, storage_options=self.storage_options
+        )
+
+    def decided_listing(self, name: str, partitions: int) -> BlockListing:
+        """The same, each block with the files of the exchange `name` that tell something of it."""
+        listing = self.listing()
+        listing.decisions, listing.partitions = self.folder(name), partitions
+        return listing
+
+    def folder(self, name: str) -> str:
+        return join(self.work_dir, name)
+
+    def refuse_unread(self, result: WorkflowResult, pipeline: str) -> None:
+        """A file that is not compared would come through with all of its duplicates."""
+        unread = [record for record in result.runs[pipeline].quarantined if record.whole_task]
+        if unread:
+            raise InputError(
+                f"{self.name}: {unread[0].reason}"
+                + (f" (and {len(unread) - 1} more)" if unread[1:] else "")
+                + "; mend the file or leave it out, then run the same command again"
+            )
+
+    def refuse_changed(self, before: Sequence[FilePart]) -> None:
+        """What is removed must be what was compared."""
+        if list(before) != self.listing().files():
+            raise InputError(
+                f"{self.name}: the input has changed in the meantime; run the same command again"
+            )
+
+
+def partitions_for(num_bytes: int, each: int) -> int:
+    """A power of 2, so that it seldom changes as a corpus grows."""
+    number = 1 << max(0, -(-num_bytes // each) - 1).bit_length()
+    return min(number, MOST_PARTITIONS)

@@ -1,0 +1,1 @@
+"""Semantic duplicates: documents, pictures or clips whose embeddings point nearly the same way."""

@@ -1,0 +1,119 @@
+"""Arithmetic: products of matrices, in numpy or on the GPU that a worker was granted."""
+
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from curator_core import Resources
+from curator_core.places import WorkerInfo
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from curator_dedup.semantic.vectors import Matrix
+
+Indices = npt.NDArray[np.int64]
+
+BLOCK_ROWS = 2048
+"""So many rows at once: a product of two blocks takes 16 MB."""
+
+
+class Arithmetic(Protocol):
+    """Says for each of some rows which of others has the largest product with it."""
+
+    def load(self, rows: Matrix) -> Any:
+        """Bring rows to where they are multiplied."""
+
+    def best(self, others: Any, rows: Any, floor: float) -> tuple[Matrix, Indices]:
+        """The largest product of each of `rows`, and the first of `others` that has it.
+
+        Which one is known only for products of `floor` and more; else it is -1.
+        """
+
+    def best_before(self, rows: Any, floor: float) -> tuple[Matrix, Indices]:
+        """The same among the rows in front of each; the first has none, and -2."""
+
+
+class NumpyArithmetic:
+    """On processors, with as many threads as CPUs were granted, so that sums stay the same."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
+        self._pools = ThreadpoolController()
+        self._room = np.empty(BLOCK_ROWS * BLOCK_ROWS, np.float32)
+        self._behind = np.tri(BLOCK_ROWS, dtype=np.bool_)
+
+    def load(self, rows: Matrix) -> Matrix:
+        return np.ascontiguousarray(rows)
+
+    def best(self, others: Matrix, rows: Matrix, floor: float) -> tuple[Matrix, Indices]:
+        return _best_of(self._multiplied(others, rows), floor)
+
+    def best_before(self, rows: Matrix, floor: float) -> tuple[Matrix, Indices]:
+        product = self._multiplied(rows, rows)
+        np.copyto(product, -2, where=self._behind[: len(rows), : len(rows)])
+        return _best_of(product, floor)
+
+    def _multiplied(self, others: Matrix, rows: Matrix) -> Matrix:
+        size = len(others) * len(rows)
+        if size > self._room.size:
+            self._room = np.empty(size, np.float32)
+        out = self._room[:size].reshape(len(others), len(rows))
+        with self._pools.limit(limits=self._threads, user_api="blas"):
+            return np.matmul(others, rows.T, out=out)
+
+
+def _best_of(product: Matrix, floor: float) -> tuple[Matrix, Indices]:
+    best = product.max(axis=0)
+    places = np.full(len(best), -1, np.int64)
+    near = np.flatnonzero(best >= floor)
+    if len(near) == len(best):
+        places = product.argmax(axis=0)
+    elif len(near):
+        places[near] = product[:, near].argmax(axis=0)
+    return best, places
+
+
+class TorchArithmetic:
+    """On the device that a worker was granted; what goes back is two numbers for each row."""
+
+    def __init__(self, device: str) -> None:
+        import torch
+
+        self._torch = torch
+        self._device = torch.device(device)
+
+    def load(self, rows: Matrix) -> Any:
+        return self._torch.from_numpy(np.ascontiguousarray(rows)).to(self._device)
+
+    def best(self, others: Any, rows: Any, floor: float) -> tuple[Matrix, Indices]:
+        return self._best_of(others @ rows.T, floor)
+
+    def best_before(self, rows: Any, floor: float) -> tuple[Matrix, Indices]:
+        product = others = rows @ rows.T
+        behind = self._torch.ones_like(others, dtype=self._torch.bool).tril()
+        return self._best_of(product.masked_fill(behind, -2.0), floor)
+
+    def _best_of(self, product: Any, floor: float) -> tuple[Matrix, Indices]:
+        best = product.amax(dim=0)
+        count = self._torch.arange(len(product), device=self._device)[:, None]
+        first = self._torch.where(product == best, count, len(product)).amin(dim=0)
+        places = self._torch.where(best >= floor, first, -1)
+        return best.cpu().numpy(), places.cpu().numpy()
+
+
+def arithmetic_for(resources: Resources, worker: WorkerInfo) -> Arithmetic:
+    """A GPU is used where the stage asks for one, one was granted, and torch is there."""
+    if resources.needs_gpu and worker.gpu_ids and find_spec("torch"):
+        return TorchArithmetic(worker.device)
+    return NumpyArithmetic(max(1, int(resources.cpus)))
+
+
+def nearest(arithmetic: Arithmetic, others: Any, rows: Matrix) -> tuple[Matrix, Indices]:
+    """For each row the nearest of `others`, which are loaded: its product and its place."""
+    found = [
+        arithmetic.best(others, arithmetic.load(rows[start : start + BLOCK_ROWS]), -2.0)
+        for start in range(0, len(rows), BLOCK_ROWS)
+    ]
+    if not found:
+        return np.zeros(0, np.float32), np.zeros(0, np.int64)
+    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])

@@ -1,0 +1,111 @@
+"""Reading vectors from files, in bounded pieces, whatever the format."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import FilePart, InputError, Rejected
+from curator_core.filesystems import StorageOptions
+from curator_core.reading.lines import Lines
+from curator_core.reading.records import BadLine, parse
+
+from curator_dedup.blocks import is_parquet
+from curator_dedup.lines import Piece, pieces_of
+from curator_dedup.readings import tables_of
+from curator_dedup.semantic.vectors import (
+    BadVectorError,
+    Mask,
+    Matrix,
+    vectors_of_column,
+    vectors_of_values,
+)
+
+
+@dataclass
+class VectorReading:
+    """Some documents in a row: where they stand, and the unit vectors of those that have one."""
+
+    positions: npt.NDArray[np.int64]
+    has: Mask
+    matrix: Matrix
+    ids: list[str | None] | None = None
+    bad: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass
+class VectorFile:
+    """A file of vectors, all of one dimension: that which is given, or that of the first."""
+
+    part: FilePart
+    vector_field: str
+    id_field: str | None = None
+    dimension: int | None = None
+    storage_options: StorageOptions | None = None
+
+    def readings(self) -> Iterator[VectorReading]:
+        found = self._of_parquet() if is_parquet(self.part.path) else self._of_lines()
+        for reading in found:
+            if len(reading.matrix):
+                self.dimension = reading.matrix.shape[1]
+            yield reading
+
+    def _of_parquet(self) -> Iterator[VectorReading]:
+        names = [self.vector_field, *([self.id_field] if self.id_field else [])]
+        for start, table in tables_of(self.part, self.storage_options, names):
+            positions = np.arange(start, start + table.num_rows)
+            try:
+                found = vectors_of_column(table.column(self.vector_field), self.dimension)
+            except BadVectorError as error:
+                raise self._told(error, f"row {start + error.row}") from None
+            ids = table.column(self.id_field) if self.id_field else None
+            yield VectorReading(positions, found.has, found.matrix, _texts(ids))
+
+    def _of_lines(self) -> Iterator[VectorReading]:
+        for piece in pieces_of(self.part, self.storage_options):
+            yield self._of_piece(piece)
+
+    def _of_piece(self, piece: Piece) -> VectorReading:
+        # Not at 0, where a mark of the byte order would be looked for once more.
+        parsed = parse(Lines(piece.data, 1, piece.too_long))
+        numbers = [line.number for line in parsed.bad]
+        positions, bad = np.delete(piece.positions, numbers), piece.positions[numbers]
+        try:
+            found = vectors_of_values(
+                [record.get(self.vector_field) for record in parsed.records], self.dimension
+            )
+        except BadVectorError as error:
+            raise self._told(error, f"byte {positions[error.row]}") from None
+        ids = None
+        if self.id_field:
+            ids = [_text(record.get(self.id_field)) for record in parsed.records]
+        rejected = [self._rejected(line, at) for line, at in zip(parsed.bad, bad, strict=True)]
+        return VectorReading(positions, found.has, found.matrix, ids, bad, rejected)
+
+    def _rejected(self, line: BadLine, position: int) -> Rejected:
+        column = f" column {line.column}" if line.column else ""
+        where = f"{self.part.path} byte {position}{column}"
+        return Rejected(line.reason, where, payload=line.text)
+
+    def _told(self, error: BadVectorError, place: str) -> InputError:
+        return InputError(
+            f"{self.part.path} {place}: the vector in {self.vector_field!r} {error.reason}; "
+            "mend it, make it null, or leave the file out"
+        )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _texts(column: pa.ChunkedArray | None) -> list[str | None] | None:
+    if column is None:
+        return None
+    try:
+        return list(pc.cast(column, pa.string()).to_pylist())
+    except pa.ArrowException:
+        return [_text(value) for value in column.to_pylist()]

@@ -1,0 +1,221 @@
+"""Finding and removing semantic duplicates in one call."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, ClassVar, get_args
+
+from curator_core import InputError, Pipeline, PipelineError, Resources, WorkflowResult
+from curator_core.exchanges import ExchangeWriter
+from curator_core.exchanges.reading import ExchangeListing
+from curator_core.partitioning import parsed_size
+from curator_core.stages import AnyStage
+
+from curator_dedup.corpora import CorpusWorkflow, partitions_for
+from curator_dedup.counting import counts_in
+from curator_dedup.decisions import Keep
+from curator_dedup.removal.decided import CLUSTER_COLUMNS
+from curator_dedup.removal.removing import Removing
+from curator_dedup.removal.writing import DocumentWriter
+from curator_dedup.semantic.assigning import ClusterAssigning
+from curator_dedup.semantic.centers import Init
+from curator_dedup.semantic.comparing import ClusterComparing, WhichToKeep
+from curator_dedup.semantic.sampling import SampledListing, VectorSampling
+from curator_dedup.semantic.training import CenterTraining
+
+_PARTITION_BYTES = 1 << 28
+"""So many bytes of vectors make a partition."""
+
+_SAMPLE = 100_000
+_SAMPLED_FOR_EACH = 64
+_LEAST_FOR_EACH = 16
+
+
+@dataclass
+class SemanticDeduplicationWorkflow(CorpusWorkflow):
+    """Finds documents, pictures or clips whose embeddings are nearly the same, and removes them.
+
+    Vectors are put into clusters by k-means, and compared with all others of their cluster. The
+    same files and options give the same result on every executor, with any number of workers.
+    """
+
+    embedding_field: str = "embedding"
+    """The field with the vectors: lists of numbers, all of the same length."""
+
+    id_field: str | None = None
+    """A field that names documents in the decisions; nothing else depends on it."""
+
+    n_clusters: int | None = None
+    """How many clusters. More are quicker, and part more duplicates from each other. About the
+    square root of the number of vectors unless given."""
+
+    eps: float = 0.01
+    """Vectors with a cosine of 1 - eps or more are duplicates."""
+
+    which_to_keep: WhichToKeep = "hard"
+    """Of duplicates: the one farthest from the center (hard), nearest to it (easy), or random."""
+
+    keep: Keep = "one"
+    """Of duplicates: one stays, none of them, or all of them with a mark."""
+
+    keep_empty: bool = True
+    """Whether documents without a vector stay. They are not each other's duplicates."""
+
+    add_clusters: bool | None = None
+    """Adds cluster_id, cluster_size and is_duplicate to each document; by itself with `mark`."""
+
+    init: Init = "k-means++"
+    """How the first centers are chosen: k-means++ or random."""
+
+    max_iter: int = 20
+    """How often k-means goes through its sample at most."""
+
+    tol: float = 1e-4
+    """K-means ends where its centers move less than this (the mean of squared ways)."""
+
+    sample_size: int | None = None
+    """How many vectors k-means sees: 64 for each cluster, at least 100,000, unless given."""
+
+    random_state: int = 42
+    """The seed of the sample, of k-means and of which_to_keep="random"."""
+
+    memory: int | str = "1GB"
+    """Vectors of a partition that take more are kept in a temporary file."""
+
+    resources: Resources = field(default_factory=Resources)
+    """What each worker that multiplies gets. With a GPU, and torch installed, it multiplies there;
+    else with so many threads as it has CPUs."""
+
+    name: ClassVar[str] = "semantic_deduplication"
+
+    @property
+    def named_fields(self) -> Mapping[str, str | None]:
+        return {"embedding_field": self.embedding_field, "id_field": self.id_field}
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        return {
+            **super().choices,
+            "keep": get_args(Keep),
+            "which_to_keep": get_args(WhichToKeep),
+            "init": get_args(Init),
+        }
+
+    @property
+    def has_clusters(self) -> bool:
+        return self.keep == "mark" if self.add_clusters is None else self.add_clusters
+
+    @property
+    def columns_to_add(self) -> Sequence[str]:
+        return CLUSTER_COLUMNS if self.has_clusters else ()
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if not (isfinite(self.eps) and 0 <= self.eps <= 2):
+            yield f"eps is {self.eps}, but must be from 0 (the same direction) to 2 (any)"
+        for name in ("n_clusters", "sample_size", "max_iter"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                yield f"{name} is {value}, but must be 1 or more"
+        if not (isfinite(self.tol) and self.tol >= 0):
+            yield f"tol is {self.tol}, but must be 0 or more"
+        try:
+            parsed_size(self.memory)
+        except PipelineError as error:
+            yield str(error).replace("blocksize", "memory")
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        files = self.listing().files()
+        yield self._sampling()
+        sampled = counts_in(self.folder("sample"), self.storage_options)
+        if not sampled["vectors"]:
+            raise InputError(
+                f"{self.name}: no document has a vector in {self.embedding_field!r}; "
+                "name another embedding_field"
+            )
+        partitions = self.partitions or partitions_for(4 * sampled["numbers"], _PARTITION_BYTES)
+        yield self._training(self.n_clusters or clusters_for(sampled["vectors"], self._sample))
+        yield self._assigning(partitions)
+        self.refuse_unread(result, "assign")
+        yield self._comparing(partitions)
+        self.refuse_changed(files)
+        yield self._removing(partitions)
+        result.metadata |= self._counts()
+
+    @property
+    def _sample(self) -> int:
+        return self.sample_size or max(_SAMPLE, _SAMPLED_FOR_EACH * (self.n_clusters or 1))
+
+    def _sampling(self) -> Pipeline:
+        listing = SampledListing(
+            self.input_path, self.input_blocksize, storage_options=self.storage_options
+        )
+        sampling = VectorSampling(
+            self.embedding_field, self._sample, self.random_state, self.storage_options
+        )
+        writer = self._exchange("sample", "lot", 1)
+        return Pipeline(
+            "sample", stages=[listing, sampling, writer], on_error="fail", allow_empty=True
+        )
+
+    def _training(self, n_clusters: int) -> Pipeline:
+        listing = ExchangeListing(self.folder("sample"), 1, self.storage_options)
+        training = CenterTraining(
+            n_clusters, self._sample, self.init, self.max_iter, self.tol, self.random_state,
+            self.resources, self.storage_options,
+        )  # fmt: skip
+        writer = self._exchange("centers", "cluster", 1)
+        return Pipeline("train", stages=[listing, training, writer], on_error="fail")
+
+    def _assigning(self, partitions: int) -> Pipeline:
+        assigning = ClusterAssigning(
+            self.embedding_field, self.id_field, self.resources, self.storage_options
+        )
+        listing = self.decided_listing("centers", 1)
+        writer = self._exchange("assignments", "cluster", partitions)
+        return Pipeline("assign", stages=[listing, assigning, writer])
+
+    def _comparing(self, partitions: int) -> Pipeline:
+        listing = ExchangeListing(self.folder("assignments"), partitions, self.storage_options)
+        comparing = ClusterComparing(
+            partitions, self.eps, self.which_to_keep, self.keep, self.keep_empty, self.id_field,
+            self.random_state, self.memory, self.resources, self.storage_options,
+        )  # fmt: skip
+        writer = self._exchange("decisions", "block", partitions)
+        stages: list[AnyStage] = [listing, comparing, writer]
+        return Pipeline("compare", stages=stages, on_error="fail", allow_empty=True)
+
+    def _removing(self, partitions: int) -> Pipeline:
+        options = self.storage_options
+        removing = Removing(
+            partitions,
+            output_format=self.output_format,
+            clusters=self.has_clusters,
+            storage_options=options,
+        )
+        writer = DocumentWriter(
+            self.output_path, self.mode, self.compression, storage_options=options
+        )
+        listing = self.decided_listing("decisions", partitions)
+        return Pipeline("remove", stages=[listing, removing, writer], on_error="fail")
+
+    def _exchange(self, name: str, key: str, partitions: int) -> ExchangeWriter:
+        return ExchangeWriter(
+            self.folder(name),
+            compression=None,  # vectors are noise to every kind of it
+            key=key,
+            partitions=partitions,
+            storage_options=self.storage_options,
+        )
+
+    def _counts(self) -> dict[str, int]:
+        assigned = counts_in(self.folder("assignments"), self.storage_options)
+        decided = counts_in(self.folder("decisions"), self.storage_options)
+        names = ("documents", "empty", "no_records", "groups", "duplicates", "removed")
+        counts = {name: assigned[name] + decided[name] for name in names}
+        return {**counts, "kept": counts["documents"] - counts["removed"]}
+
+
+def clusters_for(vectors: int, sample: int) -> int:
+    """A power of 2 near the square root, so that it seldom changes as a corpus grows."""
+    return max(1, min(1 << round(vectors.bit_length() / 2), max(1, sample // _LEAST_FOR_EACH)))
