@@ -9,7 +9,7 @@ from curator_ray.connecting import connected
 from curator_ray.starting import PrivateCluster
 
 def running():
-    """The scripts of Python processes; others tell of scripts within one argument."""
+    # Only Python processes: the raylet tells of scripts too, but within one long argument.
     told = [p.cmdline() for p in psutil.Process().children(recursive=True)]
     scripts = [next((part for part in line if part.endswith(".py")), "") for line in told]
     return sorted(os.path.basename(script) for script in scripts if script)
