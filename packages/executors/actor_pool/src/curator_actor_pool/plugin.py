@@ -1,4 +1,8 @@
-"""The entry point `actor_pool`. It offers nothing yet.
+"""What this package adds to Curator."""
 
-The executor is named here with the hook `curator_executors`, as `actor_pool`.
-"""
+from curator_core.hookspecs import hookimpl
+
+
+@hookimpl
+def curator_executors() -> dict[str, str]:
+    return {"actor_pool": "curator_actor_pool.executor:RayActorPoolExecutor"}

@@ -73,7 +73,9 @@ class StreamingExecutor(Executor):
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages:
-            yield from _only_listed(run)
+            from curator_ray.listing import only_listed
+
+            yield from only_listed(run)
             return
         if self.options.ignore_failures:
             plan = _bearing(plan, "fail")
@@ -155,12 +157,3 @@ def _bearing(plan: Plan, *policies: OnError) -> Plan:
         for planned in plan.stages
     )
     return replace(plan, stages=stages)
-
-
-def _only_listed(run: "Run") -> Iterator[AnyTask]:
-    """A pipeline whose only stage lists the sources: they are the outputs."""
-    from curator_core.reports import CallReport
-
-    for source in run.sources():
-        yield from run.deliver(source)
-        yield from run.absorb(CallReport(), [source])

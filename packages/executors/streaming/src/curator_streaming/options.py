@@ -1,16 +1,17 @@
 """Options of the streaming executor. Each of them changes what it does."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from curator_core.errors import PipelineError
-from curator_core.suggestions import hint
+from curator_ray.configs import from_config, wrong_choice, wrong_numbers
 
 from curator_streaming.scheduling.settings import Settings
 
 STREAMING = "streaming"
 BATCH = "batch"
+_MODES = {STREAMING: "all stages at once", BATCH: "one after the other"}
 _SHARE_OF_STORE = 0.5
 _AT_LEAST = 64 << 20
 
@@ -66,13 +67,8 @@ class StreamingOptions:
             raise PipelineError(problems)
 
     def _problems(self) -> list[str]:
-        found = []
-        if self.execution_mode not in (STREAMING, BATCH):
-            found.append(
-                f"execution_mode is {self.execution_mode!r}, but must be {STREAMING!r} (all stages "
-                f"at once) or {BATCH!r} (one after the other)"
-                f"{hint(str(self.execution_mode), (STREAMING, BATCH))}"
-            )
+        found: list[str] = []
+        found += wrong_choice("execution_mode", self.execution_mode, _MODES)
         found += self._wrong_kinds()
         if found:
             return found
@@ -90,27 +86,14 @@ class StreamingOptions:
 
     def _wrong_kinds(self) -> Iterator[str]:
         """What stands for another type than its default, as numbers in quotes do."""
-        for name in (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage"):
-            value = getattr(self, name)
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if name in _WHOLE and value is not None and not isinstance(value, int):
-                yield f"{name} is {value!r}, but must be a whole number"
-            elif value is not None and not is_number:
-                yield f"{name} is {value!r}, but must be a number"
+        names = (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage")
+        yield from wrong_numbers(self, names, _WHOLE)
         if not isinstance(self.ignore_failures, bool):
             yield f"ignore_failures is {self.ignore_failures!r}, but must be True or False"
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
-        known = [field.name for field in fields(cls)]
-        problems = [
-            f"the streaming executor has no option {name!r}{hint(name, known)}"
-            for name in config
-            if name not in known
-        ]
-        if problems:
-            raise PipelineError(problems)
-        return cls(**config)
+        return from_config(cls, config, "streaming")
 
     def cpus_of(self, there: float) -> float:
         """How many of a node's CPUs are used."""

@@ -1,0 +1,179 @@
+"""Turns: one stage at work on all that waits for it, until nothing is left."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from curator_core.errors import StageError
+from curator_core.failing import reason_of
+from curator_core.plans import PlannedStage
+from curator_core.reports import CallReport, Keys
+from curator_ray.answers import Answer
+from curator_ray.deaths import Death, is_death
+from curator_ray.inboxes import Came
+from curator_ray.logs import Relay
+from curator_ray.suspicions import Suspicions
+
+from curator_actor_pool.chunking import Chunks
+from curator_actor_pool.lots import Line, Lot, Stored, keys_of
+from curator_actor_pool.pools import Member, Pools, Subject
+from curator_actor_pool.setbacks import Setbacks
+
+if TYPE_CHECKING:
+    from curator_actor_pool.tending import Tending
+
+_PATIENCE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A call that is done: what it gave is whole."""
+
+    keys: Keys
+    report: CallReport
+    given: list[Stored]
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Crew:
+    """What every turn of a run works with."""
+
+    pools: Pools
+    setbacks: Setbacks
+    known: Suspicions
+    tending: "Tending"
+    relay: Relay
+    slots: int
+
+
+class Turn:
+    """One stage's turn. Whoever takes `calls()` may take its time."""
+
+    def __init__(
+        self, planned: PlannedStage, lots: Iterable[Lot], chunks: Chunks, crew: Crew
+    ) -> None:
+        self._planned = planned
+        self._line = Line(lots)
+        self._chunks = chunks
+        self._crew = crew
+        self._pools = crew.pools
+        self._kinds: dict[str, Callable[[Member, Came[Subject]], Finished | None]] = {
+            "hello": self._greeted,
+            "prepare": self._prepared,
+            "call": self._called,
+            "drop": lambda _, __: None,
+            "end": lambda member, _: self._pools.remove(member),
+        }
+        self.nbytes_in = self._line.nbytes
+
+    def stop(self) -> None:
+        """What has not begun stays undone."""
+        self._line.clear()
+
+    def calls(self) -> Iterator[Finished]:
+        """Calls as they are done, in whichever order."""
+        while self._line.tasks or any(m.calls for m in self._pools.members.values()):
+            self._crew.tending.look(self._planned, self._gone)
+            self._feed()
+            for came in self._pools.inbox.take(_PATIENCE_S):
+                finished = self._hear(came)
+                if finished is not None:
+                    yield finished
+
+    # Giving work out
+
+    def _feed(self) -> None:
+        """A free actor gets the next; some more where calls are so short that it would wait."""
+        if not self._line.tasks:
+            return
+        index = self._planned.index
+        shunned = self._crew.setbacks.shunned.get(index, ())
+        under_way = sum(len(m.calls) for m in self._pools.members.values())
+        wanted = self._chunks.calls(self._line.tasks) + under_way
+        self._pools.staff(self._planned, wanted, shunned)
+        ready = self._pools.ready(self._planned)
+        while self._line.tasks and ready:
+            member = min(ready, key=lambda m: len(m.calls))
+            ahead = self._chunks.ahead(self._crew.slots, self._line.tasks, len(ready))
+            if len(member.calls) >= ahead:
+                return
+            self._give(member, len(ready))
+
+    def _give(self, member: Member, actors: int) -> None:
+        count = self._chunks.tasks(self._line.tasks, self._line.nbytes, actors)
+        keeps_order = self._planned.stage.works_on_batches and self._planned.batch_size > 1
+        lots = self._line.take(count, "" if keeps_order else member.node)
+        blame = self._crew.known.for_call(keys_of(lots))
+        self._pools.dispatch(member, self._planned, lots, blame)
+
+    # What actors say
+
+    def _hear(self, came: Came[Subject]) -> Finished | None:
+        member = self._pools.members.get(came.subject.member)
+        if member is None:
+            return None
+        if isinstance(came.told, Answer):
+            self._crew.relay.pass_on(str(member.number), came.told.lines)
+        if came.error is not None:
+            self._broken(member, came.subject, came.error)
+            return None
+        return self._kinds[came.subject.kind](member, came)
+
+    def _greeted(self, member: Member, _: Came[Subject]) -> None:
+        self._pools.greeted(member, self._planned)
+
+    def _prepared(self, member: Member, came: Came[Subject]) -> None:
+        index, member.preparing = member.preparing, None
+        assert index is not None
+        if came.told.error is None:
+            member.ready.add(index)
+            self._crew.setbacks.came_up(self._planned)
+            return
+        self._pools.let_end(member)
+        if index == self._planned.index:
+            error = came.told.error
+            self._crew.setbacks.could_not_set_up(member, self._planned, str(error), error)
+
+    def _called(self, member: Member, came: Came[Subject]) -> Finished | None:
+        answer: Answer = came.told
+        call = member.calls[came.subject.call]
+        if answer.error is not None:
+            raise answer.error
+        if answer.broken_off:
+            del member.calls[call.number]
+            self._line.put_back(call.lots)
+            return None
+        call.seconds += answer.seconds
+        if len(answer):
+            call.nbytes += answer.nbytes
+            call.given.append(
+                Stored(came.parcel, answer.task_ids, answer.sources, answer.nbytes, member.node)
+            )
+        if answer.report is None:
+            return None
+        del member.calls[call.number]
+        self._chunks.learn(call.tasks, call.seconds, call.nbytes)
+        return Finished(keys_of(call.lots), answer.report, call.given, call.nbytes)
+
+    # What their silence means
+
+    def _broken(self, member: Member, subject: Subject, error: Exception) -> None:
+        import ray
+
+        if is_death(error):
+            if member.ended_by is not None and not member.calls:
+                self._pools.remove(member)
+            else:
+                self._gone(member, member.host.death(error))
+        elif subject.kind == "call" and isinstance(error, ray.exceptions.ObjectLostError):
+            self._crew.setbacks.lost(keys_of(member.calls.pop(subject.call).lots), error)
+        else:
+            raise StageError(
+                f"worker {member.number} failed in a way that no stage is to blame for: "
+                f"{reason_of(error)}",
+                detail=str(error),
+            )
+
+    def _gone(self, member: Member, death: Death) -> None:
+        self._crew.setbacks.died(member, death, self._planned, self._line)
