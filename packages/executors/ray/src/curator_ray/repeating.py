@@ -55,4 +55,5 @@ class Repeats:
         for task in self._run.again(source_id, reason):
             [(member, now)] = task.lineage
             self.attempts[member] = now
+            self._tasks = [one for one in self._tasks if source_of(one.lineage) != member]
             self._tasks.append(task)
