@@ -95,6 +95,21 @@ def test_missing_pages_have_no_text() -> None:
     assert texts(HtmlExtractor(), batch(None, b"<p>x")) == [None, "x"]
 
 
+def test_a_column_without_any_page() -> None:
+    assert texts(HtmlExtractor(), DocumentBatch(pa.table({"content": pa.nulls(2)}))) == [None, None]
+
+
+def test_pages_and_texts_of_all_sizes_keep_their_places() -> None:
+    sizes = [0, 1, 200, 30_000, 3, 700_000, 5] * 20
+    pages = [f"<title>{place}</title><p>{'é ' * size}{place}" for place, size in enumerate(sizes)]
+    [output] = run_stages([HtmlExtractor(main_content=False)], [batch(*pages)]).outputs
+    assert output.data["title"].to_pylist() == [str(place) for place in range(len(sizes))]
+    found = output.data["text"].to_pylist()
+    assert [text.split()[-1] for text in found] == output.data["title"].to_pylist()
+    assert [text.count("é") for text in found] == sizes
+    output.data.validate(full=True)
+
+
 def test_lines_with_few_stop_words_are_left_out() -> None:
     page = f"<html lang=en><p>{SENTENCE}</p><p>Buy shoes boots sandals</p>".encode()
     assert "shoes" in str(texts(HtmlExtractor(), batch(page)))

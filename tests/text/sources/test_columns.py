@@ -1,27 +1,6 @@
 import pyarrow as pa
 import pytest
-from curator_text.sources.columns import BytesColumn, Columns
-from hypothesis import given
-from hypothesis import strategies as st
-
-
-@given(values=st.lists(st.none() | st.binary(max_size=40)), expected=st.integers(0, 50))
-def test_bytes_come_out_as_they_went_in(values: list[bytes | None], expected: int) -> None:
-    column = BytesColumn(expected)
-    for value in values:
-        column.append(value)
-    array = column.array()
-    array.validate(full=True)
-    assert array.to_pylist() == values
-    assert array.type == pa.binary()
-
-
-def test_nothing_is_kept_of_what_was_looked_at() -> None:
-    column = BytesColumn()
-    held = bytearray(b"xhellox")
-    column.append(memoryview(held)[1:6])
-    held.clear()  # refused while anybody looks at it
-    assert column.array().to_pylist() == [b"hello"]
+from curator_text.sources.columns import Columns
 
 
 def test_rows_become_a_table_of_about_the_size_that_is_told() -> None:

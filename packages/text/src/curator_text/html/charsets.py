@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from functools import cache
+from functools import lru_cache
 
 _META = re.compile(rb"<meta\b[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 _SEARCHED = 4096
@@ -42,7 +42,7 @@ def _in_meta(page: bytes) -> str | None:
     return found[1].decode("ascii", "replace") if found else None
 
 
-@cache
+@lru_cache(1024)
 def _known(name: str | None) -> str | None:
     """Python's name of a charset of text; other codecs of its, such as base64, are not meant."""
     try:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected, WorkerInfo
 from curator_core.suggestions import hint
 
+from curator_text.byte_columns import BytesColumn
 from curator_text.html.algorithms import EXTRAS, MODULES, OPTIONS, Algorithm
 from curator_text.html.children import Child, Extracted, Page
 from curator_text.rejecting import RowErrors
@@ -151,10 +152,17 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
     def _with_texts(self, table: pa.Table, found: Sequence[Extracted | None]) -> pa.Table:
         if not self.keep_html:
             table = table.drop_columns([self.html_field])
-        for place, name in enumerate(self.outputs()):
-            values = [None if one is None else one[place] for one in found]
-            table = with_column(table, name, pa.array(values, pa.string()))
-        return table
+        texts = BytesColumn()
+        for one in found:
+            texts.append(one and one.text)
+        table = with_column(table, self.text_field, texts.array(pa.string()))
+        table = with_column(table, self.title_field, _strings(one and one.title for one in found))
+        languages = _strings(one and one.language for one in found)
+        return with_column(table, self.language_field, languages)
+
+
+def _strings(values: Iterable[str | None]) -> pa.Array:
+    return pa.array(values, pa.string())
 
 
 def _pages(table: pa.Table, html_field: str, charset_field: str) -> Iterator[Page | None]:
@@ -163,8 +171,9 @@ def _pages(table: pa.Table, html_field: str, charset_field: str) -> Iterator[Pag
     named = charset_field in table.column_names and not is_text
     charsets = table.column(charset_field).to_pylist() if named else [None] * table.num_rows
     charset = "utf-8" if is_text else None
-    for content, said in zip(contents.to_pylist(), charsets, strict=True):
-        yield None if content is None else Page(content, charset or said)
+    for content, said in zip(contents, charsets, strict=True):
+        page = content.as_buffer()
+        yield None if page is None else Page(page, charset or said)
 
 
 def _is_binary(kind: pa.DataType) -> bool:

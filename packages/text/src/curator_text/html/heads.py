@@ -5,6 +5,7 @@ import re
 
 _SEARCHED = 256 * 1024
 _TITLE = re.compile(r"<title\b[^>]{0,500}>([^<]{0,2000})", re.I)
+_BEGINNING = 16 * 1024
 _LANGUAGE = re.compile(r"<html\b[^>]{0,2000}?\blang\s*=\s*[\"']?\s*([a-z]{2,3})\b", re.I)
 
 
@@ -15,5 +16,5 @@ def title_of(page: str) -> str | None:
 
 def language_of(page: str) -> str | None:
     """The language that the page names, such as `de`: a hint, and often wrong."""
-    found = _LANGUAGE.search(page, 0, _SEARCHED)
+    found = _LANGUAGE.search(page, 0, _BEGINNING)
     return found[1].lower() if found else None
