@@ -52,7 +52,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
             storage_options=self.storage_options,
         )
         kind = "parquet" if is_parquet(inputs[0].path) else "jsonl"
-        batches = _Batches(kind if self.output_format == "same" else self.output_format)
+        batches = Batches(kind if self.output_format == "same" else self.output_format)
         gone = 0
         for part in inputs:
             for rows, table in self._kept(part, decided.get(part.path) or nothing_decided()):
@@ -156,7 +156,7 @@ def _bytes_of(table: pa.Table | Columns) -> int:
     return int(table.nbytes)
 
 
-class _Batches:
+class Batches:
     """Gathers what stays until there is enough of it for a file."""
 
     def __init__(self, kind: str) -> None:
