@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_dedup.exact.workflows import ExactDeduplicationWorkflow
+    from curator_dedup.fuzzy.workflows import FuzzyDeduplicationWorkflow
     from curator_dedup.semantic.workflows import SemanticDeduplicationWorkflow
 
-__all__ = ["ExactDeduplicationWorkflow", "SemanticDeduplicationWorkflow"]
+__all__ = [
+    "ExactDeduplicationWorkflow",
+    "FuzzyDeduplicationWorkflow",
+    "SemanticDeduplicationWorkflow",
+]
 
 _WHEN_ASKED_FOR = {
     "ExactDeduplicationWorkflow": "curator_dedup.exact.workflows",
+    "FuzzyDeduplicationWorkflow": "curator_dedup.fuzzy.workflows",
     "SemanticDeduplicationWorkflow": "curator_dedup.semantic.workflows",
 }
 

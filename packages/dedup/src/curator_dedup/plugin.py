@@ -7,5 +7,6 @@ from curator_core.hookspecs import hookimpl
 def curator_workflows() -> dict[str, str]:
     return {
         "dedup.exact": "curator_dedup.exact.workflows:ExactDeduplicationWorkflow",
+        "dedup.fuzzy": "curator_dedup.fuzzy.workflows:FuzzyDeduplicationWorkflow",
         "dedup.semantic": "curator_dedup.semantic.workflows:SemanticDeduplicationWorkflow",
     }

@@ -1,0 +1,323 @@
+"""Kernels: machine code that numba keeps beside this file, for the processes that come after.
+
+All of it is in one file, since numba looks no further when it decides whether what it kept is still
+true. What they give is what numpy gives in `curator_dedup.fuzzy`.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+Array: TypeAlias = np.ndarray[Any, Any]
+
+_ALONE, _UNKNOWN = 1 << 31, 0xFFFFFFFF
+_A, _B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_BASE = np.uint64(0xD6E8FEB86659FD93)
+_30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_HELD = 1024
+"""So many characters are put down before they are looked at together."""
+
+
+def _part(function: F) -> F:
+    """A piece of kernels. It makes no arrays, so nobody need count who holds those it is given."""
+    options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+    return cast(F, numba.njit(**options)(function))
+
+
+def _maker(function: F) -> F:
+    return cast(F, numba.njit(nogil=True)(function))
+
+
+def _kernel(*signatures: str) -> Callable[[F], F]:
+    options: Any = {"nogil": True, "error_model": "numpy", "cache": True}
+    return cast(Callable[[F], F], numba.njit(list(signatures), **options))
+
+
+@_part
+def _mixed(value: Any) -> Any:
+    value = (value ^ (value >> _30)) * _A
+    value = (value ^ (value >> _27)) * _B
+    return value ^ (value >> _31)
+
+
+@_part
+def _point_at(data: Array, place: int, lead: Any) -> tuple[Any, int]:
+    """The character of several bytes that begins here, and where the next one begins."""
+    second = np.int64(data[place + 1]) & 0x3F
+    if lead < 0xE0:
+        return ((lead & 0x1F) << 6) | second, place + 2
+    third = np.int64(data[place + 2]) & 0x3F
+    if lead < 0xF0:
+        return ((lead & 0x0F) << 12) | (second << 6) | third, place + 3
+    fourth = np.int64(data[place + 3]) & 0x3F
+    return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | fourth, place + 4
+
+
+@_part
+def _put_codes(data: Array, span: tuple[int, int], table: Array, codes: Array) -> Any:
+    """Put down what the next characters count as, behind the code before them, which stands first.
+
+    Where the next ones begin, and how many codes there are now; below 0, minus 1, is a character
+    whose page of the table is not filled yet.
+    """
+    place, end = span
+    count = 1
+    while place < end and count <= _HELD:
+        point = np.int64(data[place])
+        if point < 0x80:
+            place += 1
+        else:
+            point, place = _point_at(data, place, point)
+        code = table[point]
+        if code == _UNKNOWN:
+            return -1 - point, count
+        if code == 0 or (code == 48 and codes[count - 1] == 48):
+            continue
+        codes[count] = code
+        count += 1
+    if place >= end:
+        codes[count] = 32
+        count += 1
+    return place, count
+
+
+@_part
+def _lower(points: Array, count: int, orders: tuple[Array, Array], least: Array) -> None:
+    """Lower the minhashes where a shingle comes before those that were there."""
+    factors, shifts = orders
+    while count % 4:
+        points[count] = points[0]
+        count += 1
+    for first in range(0, count, 4):
+        one, two = points[first], points[first + 1]
+        three, four = points[first + 2], points[first + 3]
+        for place in range(len(least)):
+            factor, shift = factors[place], shifts[place]
+            lower = min(np.uint32(one * factor + shift), np.uint32(two * factor + shift))
+            other = min(np.uint32(three * factor + shift), np.uint32(four * factor + shift))
+            least[place] = min(least[place], min(lower, other))
+
+
+@_part
+def _put_runs(words: Array, count: int, factors: Array, points: Array) -> int:
+    """The hashes of all runs of words; how many there are."""
+    size = len(factors)
+    for first in range(count - size + 1):
+        total = np.uint64(0)
+        for place in range(size):
+            total += words[first + place] * factors[place]
+        points[first] = np.uint32(_mixed(total) >> _32)
+    return max(count - size + 1, 0)
+
+
+@_part
+def _keep_last(held: Array, count: int, most: int) -> int:
+    """What begins more runs stays."""
+    kept = min(count, most)
+    for place in range(kept):
+        held[place] = held[count - kept + place]
+    return kept
+
+
+@_part
+def _put_words(codes: Array, count: int, words: Array, number: int, begun: Array) -> int:
+    """Put the words down that end among these codes; `begun` is the one that does not."""
+    made, power = begun[0], begun[1]
+    for place in range(1, count):
+        code, before = codes[place], codes[place - 1]
+        is_alone = code >= _ALONE
+        inside = before != 32 and before < _ALONE
+        if inside and (code == 32 or is_alone):
+            words[number] = _mixed(made)
+            number, inside = number + 1, False
+        if code == 32:
+            continue
+        if not inside:
+            made, power = np.uint64(0), np.uint64(1)
+        made += np.uint64(code) * power
+        power *= _BASE
+        if is_alone:
+            words[number] = _mixed(made)
+            number += 1
+    begun[0], begun[1] = made, power
+    return number
+
+
+@_part
+def _of_words(
+    data: Array, span: tuple[int, int], letters: tuple[Array, Array],
+    held: Any, orders: tuple[Array, Array], least: Array,
+) -> Any:  # fmt: skip
+    """How many words there are; below 0, minus 1, is a character as above."""
+    table, factors = letters
+    codes, words, points, begun = held
+    place, end = span
+    number = total = 0
+    codes[0] = 32
+    while place < end:
+        place, count = _put_codes(data, (place, end), table, codes)
+        if place < 0:
+            return place
+        before = number
+        number = _put_words(codes, count, words, number, begun)
+        total += number - before
+        codes[0] = codes[count - 1]
+        _lower(points, _put_runs(words, number, factors, points), orders, least)
+        if place < end:
+            number = _keep_last(words, number, len(factors) - 1)
+    if 0 < total < len(factors):
+        _put_runs(words, total, factors[:total], points)
+        _lower(points, 1, orders, least)
+    return total
+
+
+@_maker
+def _buffers(run: int) -> Any:
+    """Codes; words, or characters, for runs of so many; shingles; a word that is not at its end."""
+    size = _HELD + run + 4
+    words, points = np.empty(size, np.uint64), np.empty(size + 4, np.uint32)
+    return np.empty(_HELD + 2, np.uint32), words, points, np.zeros(2, np.uint64)
+
+
+_DATA = "uint8[::1], int64[::1], int64[::1]"
+_ORDERS = "UniTuple(uint32[::1], 2)"
+
+
+@_kernel(f"int64({_DATA}, int64, uint32[::1], uint64[::1], {_ORDERS}, uint32[:, ::1], bool_[::1])")
+def sign_words(  # noqa: PLR0913 - kernels have no objects to carry them
+    data: Array,
+    starts: Array,
+    ends: Array,
+    first: int,
+    table: Array,
+    factors: Array,
+    orders: tuple[Array, Array],
+    minhashes: Array,
+    known: Array,
+) -> int:
+    """Minhashes of texts from `first` on. A page of the table that is missing stops it: given back
+    are the text and the page as one number; below 0, all is done."""
+    held = _buffers(len(factors))
+    for row in range(first, len(starts)):
+        span = (starts[row], ends[row])
+        words = _of_words(data, span, (table, factors), held, orders, minhashes[row])
+        if words < 0:
+            missing: int = row * 8192 + (-1 - words) // 256
+            return missing
+        known[row] = words > 0
+    return -1
+
+
+@_part
+def _put_windows(codes: Array, count: int, length: int, points: Array) -> int:
+    """The hashes of all runs of `length` codes; how many there are."""
+    if count < length:
+        return 0
+    total, power, inverse = np.uint64(0), np.uint64(1), np.uint64(1)
+    highest = power
+    for place in range(length):
+        highest = power
+        total += codes[place] * power
+        power *= _BASE
+    for _ in range(6):  # Newton's way to the inverse of an odd number
+        inverse *= np.uint64(2) - _BASE * inverse
+    points[0] = np.uint32(_mixed(total) >> _32)
+    for last in range(length, count):
+        total = (total - codes[last - length]) * inverse + codes[last] * highest
+        points[last - length + 1] = np.uint32(_mixed(total) >> _32)
+    return count - length + 1
+
+
+@_part
+def _put_characters(codes: Array, count: int, characters: Array, number: int) -> int:
+    """Put the codes down, of several spaces only the first, and none before all words."""
+    for place in range(1, count):
+        if codes[place] != 32 or codes[place - 1] != 32:
+            characters[number] = np.uint64(codes[place] & np.uint32(_ALONE - 1))
+            number += 1
+    return number
+
+
+@_part
+def _of_characters(
+    data: Array, span: tuple[int, int], letters: tuple[Array, int],
+    held: Any, orders: tuple[Array, Array], least: Array,
+) -> Any:  # fmt: skip
+    """How many characters there are, one space behind each word counted."""
+    table, length = letters
+    codes, characters, points, _ = held
+    place, end = span
+    number = total = 0
+    codes[0] = 32
+    while place < end:
+        place, count = _put_codes(data, (place, end), table, codes)
+        if place < 0:
+            return place
+        before = number
+        number = _put_characters(codes, count, characters, number)
+        total += number - before
+        codes[0] = codes[count - 1]
+        _lower(points, _put_windows(characters, number, length, points), orders, least)
+        if place < end:
+            number = _keep_last(characters, number, length - 1)
+    if 0 < total < length:
+        _lower(points, _put_windows(characters, total, total, points), orders, least)
+    return total
+
+
+@_kernel(f"int64({_DATA}, int64, uint32[::1], int64, {_ORDERS}, uint32[:, ::1], bool_[::1])")
+def sign_characters(  # noqa: PLR0913 - kernels have no objects to carry them
+    data: Array,
+    starts: Array,
+    ends: Array,
+    first: int,
+    table: Array,
+    length: int,
+    orders: tuple[Array, Array],
+    minhashes: Array,
+    known: Array,
+) -> int:
+    """The same for runs of `length` characters."""
+    held = _buffers(length)
+    for row in range(first, len(starts)):
+        span = (starts[row], ends[row])
+        found = _of_characters(data, span, (table, length), held, orders, minhashes[row])
+        if found < 0:
+            missing: int = row * 8192 + (-1 - found) // 256
+            return missing
+        known[row] = found > 0
+    return -1
+
+
+@_kernel("void(uint32[:, ::1], int64, uint64[:, ::1])")
+def make_keys(minhashes: Array, rows: int, keys: Array) -> None:
+    """A number for the minhashes of each band."""
+    for document in range(len(minhashes)):
+        for band in range(keys.shape[1]):
+            key = np.uint64(band + 1)
+            for place in range(band * rows, (band + 1) * rows):
+                key = _mixed((key ^ np.uint64(minhashes[document, place])) * _STEP)
+            keys[document, band] = key
+
+
+@_kernel("void(int64[::1], int64[::1], int64[::1])")
+def join(parents: Array, sources: Array, targets: Array) -> None:
+    """Union-find: at the end each node's parent is the smallest node of its component."""
+    for edge in range(len(sources)):
+        one, other = sources[edge], targets[edge]
+        while parents[one] != one:
+            parents[one] = parents[parents[one]]
+            one = parents[one]
+        while parents[other] != other:
+            parents[other] = parents[parents[other]]
+            other = parents[other]
+        if one < other:
+            parents[other] = one
+        elif other < one:
+            parents[one] = other
+    for node in range(len(parents)):
+        parents[node] = parents[parents[node]]

@@ -1,0 +1,1 @@
+"""Fuzzy duplicates: documents of nearly the same words, found by their signatures."""

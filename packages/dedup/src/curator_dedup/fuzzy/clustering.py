@@ -1,0 +1,113 @@
+"""Clustering: each document that has links, with the cluster it belongs to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
+from curator_core.exchanges.reading import partition_of, read_partition, united
+from curator_core.filesystems import StorageOptions, open_input
+
+from curator_dedup.components import components
+from curator_dedup.fuzzy.notes import read_note
+from curator_dedup.fuzzy.permutations import Words
+from curator_dedup.fuzzy.signing import KEY
+from curator_dedup.fuzzy.tables import files_in, keys_of, numbers_column
+
+_ABOUT = ("block", "file", "row", "state", "priority")
+_LINKS = "links"
+
+
+@dataclass
+class ClusterListing(ProcessingStage[Empty, FileGroup]):
+    """Lists all links as one task; or, where a note names the folder in which all documents are
+    linked with the smallest of their cluster, a task for each partition of both."""
+
+    links: str
+    note: str
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        links = files_in(self.links, self.storage_options)
+        labelled = read_note(self.note, self.storage_options)
+        if labelled is None:
+            if links:
+                yield FileGroup(links)
+            return
+        stars = files_in(labelled, self.storage_options)
+        for number in range(self.partitions):
+            parts = [partition_of(file, number, self.partitions) for file in (*links, *stars)]
+            yield FileGroup(parts, metadata={_LINKS: len(links)})
+
+
+@dataclass
+class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
+    """Gives each document that has links once, with its cluster.
+
+    The columns: doc, cluster (the smallest id in it), known (whether it is linked with an earlier
+    crawl), block, file, row, state, and the priority.
+    """
+
+    fans_out = False
+
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> DocumentBatch | None:
+        if _LINKS not in task.metadata:
+            links = united([self._whole(part) for part in task.data]).unify_dictionaries()
+            labelled = labels_of(keys_of(links["doc"]), keys_of(links["to"]))
+            return DocumentBatch(members_of(links, *labelled))
+        count = task.metadata[_LINKS]
+        links = united([self._partition(part) for part in task.data[:count]])
+        if not links.num_rows:
+            return None
+        stars = [self._partition(part) for part in task.data[count:]]
+        return DocumentBatch(members_of(links.unify_dictionaries(), *_spread(links, stars)))
+
+    def _whole(self, part: FilePart) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        with open_input(part.path, self.storage_options) as source:
+            return pq.read_table(source)
+
+    def _partition(self, part: FilePart) -> pa.Table:
+        return read_partition(part, self.partitions, storage_options=self.storage_options)
+
+
+def _spread(links: pa.Table, stars: list[pa.Table]) -> tuple[Words, Words]:
+    """The documents of a partition, and what they were found to hang together with."""
+    nodes = np.unique(keys_of(links["doc"]))
+    labels = nodes.copy()
+    if stars:
+        ones, others = (keys_of(united(stars)[name]) for name in ("doc", "to"))
+        smaller = (others < ones) & np.isin(ones, nodes)
+        labels[np.searchsorted(nodes, ones[smaller])] = others[smaller]
+    return nodes, labels
+
+
+def labels_of(sources: Words, targets: Words) -> tuple[Words, Words]:
+    """All documents, in order, and of each the smallest that it hangs together with."""
+    nodes, places = np.unique(np.concatenate((sources, targets)), return_inverse=True)
+    ones, others = places[: len(sources)], places[len(sources) :]
+    return nodes, nodes[components(len(nodes), ones, others)]
+
+
+def members_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:
+    """Each document of some links once, with its label."""
+    documents, firsts, places = np.unique(
+        keys_of(links["doc"]), return_index=True, return_inverse=True
+    )
+    known = np.zeros(len(documents), np.bool_)
+    known[places[links["known"].to_numpy()]] = True
+    labelled = labels[np.searchsorted(nodes, documents)]
+    about = links.select([name for name in _ABOUT if name in links.column_names])
+    columns = {
+        "doc": numbers_column(documents, KEY),
+        "cluster": numbers_column(labelled, KEY),
+        "known": pa.array(known),
+    }
+    chosen = about.take(pa.array(firsts))
+    return pa.table({**columns, **{name: chosen[name] for name in chosen.column_names}})

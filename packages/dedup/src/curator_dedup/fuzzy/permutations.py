@@ -1,0 +1,72 @@
+"""Permutations: the numbers that follow from a seed, and the signatures that they give.
+
+Each permutation puts all shingles in an order of its own; the first shingle of a document in that
+order is one minhash. Two documents share it with a probability of their Jaccard similarity.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.uint32]
+Words = npt.NDArray[np.uint64]
+
+MIX_A, MIX_B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+_SHINGLES = 1024
+"""So many shingles at a time: all of their minhashes fit in a core's cache."""
+
+
+def mixed(values: Words) -> Words:
+    """Each number as a random one, the same for the same number."""
+    values = values ^ (values >> np.uint64(30))
+    values *= MIX_A
+    values ^= values >> np.uint64(27)
+    values *= MIX_B
+    values ^= values >> np.uint64(31)
+    return values
+
+
+@dataclass(frozen=True)
+class Permutations:
+    """As many as bands times minhashes in each."""
+
+    bands: int
+    rows: int
+    seed: int
+    factors: Numbers = field(init=False, repr=False)
+    shifts: Numbers = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count = 2 * self.bands * self.rows
+        with np.errstate(over="ignore"):
+            drawn = mixed(np.uint64(self.seed) * STEP + STEP * np.arange(1, count + 1, dtype="u8"))
+        halves = (drawn >> np.uint64(32)).astype(np.uint32).reshape(2, -1)
+        object.__setattr__(self, "factors", halves[0] | np.uint32(1))
+        object.__setattr__(self, "shifts", halves[1].copy())
+
+    def minhashes(self, shingles: Words, counts: npt.NDArray[np.int64]) -> Numbers:
+        """The minhashes of documents with so many shingles each; none has no shingle."""
+        points = (shingles >> np.uint64(32)).astype(np.uint32)
+        found = np.full((len(counts), len(self.factors)), 0xFFFFFFFF, np.uint32)
+        ends = np.cumsum(counts)
+        for start in range(0, len(points), _SHINGLES):
+            stop = min(start + _SHINGLES, len(points))
+            first = int(np.searchsorted(ends, start, "right"))
+            last = int(np.searchsorted(ends, stop - 1, "right"))
+            borders = np.concatenate(([0], ends[first:last] - start))
+            values = points[start:stop, None] * self.factors
+            values += self.shifts
+            here = found[first : last + 1]
+            np.minimum(here, np.minimum.reduceat(values, borders, axis=0), out=here)
+        return found
+
+    def keys(self, minhashes: Numbers) -> Words:
+        """For each document and band a number that stands for the minhashes of the band."""
+        by_row = minhashes.reshape(len(minhashes), self.bands, self.rows).astype(np.uint64)
+        keys = np.broadcast_to(np.arange(1, self.bands + 1, dtype=np.uint64), by_row.shape[:2])
+        for row in range(self.rows):
+            keys = mixed((keys ^ by_row[:, :, row]) * STEP)
+        return keys

@@ -1,0 +1,81 @@
+"""Signatures: texts become a number for each band, by numpy or compiled, and always the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from curator_dedup.engines import is_compiled
+from curator_dedup.fuzzy.letters import letters
+from curator_dedup.fuzzy.permutations import Numbers, Permutations, Words
+from curator_dedup.fuzzy.shingles import Shingling, run_factors
+
+Known = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Signing:
+    """How texts are signed."""
+
+    shingling: Shingling
+    permutations: Permutations
+
+    def keys(self, texts: Sequence[str | None]) -> tuple[Words, Known]:
+        """A row of band keys for each text, and which texts have any; those of others mean
+        nothing."""
+        minhashes, known = self.minhashes(texts)
+        if not is_compiled():
+            return self.permutations.keys(minhashes), known
+        from curator_dedup.compiled.kernels import make_keys
+
+        keys = np.empty((len(minhashes), self.permutations.bands), np.uint64)
+        make_keys(minhashes, self.permutations.rows, keys)
+        return keys, known
+
+    def minhashes(self, texts: Sequence[str | None]) -> tuple[Numbers, Known]:
+        if is_compiled():
+            return _compiled(self, texts)
+        shingles, counts = self.shingling.of([text or "" for text in texts])
+        known = counts > 0
+        found = np.full((len(texts), len(self.permutations.factors)), 0xFFFFFFFF, np.uint32)
+        found[known] = self.permutations.minhashes(shingles, counts[known])
+        return found, known
+
+
+def _compiled(signing: Signing, texts: Sequence[str | None]) -> tuple[Numbers, Known]:
+    from curator_dedup.compiled.kernels import sign_characters, sign_words
+
+    data, edges = _bytes_of(texts)
+    permutations, shingling = signing.permutations, signing.shingling
+    orders = (permutations.factors, permutations.shifts)
+    minhashes = np.full((len(texts), len(permutations.factors)), 0xFFFFFFFF, np.uint32)
+    known = np.zeros(len(texts), np.bool_)
+    known_letters = letters(shingling.normalize)
+    table, size = known_letters.table, shingling.characters
+    spans: tuple[Any, Any] = (edges[:-1], edges[1:])
+    first = 0
+    while True:
+        if size is not None:
+            told = sign_characters(data, *spans, first, table, size, orders, minhashes, known)
+        else:
+            factors = np.array(run_factors(shingling.words or 1), np.uint64)
+            told = sign_words(data, *spans, first, table, factors, orders, minhashes, known)
+        if told < 0:
+            return minhashes, known
+        first, page = divmod(told, 8192)
+        known_letters.fill(page)
+
+
+def _bytes_of(texts: Sequence[str | None]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    try:
+        column = pa.array(texts, pa.large_string())
+    except UnicodeEncodeError:  # halves of a pair, which are no characters
+        column = pa.array(
+            [text and text.encode("utf-8", "surrogatepass") for text in texts], pa.large_binary()
+        )
+    _, offsets, content = column.buffers()
+    data = np.frombuffer(content, np.uint8) if content else np.zeros(0, np.uint8)
+    return data, np.frombuffer(offsets, np.int64)[: len(texts) + 1]

@@ -1,0 +1,37 @@
+"""Tables of ids: columns of 8 bytes as numbers and back, and the files they lie in."""
+
+import numpy as np
+import pyarrow as pa
+from curator_core import FilePart
+from curator_core.errors import NothingFoundError
+from curator_core.filesystems import StorageOptions
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
+
+from curator_dedup.fuzzy.permutations import Words
+
+
+def keys_of(column: pa.ChunkedArray) -> Words:
+    """Binary of 8 bytes as numbers; what is missing means nothing."""
+    parts = [_numbers(chunk) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.uint64)])
+
+
+def _numbers(chunk: pa.Array) -> Words:
+    content = chunk.buffers()[1]
+    if content is None or not len(chunk):
+        return np.zeros(len(chunk), np.uint64)
+    return np.frombuffer(content, np.uint64)[chunk.offset : chunk.offset + len(chunk)]
+
+
+def numbers_column(numbers: Words, kind: pa.DataType) -> pa.Array:
+    content = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(numbers), [None, content])
+
+
+def files_in(folder: str, storage_options: StorageOptions | None = None) -> list[FilePart]:
+    """The Parquet files of a folder; none, where there was nothing to write."""
+    try:
+        return list(find_files([folder], Wanted((".parquet",)), storage_options))
+    except NothingFoundError:
+        return []
