@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from curator_core import CuratorError, InputError, ProcessingStage, Rejected
+from curator_core import InputError, ProcessingStage, Rejected
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import is_url
 from curator_core.partitioning import parsed_size
@@ -19,6 +19,7 @@ from curator_core.tasks import Empty
 from curator_text.downloading.addresses import target_of
 from curator_text.downloading.fetching import Checksum, Fetching
 from curator_text.downloading.requests import Client
+from curator_text.sizes import size_problems
 
 _UNSAFE = re.compile(r"[^\w.+=-]+")
 
@@ -138,10 +139,7 @@ class Downloader(CompositeStage[Empty, FileGroup]):
             value = getattr(self, name)
             if value is not None and value < 1:
                 yield f"{name} is {value}, but must be 1 or more"
-        try:
-            parsed_size(self.max_bytes)
-        except CuratorError:
-            yield f"max_bytes is {self.max_bytes!r}, but must be a size such as 2GiB"
+        yield from size_problems("max_bytes", self.max_bytes, "2GiB")
         if is_url(self.folder):
             yield f"folder is {self.folder}, but must be a folder of this machine"
         yield from self._wrong_urls()

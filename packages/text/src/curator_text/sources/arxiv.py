@@ -1,19 +1,20 @@
 """arXiv: archives with the LaTeX sources of papers."""
 
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from curator_core import CuratorError, Dropped, InputError, Rejected
+from curator_core import Dropped, InputError, Rejected
 from curator_core.files import FilePart
 from curator_core.filesystems import base_name, open_input
-from curator_core.partitioning import FilePartitioning, parsed_size
-from curator_core.reading.stages import FileReader, ReadingStage
+from curator_core.partitioning import parsed_size
 
+from curator_text.sizes import size_problems
 from curator_text.sources.latex import cleaned
 from curator_text.sources.papers import NoPaperError, paper_of
+from curator_text.sources.readers import SourceReader
 from curator_text.sources.records import Found, RecordReading
 
 
@@ -25,11 +26,7 @@ class ArxivReading(RecordReading):
     keep_latex: bool = False
 
     def check(self) -> Iterator[str]:
-        try:
-            parsed_size(self.max_paper_bytes)
-        except CuratorError:
-            given = self.max_paper_bytes
-            yield f"max_paper_bytes is {given!r}, but must be a size such as 64MiB"
+        yield from size_problems("max_paper_bytes", self.max_paper_bytes, "64MiB")
         yield from super().check()
 
     def schema(self) -> pa.Schema:
@@ -80,7 +77,7 @@ def _paper_id(name: str) -> str:
 
 
 @dataclass
-class ArxivReader(FileReader):
+class ArxivReader(SourceReader):
     """Reads tar files of papers as arXiv gives them: paper_id, and the LaTeX in text.
 
     Files of one paper are put together; comments and bibliography go, and macros without arguments
@@ -96,13 +93,5 @@ class ArxivReader(FileReader):
     endings: ClassVar[tuple[str, ...]] = (".tar", ".tar.gz", ".tgz")
     reading = ArxivReading
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields,
-            self.text_field,
-            self.add_id,
-            self.storage_options,
-            listing,
-            self.max_paper_bytes,
-            self.keep_latex,
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (self.max_paper_bytes, self.keep_latex)

@@ -1,6 +1,6 @@
 """Plain text: a document for each file, each line or each paragraph."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -14,11 +14,10 @@ from curator_core.compression import (
 )
 from curator_core.files import FilePart
 from curator_core.filesystems import open_input
-from curator_core.partitioning import FilePartitioning
 from curator_core.reading.lines import lines_of_range, whole_lines
-from curator_core.reading.stages import FileReader, ReadingStage
 from curator_core.suggestions import hint
 
+from curator_text.sources.readers import SourceReader
 from curator_text.sources.records import Found, RecordReading
 
 Unit: TypeAlias = Literal["file", "line", "paragraph"]
@@ -123,7 +122,7 @@ def _whole(part: FilePart, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes
 
 
 @dataclass
-class TextReader(FileReader):
+class TextReader(SourceReader):
     """Reads plain text (.txt, also .gz .zst .bz2 .xz) in UTF-8, with the path it came from."""
 
     unit: Unit = field(default="file", kw_only=True)
@@ -139,7 +138,5 @@ class TextReader(FileReader):
         super().__post_init__()
         self.split = "lines" if self.unit == "line" else "whole"  # type: ignore[misc]
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields, self.text_field, self.add_id, self.storage_options, listing, self.unit
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (self.unit,)

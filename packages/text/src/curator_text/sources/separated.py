@@ -11,10 +11,11 @@ from curator_core import InputError, Rejected
 from curator_core.compression import COMPRESSIONS, DamagedStreamError, compression_of, decompressed
 from curator_core.files import FilePart
 from curator_core.filesystems import open_input
-from curator_core.partitioning import FilePartitioning
 from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.reading.stages import FileReader, Piece, ReadingStage
+from curator_core.reading.stages import Piece, ReadingStage
 from curator_core.suggestions import hint
+
+from curator_text.sources.readers import SourceReader
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also end lines at form feeds
 
@@ -161,7 +162,7 @@ def _with_compressed(plain: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @dataclass
-class CsvReader(FileReader):
+class CsvReader(SourceReader):
     """Reads CSV (also .gz .zst .bz2 .xz) in UTF-8; every value is text.
 
     A large file is read by one worker, as values in quotes may hold line ends; without `quoting`
@@ -184,15 +185,8 @@ class CsvReader(FileReader):
         super().__post_init__()
         self.split = "whole" if self.quoting else "lines"  # type: ignore[misc]
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields,
-            self.text_field,
-            self.add_id,
-            self.storage_options,
-            listing,
-            Dialect(self.delimiter, self.quoting, self.columns),
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (Dialect(self.delimiter, self.quoting, self.columns),)
 
 
 @dataclass

@@ -6,14 +6,15 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from curator_core import CuratorError, Dropped, InputError, Rejected
+from curator_core import Dropped, InputError, Rejected
 from curator_core.files import FilePart
 from curator_core.filesystems import open_input
-from curator_core.partitioning import FilePartitioning, Split, parsed_size
-from curator_core.reading.stages import FileReader, ReadingStage
+from curator_core.partitioning import Split, parsed_size
 from curator_core.suggestions import hint
 
+from curator_text.sizes import size_problems
 from curator_text.sources.payloads import Bytes, TooLargeError, media_type, payload_of
+from curator_text.sources.readers import SourceReader
 from curator_text.sources.records import Found, RecordReading
 from curator_text.sources.warc_records import Damage, WarcRecord, warc_records
 
@@ -41,11 +42,7 @@ class _Choice:
                 yield f"no record type {name!r}{hint(name, RECORD_TYPES)}"
         if not self.record_types:
             yield f"record_types is empty; name some of {', '.join(RECORD_TYPES)}"
-        try:
-            parsed_size(self.max_record_bytes)
-        except CuratorError:
-            given = self.max_record_bytes
-            yield f"max_record_bytes is {given!r}, but must be a size such as 16MiB"
+        yield from size_problems("max_record_bytes", self.max_record_bytes, "16MiB")
 
     @cached_property
     def most(self) -> int:
@@ -137,7 +134,7 @@ def _name(headers: dict[str, str]) -> tuple[str | None, str | None, str | None]:
 
 
 @dataclass
-class WarcReader(FileReader):
+class WarcReader(SourceReader):
     """Reads web archives: url, warc_id, date, content_type, http_status, charset, content.
 
     `content` is what the server sent, as bytes: put an HtmlExtractor behind. A large file is
@@ -157,19 +154,12 @@ class WarcReader(FileReader):
     split: ClassVar[Split] = "members"
     reading = WarcReading
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields,
-            self.text_field,
-            self.add_id,
-            self.storage_options,
-            listing,
-            _Choice(self.record_types, self.content_types, self.max_record_bytes),
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (_Choice(self.record_types, self.content_types, self.max_record_bytes),)
 
 
 @dataclass
-class WetReader(FileReader):
+class WetReader(SourceReader):
     """Reads the text that Common Crawl makes of pages: url, warc_id, date, languages, text."""
 
     record_types: Sequence[str] = field(default=("conversion",), kw_only=True)
@@ -185,12 +175,5 @@ class WetReader(FileReader):
     split: ClassVar[Split] = "members"
     reading = WetReading
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields,
-            self.text_field,
-            self.add_id,
-            self.storage_options,
-            listing,
-            _Choice(self.record_types, self.content_types, self.max_record_bytes),
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (_Choice(self.record_types, self.content_types, self.max_record_bytes),)

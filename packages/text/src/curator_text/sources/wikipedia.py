@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
-from curator_core import CuratorError, Dropped, InputError, Rejected
+from curator_core import Dropped, InputError, Rejected
 from curator_core.files import FilePart
 from curator_core.filesystems import open_input
-from curator_core.partitioning import FilePartitioning, Split, parsed_size
-from curator_core.reading.stages import FileReader, ReadingStage
+from curator_core.partitioning import Split, parsed_size
 
+from curator_text.sizes import size_problems
 from curator_text.sources.members import DamagedMemberError, Member, MemberKind, Members
+from curator_text.sources.readers import SourceReader
 from curator_text.sources.records import Found, RecordReading
 from curator_text.sources.wiki_pages import DamagedDumpError, WikiPage, wiki_pages
 from curator_text.sources.wikitext import plain_text
@@ -35,11 +36,7 @@ class WikipediaReading(RecordReading):
     choice: _Choice = field(default_factory=_Choice)
 
     def check(self) -> Iterator[str]:
-        try:
-            parsed_size(self.choice.max_page_bytes)
-        except CuratorError:
-            given = self.choice.max_page_bytes
-            yield f"max_page_bytes is {given!r}, but must be a size such as 16MiB"
+        yield from size_problems("max_page_bytes", self.choice.max_page_bytes, "16MiB")
         yield from super().check()
 
     def schema(self) -> pa.Schema:
@@ -97,7 +94,7 @@ def _begins_page(data: bytes) -> bool:
 
 
 @dataclass
-class WikipediaReader(FileReader):
+class WikipediaReader(SourceReader):
     """Reads dumps of Wikipedia (*-pages-articles*.xml.bz2): title, page_id, namespace, text.
 
     Of a multistream dump many workers read a part each; no index is needed. Redirects and pages of
@@ -117,12 +114,5 @@ class WikipediaReader(FileReader):
     split: ClassVar[Split] = "members"
     reading = WikipediaReading
 
-    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        return self.reading(
-            self.fields,
-            self.text_field,
-            self.add_id,
-            self.storage_options,
-            listing,
-            _Choice(self.namespaces, self.keep_wikitext, self.max_page_bytes),
-        )
+    def reading_options(self) -> Sequence[Any]:
+        return (_Choice(self.namespaces, self.keep_wikitext, self.max_page_bytes),)

@@ -1,0 +1,14 @@
+"""Sizes: limits in bytes that options name, such as 16MiB."""
+
+from collections.abc import Iterator
+
+from curator_core import CuratorError
+from curator_core.partitioning import parsed_size
+
+
+def size_problems(name: str, size: int | str | None, example: str) -> Iterator[str]:
+    """What is wrong with an option that must be a size."""
+    try:
+        parsed_size(size)
+    except CuratorError:
+        yield f"{name} is {size!r}, but must be a size such as {example}"
