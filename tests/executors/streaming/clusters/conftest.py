@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("ray")
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 @contextmanager

@@ -10,9 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from curator_core import NodeInfo, Pipeline, ProcessingStage, RunResult, Task, WorkerInfo
+from curator_core import (
+    Executor,
+    NodeInfo,
+    Pipeline,
+    ProcessingStage,
+    RunResult,
+    Task,
+    WorkerInfo,
+)
 from curator_core.testing.contract.logs import note, read_log
-from curator_streaming.executor import StreamingExecutor
 
 Tasks = ProcessingStage[Task[Any], Task[Any]]
 
@@ -86,10 +93,19 @@ class Lives(Tasks):
 
 
 def ran(
-    stages: Sequence[Any], count: int = 40, config: dict[str, Any] | None = None, **options: Any
+    stages: Sequence[Any],
+    count: int = 40,
+    config: dict[str, Any] | None = None,
+    executor: Executor | None = None,
+    **options: Any,
 ) -> RunResult:
+    """The outputs of so many numbers; on the streaming executor unless another one is given."""
+    if executor is None:
+        from curator_streaming.executor import StreamingExecutor
+
+        executor = StreamingExecutor(config=config)
     pipeline = Pipeline("p", stages=list(stages), **options)
-    return pipeline.run(StreamingExecutor(config=config), tasks=[Task(n) for n in range(count)])
+    return pipeline.run(executor, tasks=[Task(n) for n in range(count)])
 
 
 def met(result: RunResult, stage: str) -> list[Met]:
