@@ -197,7 +197,7 @@ def test_it_agrees(other: Executor, alone: dict[str, Any], tmp_path: Path) -> No
 
 def test_many_become_few_alike(other: Executor) -> None:
     """Who keeps what one source gave together, cuts the same batches of it."""
-    stages = [ReadsShards(), Regroups(), KeepsEvenLines(), Shouts()]
+    stages: list[AnyStage] = [ReadsShards(), Regroups(), KeepsEvenLines(), Shouts()]
     alone = facts(run(list(stages), LocalExecutor(workers=0)))
 
     found = facts(run(list(stages), other))
