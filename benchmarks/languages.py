@@ -3,7 +3,6 @@
 The paragraphs are real ones, of one book in many languages. Only the time of the CPU counts.
 """
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -12,9 +11,9 @@ from pathlib import Path
 from curator_core import DocumentBatch, WorkerInfo
 from curator_text import LanguageFilter, LanguageIdentifier
 from curator_text.languages.models import missing_for
-from measuring.figures import Figure, save, show
+from measuring.commands import run_command
+from measuring.figures import Figure
 from measuring.paragraphs import Paragraph, paragraphs
-from measuring.peers import PeerMissingError
 from measuring.timing import in_turns
 
 RESULTS = Path(__file__).parent / "results" / "languages.json"
@@ -23,22 +22,11 @@ LEAST_SPEED, LEAST_ACCURACY = 15_000, 0.99
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often to measure each model")
-    parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go as JSON")
-    wanted = parser.parse_args()
-    try:
-        texts = paragraphs()
-    except PeerMissingError as error:
-        print(f"no paragraphs to measure with: {error}", file=sys.stderr)
-        return 1
-    figures = measured(texts, wanted.rounds)
-    show(figures)
-    save(figures, wanted.json)
-    return 0 if all(figure.met is not False for figure in figures) else 1
+    return run_command(__doc__, RESULTS, measured)
 
 
-def measured(texts: list[Paragraph], rounds: int) -> list[Figure]:
+def measured(rounds: int) -> list[Figure]:
+    texts = paragraphs()
     batch = DocumentBatch.from_pylist([{"text": one.text} for one in texts])
     here = [model for model in MODELS if missing_for(model) is None]
     stages = {model: LanguageIdentifier(model) for model in here}

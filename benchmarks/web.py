@@ -5,7 +5,6 @@ with menus, style and scripts. Only the time of the CPU counts, that of the
 processes which read the pages included.
 """
 
-import argparse
 import gzip
 import os
 import sys
@@ -20,9 +19,9 @@ from curator_core import DocumentBatch, WorkerInfo
 from curator_core.files import FileGroup, FilePart
 from curator_text import HtmlExtractor
 from curator_text.sources.warc import WarcReading
-from measuring.figures import Figure, save, show
+from measuring.commands import run_command
+from measuring.figures import Figure
 from measuring.paragraphs import unpacked
-from measuring.peers import PeerMissingError
 from measuring.timing import in_turns
 
 RESULTS = Path(__file__).parent / "results" / "html.json"
@@ -32,19 +31,12 @@ LEAST_HTML, LEAST_WARC = 15.0, 2.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often to measure each")
-    parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go as JSON")
-    wanted = parser.parse_args()
-    try:
-        pages = book()
-    except PeerMissingError as error:
-        print(f"no pages to measure with: {error}", file=sys.stderr)
-        return 1
-    figures = [*extraction(pages, wanted.rounds), *archives(pages, wanted.rounds)]
-    show(figures)
-    save(figures, wanted.json)
-    return 0 if all(figure.met is not False for figure in figures) else 1
+    return run_command(__doc__, RESULTS, measured)
+
+
+def measured(rounds: int) -> list[Figure]:
+    pages = book()
+    return [*extraction(pages, rounds), *archives(pages, rounds)]
 
 
 def book() -> list[bytes]:
