@@ -68,14 +68,27 @@ def _piece(lines: Lines) -> Piece:
         data = b"   " + data[len(_BOM) :]
     if not data.endswith(b"\n"):
         data += b"\n"
-    content = np.frombuffer(data, np.uint8)
-    edges = np.concatenate(([0], np.flatnonzero(content == _NEWLINE) + 1))
+    edges = _edges(data)
     starts = edges[:-1]
-    odd = np.flatnonzero(content[starts] != _BRACE)
+    odd = np.flatnonzero(np.frombuffer(data, np.uint8)[starts] != _BRACE)
     blank = [int(row) for row in odd if data[edges[row] : edges[row + 1]].isspace()]
     if blank:
         return _without(blank, data, edges, lines.offset)
     return Piece(data, edges, starts + lines.offset)
+
+
+def _edges(data: bytes) -> npt.NDArray[np.int64]:
+    """Where each line begins, and the end of the last; found one by one where lines are long."""
+    if data.count(b"\n", 0, _LOOKED_AT) * _LONG > _LOOKED_AT:
+        newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+        return np.concatenate(([0], newlines + 1))
+    edges, end = [0], 0
+    while end := data.find(b"\n", end) + 1:
+        edges.append(end)
+    return np.array(edges, np.int64)
+
+
+_LOOKED_AT, _LONG = 1 << 15, 512
 
 
 def _without(rows: list[int], data: bytes, edges: npt.NDArray[np.int64], offset: int) -> Piece:

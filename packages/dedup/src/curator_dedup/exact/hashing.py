@@ -97,7 +97,7 @@ class _Rows:
 
 
 def _digest_column(texts: Sequence[str | None], some: bool, is_empty: Sequence[bool]) -> pa.Array:
-    digests = digests_of((text or "").encode("utf-8", "surrogatepass") for text in texts)
+    digests = digests_of([text.encode("utf-8", "surrogatepass") if text else b"" for text in texts])
     if not some:
         buffers = [None, pa.py_buffer(b"".join(digests))]
         return pa.FixedSizeBinaryArray.from_buffers(DIGEST, len(digests), buffers)

@@ -1,0 +1,17 @@
+"""Removes exact duplicates from JSON Lines, in this very process: IN OUT."""
+
+import json
+import sys
+import time
+
+from curator_core.local.executor import LocalExecutor
+from curator_dedup import ExactDeduplicationWorkflow
+
+folder, out = sys.argv[1:3]
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    workflow = ExactDeduplicationWorkflow(f"{folder}/*.jsonl", out)
+    result = workflow.run(LocalExecutor(workers=0))
+    seconds = time.perf_counter() - started
+    print(json.dumps({"seconds": seconds, "kept": result.metadata["kept"]}))
