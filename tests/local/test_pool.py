@@ -1,7 +1,10 @@
 """Worker processes: what may pass between them and their parent, and what their deaths teach."""
 
+import atexit
 import os
 import signal
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -39,6 +42,40 @@ class Same(Numbers):
 class Twice(Numbers):
     def process(self, task: Task[Any]) -> list[Task[Any]]:
         return [task.with_data(task.data + str(number)) for number in range(2)]
+
+
+class PutsAway(Numbers):
+    """Leaves things to be done when its process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def setup(self, worker: WorkerInfo) -> None:
+        atexit.register((self.folder / "ended").touch)
+        self.kept = tempfile.TemporaryDirectory(dir=self.folder, prefix="kept")
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        print("half a line", end="", file=sys.stdout)
+        return task
+
+
+class Lingers(PutsAway):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        threading.Timer(0.3, (self.folder / "late").touch).start()
+        return task
+
+
+class TestEnds:
+    def test_what_is_to_be_done_at_the_end_of_a_process_is_done(
+        self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        run(PutsAway(tmp_path), tasks=["a"], workers=1)
+        assert [path.name for path in tmp_path.iterdir()] == ["ended"]
+        assert capfd.readouterr().out == "half a line"
+
+    def test_threads_may_finish(self, tmp_path: Path) -> None:
+        run(Lingers(tmp_path), tasks=["a"], workers=1)
+        assert {path.name for path in tmp_path.iterdir()} == {"ended", "late"}
 
 
 class TestMessages:

@@ -121,6 +121,16 @@ def test_processes_that_start_together_compile_once_and_say_so(tmp_path: Path) -
     assert kernels[0].stat().st_mtime_ns == written
 
 
+def test_what_is_compiled_already_is_loaded_without_waiting_for_others(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    python(WARM, NUMBA_CACHE_DIR=str(tmp_path), **{VARIABLE: "compiled"})
+    holding = "from curator_text.compiled.caching import one_at_a_time\nwith one_at_a_time():\n"
+    code = "import subprocess, sys\n" + holding
+    code += f"    done = subprocess.run([sys.executable, '-c', {WARM!r}], timeout=60)\n"
+    code += "print(done.returncode)"
+    assert python(code, NUMBA_CACHE_DIR=str(tmp_path), **{VARIABLE: "compiled"}) == "0\n"
+
+
 def test_all_that_a_row_needs_is_ready_before_the_first_document(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     head, _ = WARM.strip().rsplit("\n", 1)

@@ -1,8 +1,11 @@
 """The life of a worker process."""
 
+import atexit
+import gc
 import os
 import signal
 import sys
+import threading
 import time
 from contextlib import closing
 from multiprocessing.connection import Connection
@@ -37,6 +40,7 @@ TELL_EVERY_S = 1.0
 
 def main(connection_handle: int, board_handle: int) -> None:
     """Serve the parent until it says to end, or is gone."""
+    gc.disable()  # what is imported now stays: to look through it again and again finds nothing
     for handle in (connection_handle, board_handle):
         os.set_inheritable(handle, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
@@ -46,6 +50,20 @@ def main(connection_handle: int, board_handle: int) -> None:
         _serve(connection, board)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         sys.exit(1)
+    _leave()
+
+
+def _leave() -> None:
+    """End as soon as all is put in order: to take large libraries apart takes long, for nothing."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
+    if any(not thread.daemon for thread in others):
+        return  # Python waits for them
+    try:
+        atexit._run_exitfuncs()  # noqa: SLF001 - what Python does when it ends, without the rest
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
 
 
 def _serve(connection: Connection, board: Board) -> None:
@@ -61,6 +79,8 @@ def _serve(connection: Connection, board: Board) -> None:
                 _tell(connection, Prepared())
             elif isinstance(message, SetUp):
                 worker.setup()
+                gc.freeze()
+                gc.enable()
                 _tell(connection, Ready())
             elif isinstance(message, Work):
                 _work(worker, connection, message)

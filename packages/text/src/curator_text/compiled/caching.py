@@ -3,9 +3,10 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 
@@ -57,6 +58,13 @@ def _source_hash() -> str:
 def is_empty() -> bool:
     """Whether no kernel was ever compiled here."""
     return next(kernel_folder().rglob("*.nbi"), None) is None
+
+
+def mark_of(rules: Iterable[str]) -> Path:
+    """A file that is there once the kernels of these rules have been compiled by this numba."""
+    names = ",".join(sorted(set(rules)))
+    digest = hashlib.sha256(f"{version('numba')} {names}".encode())
+    return kernel_folder() / f"compiled-{digest.hexdigest()[:16]}"
 
 
 @contextmanager

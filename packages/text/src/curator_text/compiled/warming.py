@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from curator_text.compiled import editing
-from curator_text.compiled.caching import is_empty, kernel_folder, one_at_a_time
+from curator_text.compiled.caching import is_empty, kernel_folder, mark_of, one_at_a_time
 from curator_text.compiled.forms import form_of
 from curator_text.compiled.judging import judged_at_once
 from curator_text.judging import Rule
@@ -21,6 +21,10 @@ _SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\
 
 def warm(rules: Sequence[Rule]) -> None:
     """Have ready what these rules need. Of processes that start together only one compiles."""
+    mark = mark_of(type(rule).__name__ for rule in rules)
+    if mark.exists():  # to load them, nobody need wait for another
+        _run(rules)
+        return
     with one_at_a_time():
         if is_empty():
             LOG.info("compiling the rules for text, once for this machine; it takes some seconds")
@@ -29,6 +33,7 @@ def warm(rules: Sequence[Rule]) -> None:
         took = time.perf_counter() - started
         if took > _SLOW_S:  # nothing is compiled in less
             LOG.info("compiled in %.0f s; kept in %s", took, kernel_folder())
+        mark.touch()
 
 
 def _run(rules: Sequence[Rule]) -> None:
