@@ -2,6 +2,15 @@
 
 import importlib.util
 import os
+import signal
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell ignores it for what runs in the background, and Ctrl-C is among what is tested."""
 
 os.environ.setdefault("CURATOR_EXECUTOR", "local")
 """Where streaming is installed it is the default, and each of these runs would start a cluster."""
@@ -14,3 +23,13 @@ if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not 
         "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("patient")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Two processes share the tests: a file's stay together, and an executor's, for its Ray."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        parts = item.path.relative_to(HERE).parts
+        group = parts[1] if parts[0] == "executors" and len(parts) > 2 else "/".join(parts)
+        item.add_marker(pytest.mark.xdist_group(group))

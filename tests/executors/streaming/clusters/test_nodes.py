@@ -1,12 +1,14 @@
 """Several nodes: who runs where, with which devices, and how often each node is prepared."""
 
 import re
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clusterkit import Grid, Lives, Where, by, met, places, ran
-from curator_core import Resources
+from curator_core import Resources, Task
 from curator_core.errors import ResourceError
 
 
@@ -20,6 +22,19 @@ def node_with(three: Grid, name: str) -> str:
 
 
 pytestmark = pytest.mark.usefixtures("three")
+
+
+@dataclass(kw_only=True, eq=False)
+class Meets(Lives):
+    """Its first task ends only when as many workers are there as there should be."""
+
+    fellows: int
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        latest = time.monotonic() + 30
+        while places(Path(self.log), "setup").total() < self.fellows and time.monotonic() < latest:
+            time.sleep(0.01)
+        return super().process(task)
 
 
 class TestPlaces:
@@ -101,7 +116,7 @@ class TestWorkers:
     @pytest.mark.parametrize("number", [1, 5])
     def test_a_fixed_number_of_workers_is_exactly_kept(self, number: int, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        fixed = Lives(str(log), 0.03).with_(name="fixed", num_workers=number)
+        fixed = Meets(log=str(log), fellows=number).with_(name="fixed", num_workers=number)
 
         result = ran([fixed.with_(resources=Resources(cpus=0.5))], 60)
 
