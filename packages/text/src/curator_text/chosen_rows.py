@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch
 
+from curator_text.choosing import rows_where
 from curator_text.text_columns import with_column
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ class Rows:
         if self.chosen is None:
             return self.table
         if self._copy is None:
-            self._copy = self.table.filter(self.chosen)
+            self._copy = rows_where(self.table, self.chosen)
         return self._copy
 
     def only(self, mask: pa.ChunkedArray) -> "Rows":

@@ -9,6 +9,8 @@ from curator_core import DocumentBatch, Rejected
 from curator_core.failing import reason_of
 from curator_core.watching import TaskTimeoutError
 
+from curator_text.choosing import rows_where
+
 T = TypeVar("T")
 
 
@@ -41,7 +43,8 @@ class RowErrors:
         table = self._task.data
         if not self._errors:
             return table
-        return table.filter(pa.array([row not in self._errors for row in range(table.num_rows)]))
+        is_good = [row not in self._errors for row in range(table.num_rows)]
+        return rows_where(table, pa.array(is_good))
 
     def settle(self, change: Callable[[pa.Table], pa.Table]) -> list[DocumentBatch | Rejected]:
         """The batch, its good rows changed, and the others as what is set aside."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Rejected
 
+from curator_text.choosing import rows_at
 from curator_text.chosen_rows import ChosenRows, Rows, rows_of
 from curator_text.judging import Verdicts
 
@@ -64,7 +65,7 @@ class Settling:
         return self.rows.only(verdicts.mask(token))
 
     def _those(self, places: Sequence[int]) -> DocumentBatch:
-        return self.task.with_data(self.rows.table.take(pa.array(places, pa.int64())))
+        return self.task.with_data(rows_at(self.rows.table, places))
 
     def _rejected(self, reason: str, place: int) -> Rejected:
         one = self._those([place])

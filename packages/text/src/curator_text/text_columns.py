@@ -18,12 +18,29 @@ def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
         return column
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    if pa.types.is_string_view(kind) or _is_text_dictionary(kind):
-        return pc.cast(column, pa.large_string())
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return pa.chunked_array(map(_decoded, column.chunks), pa.large_string())
+    if _is_text(kind):
+        return _strings(column)
     raise InputError(
         f"column {name!r} holds {kind}, but must hold text; "
         "name the column of text in text_field, or convert this one"
     )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Whether values are texts in any form: bytes are taken for UTF-8, and looked at later."""
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+              pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)  # fmt: skip
+    return any(check(kind) for check in checks)
+
+
+def _strings(values: Any) -> Any:
+    return pc.cast(values, pa.large_string(), safe=False)  # a row that is no UTF-8 stays one row
+
+
+def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    return _strings(chunk.dictionary).take(chunk.indices)
 
 
 def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
@@ -88,10 +105,3 @@ def _damage_of(scalar: pa.Scalar) -> UnicodeDecodeError | None:
     except UnicodeDecodeError as error:
         return error
     return None
-
-
-def _is_text_dictionary(kind: pa.DataType) -> bool:
-    if not pa.types.is_dictionary(kind):
-        return False
-    values = kind.value_type
-    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))

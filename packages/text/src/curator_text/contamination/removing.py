@@ -17,6 +17,7 @@ from curator_core.errors import CuratorError
 from curator_core.filesystems import StorageOptions, base_name
 from curator_core.suggestions import hint
 
+from curator_text.choosing import rows_at, rows_where
 from curator_text.contamination.benchmarks import Benchmarks
 from curator_text.contamination.cutting import without_spans
 from curator_text.contamination.indexes import GramOptions, Index, build
@@ -186,7 +187,7 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
             good = good.with_data(table)
         if gone:
             mask = pa.array([row not in gone for row in range(good.num_items)], pa.bool_())
-            good = good.with_data(good.data.filter(mask))
+            good = good.with_data(rows_where(good.data, mask))
         return [good, *dropped]
 
     def _left_of(self, found: Match) -> "str | Dropped":
@@ -246,6 +247,4 @@ def _told(found: Match) -> list[Any]:
 
 
 def _dropped(good: DocumentBatch, reason: str, rows: list[int]) -> Dropped:
-    return Dropped(
-        reason, len(rows), lambda: good.with_data(good.data.take(pa.array(rows, pa.int64())))
-    )
+    return Dropped(reason, len(rows), lambda: good.with_data(rows_at(good.data, rows)))

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
 
+from curator_text.choosing import rows_at
 from curator_text.mixing.keys import KEY, KEYS, key_column, row_keys
 from curator_text.text_columns import with_column
 
@@ -71,7 +72,7 @@ class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
         if self.source_field is not None:
             names = pa.array([self.source] * table.num_rows, pa.string())
             table = with_column(table, self.source_field, names)
-        return task.with_data(table if rows is None else table.take(pa.array(rows, pa.int64())))
+        return task.with_data(table if rows is None else rows_at(table, rows))
 
     def _buckets(self, keys: pa.Array) -> list[int]:
         return [key * self.buckets // KEYS for key in keys.to_pylist()]

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
 
+from curator_text.choosing import rows_at
 from curator_text.text_columns import as_texts, text_column, with_column
 
 JOINED = "joined to a segment before it"
@@ -119,7 +120,7 @@ class DocumentJoiner(ProcessingStage[DocumentBatch, DocumentBatch]):
     def _table(self, table: pa.Table, joined: Sequence[_Joined]) -> pa.Table:
         kind = text_column(table, self.text_field).type
         texts = [self.separator.join(made.texts) if made.texts else None for made in joined]
-        made = table.take(pa.array([made.row for made in joined], pa.int64()))
+        made = rows_at(table, [made.row for made in joined])
         made = with_column(made, self.text_field, as_texts(texts, kind))
         if self.length_field is not None:
             lengths = pa.array([one.length for one in joined], pa.int64())

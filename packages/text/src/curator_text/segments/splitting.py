@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, InputError, ProcessingStage
 
+from curator_text.choosing import rows_at
 from curator_text.text_columns import text_column, with_column
 
 
@@ -55,7 +56,7 @@ class DocumentSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
         rows = pc.list_parent_indices(parts)
         # The whole text is not repeated for each of its parts: that may be more than there is room.
         others = with_column(task.data, self.text_field, pa.nulls(len(texts)))
-        table = with_column(others.take(rows), self.text_field, pc.list_flatten(parts))
+        table = with_column(rows_at(others, rows), self.text_field, pc.list_flatten(parts))
         return task.with_data(table.append_column(self.segment_id_field, _places(rows)))
 
 

@@ -1,0 +1,54 @@
+"""Choosing rows of tables that may hold views, of which Arrow cannot choose any yet."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+
+def rows_where(table: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The rows for which the mask is true."""
+    return _as_before(without_views(table).filter(mask), table.schema)
+
+
+def rows_at(table: pa.Table, places: pa.Array | Sequence[int]) -> pa.Table:
+    """The rows in these places."""
+    wanted = places if isinstance(places, pa.Array) else pa.array(places, pa.int64())
+    chosen = without_views(table).take(wanted)
+    return _as_before(chosen, table.schema)
+
+
+def without_views(table: pa.Table) -> pa.Table:
+    """The table with plain texts and bytes in place of views; nearly always, the table itself."""
+    for place, field in enumerate(table.schema):
+        if _is_view(field.type):
+            column = without_view(table.column(place))
+            table = table.set_column(place, field.with_type(column.type), column)
+    return table
+
+
+def without_view(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with plain texts or bytes."""
+    if not pa.types.is_dictionary(column.type):
+        return column.cast(_plain(column.type))
+    kind = pa.dictionary(column.type.index_type, _plain(column.type.value_type))
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind.value_type))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, kind)
+
+
+def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    for place, field in enumerate(schema):
+        if _is_view(field.type) and not pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field, table.column(place).cast(field.type))
+    return table
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
