@@ -1,0 +1,76 @@
+"""Which nodes hold how many actors, and what is kept free."""
+
+import pytest
+from curator_actor_pool.places import Kind, kept_free, may_hold, room_left, spread
+from curator_core.plans import PlannedStage
+from curator_core.policies import ErrorPolicy
+from curator_core.resources import Resources
+from curator_core.testing.contract.stages import Adds
+from curator_ray.errors import ClusterError
+from curator_ray.facts import NodeFacts
+
+
+def node(name: str, cpus: float = 4, gpus: float = 0, **more: float) -> NodeFacts:
+    return NodeFacts(name, cpus=cpus, gpus=gpus, memory_gb=64, custom=more)
+
+
+def stage(cpus: float = 1, num_workers: int | None = None, **wanted: float) -> PlannedStage:
+    made = Adds(1).with_(resources=Resources(cpus=cpus, **wanted), num_workers=num_workers)  # type: ignore[arg-type]
+    return PlannedStage.of(0, made, ErrorPolicy())
+
+
+def test_cpu_stages_stay_off_nodes_with_gpus_if_others_can_hold_them() -> None:
+    nodes = [node("plain"), node("small", 1), node("gpus", 16, 8)]
+
+    assert may_hold(stage(1), nodes, {"gpus"}) == ["plain", "small"]
+    assert may_hold(stage(8), nodes, {"gpus"}) == ["gpus"]
+    assert may_hold(stage(1, gpus=2), nodes, {"gpus"}) == ["gpus"]
+    assert may_hold(stage(1), nodes[2:], {"gpus"}) == ["gpus"]
+    assert may_hold(stage(32), nodes, {"gpus"}) == []
+
+
+def test_as_many_as_fit_beside_those_who_keep_their_devices() -> None:
+    gpus = Resources(cpus=4, gpus=1)
+    here = node("gpus", 4, 4)
+
+    assert room_left(stage(1), here, []) == 4
+    assert room_left(stage(1), here, [gpus] * 3) == 4  # idle actors need no CPUs
+    assert room_left(stage(1, gpus=1), here, [gpus] * 3) == 1
+    assert room_left(stage(0.5, gpus=0.5), here, [Resources(gpus=0.5)]) == 6
+    assert room_left(stage(1, memory_gb=20), here, [Resources(memory_gb=30)]) == 1
+    assert room_left(stage(0), here, []) == 4
+
+
+def test_a_number_that_was_given_is_not_limited_by_cpus() -> None:
+    assert room_left(stage(1, num_workers=9), node("a", 2), []) == 9
+    assert room_left(stage(1, num_workers=9, gpus=1), node("a", 2, 3), []) == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "chosen"),
+    [(1, ["b"]), (3, ["b", "a", "b"]), (9, ["b", "a", "b", "a", "b"])],
+)
+def test_actors_are_spread_over_nodes(count: int, chosen: list[str]) -> None:
+    assert spread(count, {"a": 2, "b": 3, "full": 0}, {}) == chosen
+
+
+def test_nodes_with_the_fewest_come_first() -> None:
+    assert spread(2, {"a": 5, "b": 1}, {"a": 1}) == ["b", "a"]
+
+
+def test_reserved_is_taken_from_the_largest_nodes() -> None:
+    left = kept_free([node("a", 2), node("b", 8, 2), node("c", 4, 1)], 9, 1)
+
+    assert [(n.node_id, n.cpus, n.gpus) for n in left] == [("a", 2, 0), ("b", 0, 1), ("c", 3, 1)]
+
+
+def test_reserving_everything_is_refused() -> None:
+    with pytest.raises(ClusterError, match="reserved_gpus is 2, but the cluster has 2 GPUs"):
+        kept_free([node("a", 2, 2)], 0, 2)
+
+
+def test_stages_of_equal_size_share_actors_and_special_ones_do_not() -> None:
+    plain, other = stage(1), stage(2)
+
+    assert Kind.of(plain) == Kind.of(stage(1)) != Kind.of(other)
+    assert Kind.of(stage(1, gpus=1)).stage == Kind.of(stage(1, num_workers=2)).stage == 0
