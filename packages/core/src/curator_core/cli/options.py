@@ -68,9 +68,8 @@ class Order:
         """The recipe with everything applied, or all that is wrong with it."""
         from curator_core.recipes import apply_settings, load_recipe
 
-        settings = [*self.settings, *more]
-        if self.executor:
-            settings.append(f"executor={self.executor}")
+        named = [f"executor={self.executor}"] if self.executor else []  # before its own options
+        settings = [*named, *self.settings, *more]
         recipe = load_recipe(self.path, settings)
         if self.workers is None:
             return recipe
