@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from math import inf
 from typing import Any, TypeVar
 
@@ -43,6 +44,22 @@ def sweep(folder: str, node_ids: Iterable[str]) -> None:
     sent = [_send(node_id, _remove, folder) for node_id in far]
     if sent:
         ray.wait(sent, num_returns=len(sent), timeout=_PATIENCE_S)
+
+
+def everywhere(node_ids: Iterable[str], errand: Callable[..., T], *given: Any) -> list[T]:
+    """Have the same done on all of these nodes; those that are gone, or do not answer, say nothing.
+
+    The errand has to be a function that nodes can import.
+    """
+    import ray
+
+    sent = [_send(node_id, errand, *given) for node_id in node_ids]
+    ready, _ = ray.wait(sent, num_returns=len(sent), timeout=_PATIENCE_S) if sent else ([], [])
+    answers: list[T] = []
+    for answer in ready:
+        with suppress(ray.exceptions.RayError):
+            answers.append(ray.get(answer))
+    return answers
 
 
 def _remove(folder: str) -> None:

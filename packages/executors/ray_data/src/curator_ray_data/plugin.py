@@ -1,4 +1,8 @@
-"""The entry point `ray_data`. It offers nothing yet.
+"""What this package adds to Curator."""
 
-The executor is named here with the hook `curator_executors`, as `ray_data`.
-"""
+from curator_core.hookspecs import hookimpl
+
+
+@hookimpl
+def curator_executors() -> dict[str, str]:
+    return {"ray_data": "curator_ray_data.executor:RayDataExecutor"}

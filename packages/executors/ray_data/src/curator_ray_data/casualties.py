@@ -1,0 +1,149 @@
+"""Casualties: workers of a run that died, read from what they left on their nodes.
+
+Ray Data only knows that blocks failed. What a worker was at stands at its post.
+"""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curator_ray.deaths import Death, death_from
+from curator_ray.errands import everywhere
+from curator_ray.posts import LastWords, Post, ask_to_stop, read
+
+from curator_ray_data.hosting import IN_ACTOR, raise_flag
+
+_LOOK_EVERY_S = 0.02
+
+
+@dataclass(frozen=True)
+class Casualty:
+    """A worker that is gone without having been asked to go."""
+
+    worker_id: str
+    death: Death
+
+    @property
+    def reason(self) -> str:
+        return self.death.told
+
+
+def find_dead(folder: str) -> list[tuple[str, LastWords]]:
+    """Those that died on this machine since the last time, with their last words."""
+    found = []
+    for post, pid in _posts(folder):
+        if _runs(pid):
+            continue
+        words = read(post)
+        for file in (post.board, post.trace, post.facts):
+            file.unlink(missing_ok=True)
+        if words is not None and (words.note is not None or words.trace):
+            found.append((post.worker_id, words))
+    return found
+
+
+def find_actors(folder: str) -> list[int]:
+    """The processes on this machine that host stages in actors, and have not torn them down."""
+    return [pid for post, pid in _posts(folder) if _is_actor(post) and _runs(pid)]
+
+
+def stop(folder: str, flag: str, *, at_once: bool) -> None:
+    """Have the workers on this machine begin no more, or break off what they are at."""
+    raise_flag(folder, flag)
+    if at_once:
+        for post, _ in _posts(folder):
+            ask_to_stop(post)
+
+
+def kill_workers(folder: str) -> None:
+    """End those on this machine that are still at work, or did not tear down in time."""
+    for post, pid in _posts(folder):
+        words = read(post)
+        if _is_actor(post) or (words is not None and words.note is not None):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+class Camp:
+    """The folder of a run on all machines that it has workers on."""
+
+    def __init__(self, folder: str, node_ids: Iterable[str], *, far: bool) -> None:
+        self.folder = folder
+        self._node_ids = list(node_ids) if far else []
+
+    def casualties(self, errors: Iterable[BaseException]) -> list[Casualty]:
+        """`errors` are what Ray said of blocks that were lost."""
+        said = _said_of_memory(errors)
+        found = [one for told in self._ask(find_dead, self.folder) for one in told]
+        return [
+            Casualty(worker_id, death_from(words, said, node_is_alive=True))
+            for worker_id, words in found
+        ]
+
+    def stop(self, flag: str, *, at_once: bool = False) -> None:
+        self._ask(_stop, self.folder, flag, at_once)
+
+    def kill(self) -> None:
+        self._ask(kill_workers, self.folder)
+
+    def wait_for_actors(self, patience_s: float) -> bool:
+        """Until all of them have torn down; whether they have."""
+        until = time.monotonic() + patience_s
+        while any(self._ask(find_actors, self.folder)):
+            if time.monotonic() > until:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+        return True
+
+    def _ask(self, errand: Any, *given: Any) -> list[Any]:
+        if not self._node_ids:
+            return [errand(*given)]
+        return everywhere(self._node_ids, errand, *given)
+
+
+def _stop(folder: str, flag: str, at_once: bool) -> None:
+    stop(folder, flag, at_once=at_once)
+
+
+def _posts(folder: str) -> list[tuple[Post, int]]:
+    found = []
+    for facts in Path(folder).glob("*/*.json"):
+        try:
+            pid = int(json.loads(facts.read_text())["pid"])
+        except (OSError, ValueError, KeyError):  # it is being written, or removed
+            continue
+        found.append((Post(folder, facts.parent.name, facts.stem), pid))
+    return found
+
+
+def _is_actor(post: Post) -> bool:
+    return post.worker_id.startswith(IN_ACTOR)
+
+
+def _runs(pid: int) -> bool:
+    """Whether it lives; one that has ended waits for its parent to ask how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not os.path.isdir("/proc/self")
+
+
+def _said_of_memory(errors: Iterable[BaseException]) -> Exception:
+    """Ray's memory monitor kills without a trace at the worker's post."""
+    for error in errors:
+        if type(error).__name__ == "OutOfMemoryError" and isinstance(error, Exception):
+            return error
+    return ChildProcessError("gone")

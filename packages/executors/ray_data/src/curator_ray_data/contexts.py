@@ -1,0 +1,123 @@
+"""Contexts: what Ray Data is told about a job, and what of its talk is kept from the user."""
+
+import logging
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from curator_core.errors import PipelineError
+from curator_core.suggestions import hint
+
+from curator_ray_data.options import RayDataOptions
+
+_SILENT = logging.CRITICAL + 1
+_OURS = {
+    # A worker that dies costs its block, and we say what becomes of that.
+    "max_errored_blocks": -1,
+    "max_consecutive_actor_init_deaths": 3,
+    # A stage may take as long as its timeout_s says, or for ever.
+    "execution_no_progress_timeout_s": -1,
+    "enable_auto_log_stats": False,
+    "print_on_execution_start": False,
+}
+_LOCK = threading.RLock()
+
+
+def check_context(wanted: Mapping[str, Any]) -> None:
+    """Refuse what is no field of Ray Data's context, or is ours to set."""
+    from ray.data import DataContext
+
+    with warnings.catch_warnings():  # it warns of its own defaults
+        warnings.simplefilter("ignore")
+        current = DataContext.get_current()
+    known = [name for name in vars(current) if not name.startswith("_")]
+    problems = [
+        f"Ray Data's context has no field {name!r}{hint(name, known)}"
+        for name in wanted
+        if name not in known
+    ]
+    problems += [
+        f"context: {name!r} is set by the Ray Data executor, which needs it as it is"
+        for name in wanted
+        if name == "max_errored_blocks"
+    ]
+    if problems:
+        raise PipelineError(problems)
+
+
+@contextmanager
+def context_for(options: RayDataOptions) -> Iterator[None]:
+    """Datasets that are made meanwhile take these settings along; the caller's stay as they are."""
+    from ray.data import DataContext, ExecutionOptions, ExecutionResources
+
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        current = DataContext.get_current()
+        wanted: dict[str, Any] = {n: v for n, v in _OURS.items() if hasattr(current, n)}
+        wanted |= {"enable_progress_bars": options.verbose_progress, **options.context}
+        for name in ("target_max_block_size", "max_tasks_in_flight_per_actor"):
+            if getattr(options, name) is not None:
+                wanted[name] = getattr(options, name)
+        if "execution_options" not in options.context:
+            limits = {name: float(amount) for name, amount in options.resource_limits.items()}
+            wanted["execution_options"] = ExecutionOptions(
+                resource_limits=ExecutionResources.for_limits(**limits),
+                preserve_order=options.preserve_order,
+                verbose_progress=options.verbose_progress,
+            )
+        before = {name: getattr(current, name) for name in wanted}
+        _set(current, wanted)
+        try:
+            yield
+        finally:
+            _set(current, before)
+
+
+def _set(context: Any, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(context, name, value)
+
+
+class Overheard(logging.Handler):
+    """The errors of blocks that Ray Data goes on without: it only writes them into its log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.errors: list[BaseException] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            _let_go(error)
+            self.errors.append(error)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Drop the frames: they hold Ray Data's executor, and that holds its actors."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
+@contextmanager
+def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
+    """Keep Ray Data from talking on the console; its log file stays complete."""
+    logger = logging.getLogger("ray.data")
+    overheard = Overheard()
+    consoles = [h for h in logger.handlers if type(h).__name__ == "PlainRayHandler"]
+    levels = [handler.level for handler in consoles]
+    warnings.filterwarnings("ignore", module=r"ray\.data")
+    ours = warnings.filters[0]
+    for handler in consoles:
+        handler.setLevel(logging.ERROR if shows_progress else _SILENT)
+    logger.addHandler(overheard)
+    try:
+        yield overheard
+    finally:
+        logger.removeHandler(overheard)
+        for handler, level in zip(consoles, levels, strict=True):
+            handler.setLevel(level)
+        if ours in warnings.filters:
+            warnings.filters.remove(ours)  # type: ignore[attr-defined]

@@ -1,0 +1,158 @@
+"""Driving: one job after the other, until nothing of the run is left to do. Mostly it is one."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from curator_core.outcomes import AnyTask
+from curator_core.reports import CallReport, Keys
+from curator_ray.logs import Relay
+from curator_ray.repeating import Repeats
+from curator_ray.suspicions import Suspicions
+
+from curator_ray_data.contexts import Overheard, context_for, quietly
+from curator_ray_data.hosting import BREAK, DRAIN, Ticket
+from curator_ray_data.jobs import Job, dataset_of
+from curator_ray_data.losses import Losses
+from curator_ray_data.operators import operators_of
+from curator_ray_data.options import RayDataOptions
+from curator_ray_data.places import Place
+from curator_ray_data.rolls import Roll
+from curator_ray_data.rows import Told, tasks_in, told_in
+from curator_ray_data.sharing import shares
+from curator_ray_data.sources import Sources, cut
+
+if TYPE_CHECKING:
+    from curator_core.runs.running import Run
+
+_END_PATIENCE_S = 30.0
+"""How long workers may take to tear down."""
+
+_LAST_PATIENCE_S = 5.0
+"""How long at the end of a run that was broken off."""
+
+_SHARE_OF_STORE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Lot:
+    """Tasks that a call was about, known by nothing but their sources."""
+
+    lineage: Keys
+
+
+class Driver:
+    """One run on one cluster."""
+
+    def __init__(self, run: "Run", place: Place, options: RayDataOptions) -> None:
+        self._run = run
+        self._place = place
+        self._options = options
+        self._sources = Sources(run, options, place.store_bytes * _SHARE_OF_STORE)
+        self._known = Suspicions(run)
+        self._repeats = Repeats(run)
+        self._losses = Losses(run, self._known, self._repeats)
+        self._relay = Relay()
+        self._operators = operators_of(run.worker_stages)
+        self._roll = Roll(run.token)
+
+    def outputs(self) -> Iterator[AnyTask]:
+        """Everything that the pipeline gives, as it comes; closing it ends the work."""
+        while not self._run.stopping.is_asked:
+            again = self._repeats.take()
+            sources = again or self._sources.take()
+            if not sources:
+                return
+            for source in sources:
+                self._known.welcome(source)
+            with quietly(shows_progress=self._options.verbose_progress) as overheard:
+                yield from self._outputs_of_job(sources, overheard, singly=bool(again))
+            yield from self._settle(sources)
+            if not self._run.stopping.is_asked:
+                yield from self._losses.learn(
+                    sources, self._place.camp.casualties(overheard.errors)
+                )
+
+    def _outputs_of_job(
+        self, sources: Sequence[AnyTask], overheard: Overheard, *, singly: bool
+    ) -> Iterator[AnyTask]:
+        is_through = False
+        job = self._begin(sources, overheard, singly=singly)
+        try:
+            for block in job.blocks():
+                if block is not None:
+                    yield from self._take(block)
+                    del block
+                if not self._look_after():
+                    return
+            is_through = True
+        finally:
+            self._end(job, breaks_off=not is_through)
+
+    def _begin(self, sources: Sequence[AnyTask], overheard: Overheard, *, singly: bool) -> Job:
+        place = self._place
+        blame = self._known.for_call(tuple(key for one in sources for key in one.lineage))
+        parts = []
+        for share, operator in zip(
+            shares(self._operators, place.cluster), self._operators, strict=True
+        ):
+            assignment = replace(place.assignment, granted=operator.resources)
+            is_first = operator is self._operators[0]
+            ticket = Ticket(operator.step, is_first, assignment, place.packed_plan, blame)
+            parts.append((operator, ticket, share))
+        with context_for(self._options):
+            blocks = cut(sources, self._options, place.baggage, singly=singly)
+            self._roll = Roll(self._run.token)
+            return Job(dataset_of(blocks, parts, self._roll), overheard)
+
+    def _take(self, block: pa.Table) -> Iterator[AnyTask]:
+        """Outputs before what is told of their calls: only then may their sources be done."""
+        for output in tasks_in(block):
+            yield from self._run.deliver(output)
+        for told in told_in(block):
+            yield from self._hear(told)
+
+    def _hear(self, told: Told) -> Iterator[AnyTask]:
+        answer = told.answer
+        self._relay.pass_on(told.worker_id, answer.lines)
+        if answer.error is not None:
+            raise answer.error
+        if answer.report is not None:
+            yield from self._absorb(answer.report, told.keys)
+
+    def _absorb(self, report: CallReport, keys: Keys) -> Iterator[AnyTask]:
+        yield from self._run.absorb(report, [cast(AnyTask, _Lot(keys))])
+        self._repeats.run_mixed_again()
+
+    def _settle(self, sources: Sequence[AnyTask]) -> Iterator[AnyTask]:
+        """Reports may have come before the outputs that they were about."""
+        for source in sources:
+            yield from self._absorb(CallReport(), tuple(source.lineage))
+
+    def _look_after(self) -> bool:
+        """To be called all the time; False where work under way is to be broken off."""
+        self._run.tick()
+        stopping = self._run.stopping
+        if stopping.is_asked and not self._losses.is_draining:
+            self._losses.is_draining = True
+            self._place.camp.stop(DRAIN)
+        return not stopping.is_overdue
+
+    def _end(self, job: Job, *, breaks_off: bool) -> None:
+        """See to it that every worker has torn down; who does not in time is ended."""
+        camp = self._place.camp
+        patience_s = _LAST_PATIENCE_S if breaks_off else _END_PATIENCE_S
+        try:
+            if breaks_off:
+                camp.stop(BREAK, at_once=True)
+            if not job.close(patience_s):
+                camp.kill()
+                job.close(_LAST_PATIENCE_S)
+            gc.collect()  # Ray Data's executor refers to itself, and with it to the actors
+            camp.wait_for_actors(patience_s)
+        finally:  # also when somebody presses Ctrl-C once more
+            self._roll.dismiss()
+            if breaks_off:
+                camp.kill()

@@ -1,0 +1,104 @@
+"""The executor for people who live in Ray Data: the plan as a Ray Data job."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from curator_core.errors import PipelineError, ResourceError
+from curator_core.executors import Executor
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan
+
+from curator_ray_data.hinting import wrong_hints
+from curator_ray_data.options import RayDataOptions
+
+if TYPE_CHECKING:
+    from curator_core.runs.running import Run
+
+LOG = logging.getLogger("curator_core")
+
+_OTHERS = "choose another (CURATOR_EXECUTOR=local)"
+
+
+class _Once:
+    """Whether something was said in this process."""
+
+    is_said = False
+
+
+class RayDataExecutor(Executor):
+    """Runs the plan as one streaming job of Ray Data.
+
+    Stages without a state of their own are tasks; those that are set up, have a GPU or a fixed
+    number of workers are actor pools. The cluster is the one that Ray is connected to, else
+    `address`, else RAY_ADDRESS, else a private one on this machine that ends with the run. Give
+    `options`, or a `config` with the same names.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
+
+    def __init__(
+        self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
+    ) -> None:
+        if options is not None and config is not None:
+            raise PipelineError("give the Ray Data executor options or a config, not both")
+        self.options = options or RayDataOptions.from_config(config or {})
+
+    def __repr__(self) -> str:
+        return f"RayDataExecutor({self.options})"
+
+    def check(self, plan: Plan) -> Iterable[str]:
+        """Wrong hints; and what no node has, where Ray is connected already."""
+        if problems := list(wrong_hints(plan)):
+            raise PipelineError(problems)
+        try:
+            import ray
+        except ModuleNotFoundError:
+            raise PipelineError(
+                "the Ray Data executor needs Ray, which is not installed here: "
+                f"pip install 'ray[data]', or {_OTHERS}"
+            ) from None
+        if ray.is_initialized():
+            from curator_ray.facts import look
+
+            from curator_ray_data.sharing import refused
+
+            yield from refused(plan, look())
+
+    def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        from curator_ray.connecting import connected
+        from curator_ray.environments import wrong_environments
+        from curator_ray.listing import only_listed
+        from curator_ray.starting import PrivateCluster
+        from curator_ray.surveying import Survey
+
+        if not run.worker_stages:
+            yield from only_listed(run)
+            return
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
+        _warn_once()
+        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        with connected(self.options.address, private) as connection:
+            run.events.tell("connected", how=connection.kind, address=connection.address)
+            from curator_ray_data.contexts import check_context
+            from curator_ray_data.driving import Driver
+            from curator_ray_data.places import place_for
+            from curator_ray_data.sharing import refused
+
+            check_context(self.options.context)
+            survey = Survey(connection)
+            if problems := list(refused(plan, survey.facts)):
+                raise ResourceError("\n".join(problems))
+            with place_for(plan, run.token, connection, survey) as place:
+                yield from Driver(run, place, self.options).outputs()
+
+
+def _warn_once() -> None:
+    if _Once.is_said:
+        return
+    _Once.is_said = True
+    LOG.warning(
+        "ray_data: how work is scheduled, cut into blocks and held back is decided by Ray Data, "
+        "and may change with its version; the executor 'streaming' is the one that we measure"
+    )

@@ -1,0 +1,167 @@
+"""Jobs: a plan as a dataset of Ray Data, and its blocks as they come."""
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from curator_core.errors import CuratorError, StageError
+from curator_core.failing import reason_of
+
+from curator_ray_data.contexts import Overheard
+from curator_ray_data.hosting import InActors, InTasks, Ticket
+from curator_ray_data.operators import Operator
+from curator_ray_data.rolls import Roll
+from curator_ray_data.sharing import Share
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+_AHEAD = 1
+"""How many blocks wait for whoever takes the outputs, besides the one that is being taken."""
+
+_LOOK_EVERY_S = 0.1
+_NO_RETRIES = {"max_retries": 0}
+_NO_CALL_TWICE = {"max_restarts": -1, "max_task_retries": 0}
+"""A worker that dies is replaced, but what it had in hand is not given to another by Ray itself:
+whoever reads the outputs decides what is tried again, and how often."""
+
+
+def dataset_of(
+    blocks: Sequence[pa.Table],
+    operators: Sequence[tuple[Operator, Ticket, Share]],
+    roll: Roll,
+) -> "Dataset":
+    """The job: sources as blocks, and an operator for each group of stages."""
+    from ray.data import from_blocks
+
+    dataset: Dataset = from_blocks(list(blocks))
+    for operator, ticket, share in operators:
+        dataset = _mapped(dataset, operator, ticket, share, roll)
+    return dataset
+
+
+def _mapped(
+    dataset: "Dataset", operator: Operator, ticket: Ticket, share: Share, roll: Roll
+) -> "Dataset":
+    from ray.data import ActorPoolStrategy, TaskPoolStrategy
+
+    options = dict(share.options)
+    common: dict[str, Any] = {
+        "batch_size": operator.batch_size,
+        "batch_format": "pyarrow",
+        "zero_copy_batch": True,
+        **{name: options.pop(name) for name in ("num_cpus", "num_gpus")},
+    }
+    if "memory" in options:
+        common["memory"] = options.pop("memory")
+    if operator.needs_actors:
+        return dataset.map_batches(
+            _named(InActors, operator.name),
+            fn_constructor_args=(ticket,),
+            compute=ActorPoolStrategy(min_size=share.fewest, max_size=share.most),
+            ray_remote_args_fn=partial(roll.options, {**options, **_NO_CALL_TWICE}),
+            **common,
+        )
+    return dataset.map_batches(
+        InTasks(ticket, operator.name),
+        compute=TaskPoolStrategy(),
+        ray_remote_args_fn=partial(dict, **options, **_NO_RETRIES),
+        **common,
+    )
+
+
+def _named(kind: type[InActors], name: str) -> type[InActors]:
+    """A class by the name of its stages: Ray Data shows it."""
+    return type(name, (kind,), {"__module__": kind.__module__})
+
+
+class _End:
+    """Nothing more will come."""
+
+
+class Job:
+    """A running dataset. A thread of its own takes its blocks, a few ahead and no more.
+
+    So the run is looked after while nothing comes, and a slow reader holds the whole job up.
+    """
+
+    def __init__(self, dataset: "Dataset", overheard: Overheard) -> None:
+        self._dataset: Dataset | None = dataset
+        self._overheard = overheard
+        self._blocks: queue.Queue[pa.Table | type[_End]] = queue.Queue(_AHEAD)
+        self._error: BaseException | None = None
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._pull, name="curator-ray-data", daemon=True)
+        self._thread.start()
+
+    def blocks(self) -> Iterator[pa.Table | None]:
+        """Its blocks as they come; None now and then, while there is none."""
+        while True:
+            try:
+                block = self._blocks.get(timeout=_LOOK_EVERY_S)
+            except queue.Empty:
+                self._look_for_failure()
+                yield None
+                continue
+            if isinstance(block, type):
+                self._look_for_failure()
+                return
+            yield block
+            del block
+
+    def close(self, patience_s: float) -> bool:
+        """Let nothing more out, and wait for the end; whether it has come."""
+        self._is_closed = True
+        self._thread.join(patience_s)
+        return not self._thread.is_alive()
+
+    def _pull(self) -> None:
+        assert self._dataset is not None
+        try:
+            batches = self._dataset.iter_batches(
+                batch_size=None, batch_format="pyarrow", prefetch_batches=0
+            )
+            for block in batches:  # to the end: Ray Data kills its actors when it is left earlier
+                self._put(block)
+                del block
+        except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
+            self._error = error
+        self._dataset = None  # and with it the actors
+        self._put(_End)
+
+    def _put(self, block: pa.Table | type[_End]) -> None:
+        while not self._is_closed:
+            with suppress(queue.Full):
+                self._blocks.put(block, timeout=_LOOK_EVERY_S)
+                return
+
+    def _look_for_failure(self) -> None:
+        """Workers that die are to be expected; all else that goes wrong ends the run."""
+        errors = [*self._overheard.errors, *([self._error] if self._error else [])]
+        for error in errors:
+            if isinstance(error, CuratorError) or not is_loss(error):
+                raise _explained(error)
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether a worker or its data is gone, which is no mistake of the code that ran there."""
+    from ray import exceptions
+
+    if isinstance(error, exceptions.RayTaskError | exceptions.RuntimeEnvSetupError):
+        return False
+    return isinstance(error, exceptions.RayError)
+
+
+def _explained(error: BaseException) -> CuratorError:
+    if isinstance(error, CuratorError):
+        return error
+    cause = getattr(error, "cause", None) or error.__cause__ or error
+    return StageError(
+        f"the Ray Data job cannot go on: {reason_of(cause)}; what is finished is kept, and the "
+        "same command does the rest",
+        detail=str(error),
+    )

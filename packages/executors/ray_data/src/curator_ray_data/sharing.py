@@ -1,0 +1,113 @@
+"""Sharing: what the operators of a job get of a cluster. All of them hold theirs at once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from typing import Any
+
+from curator_core.plans import Plan
+from curator_core.resources import Resources
+from curator_ray.demands import gpu_share, lacking, ray_options, room_on
+from curator_ray.facts import ClusterFacts
+
+from curator_ray_data.operators import Operator, operators_of
+
+_WAY_OUT = "use the executor 'streaming', or 'actor_pool' (one stage after the other)"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What an operator tells Ray Data: its options for Ray, and how many workers it may have."""
+
+    options: dict[str, Any]
+    fewest: int
+    most: int
+
+
+def refused(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
+    """What no node has; and what the stages cannot hold all together, or Ray Data not express."""
+    problems = list(lacking(plan, cluster))
+    yield from problems
+    if problems:
+        return
+    yield from _mixed_devices(plan, cluster)
+    yield from _too_much_together(operators_of(plan.stages), cluster)
+
+
+def shares(operators: Sequence[Operator], cluster: ClusterFacts) -> list[Share]:
+    """Options for each operator; where workers that stay take all CPUs, each counts for less."""
+    factor = _factor(operators, cluster.cpus)
+    return [_share(operator, cluster, factor) for operator in operators]
+
+
+def _factor(operators: Sequence[Operator], cpus: float) -> float:
+    """Workers of actor pools stay: what they ask for together must leave room for tasks."""
+    staying = sum(op.resources.cpus * _fewest(op) for op in operators if op.needs_actors)
+    passing = max((op.resources.cpus for op in operators if not op.needs_actors), default=0.0)
+    wanted = staying + passing
+    return min(1.0, cpus / wanted) if wanted else 1.0
+
+
+def _fewest(operator: Operator) -> int:
+    return operator.concurrency[0] if operator.concurrency else 1
+
+
+def _share(operator: Operator, cluster: ClusterFacts, factor: float) -> Share:
+    wanted = operator.resources
+    cpus = floor(wanted.cpus * factor * 100) / 100 if factor < 1 else wanted.cpus
+    scaled = replace(wanted, cpus=cpus, gpus=_gpus_of(wanted, cluster), gpu_memory_gb=0.0)
+    options = ray_options(scaled)
+    if operator.stages[0].runtime_env:
+        options["runtime_env"] = dict(operator.stages[0].runtime_env)
+    fewest = _fewest(operator)
+    if operator.concurrency:
+        return Share(options, fewest, operator.concurrency[1] or fewest)
+    rooms = [room_on(scaled, node) for node in cluster.nodes]
+    most = sum(room for room in rooms if room is not None) or max(1, int(cluster.cpus))
+    return Share(options, fewest, max(fewest, most))
+
+
+def _gpus_of(wanted: Resources, cluster: ClusterFacts) -> float:
+    """The share of a device that holds so much memory: devices are alike, or it was refused."""
+    if not wanted.gpu_memory_gb:
+        return wanted.gpus
+    sizes = [node.gpu_memory_gb for node in cluster.nodes if node.gpus and node.gpu_memory_gb]
+    return gpu_share(wanted.gpu_memory_gb, min(sizes))
+
+
+def _mixed_devices(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
+    """Ray Data gives one share for all nodes; a share of a small device is not one of a large."""
+    sizes = {node.gpu_memory_gb for node in cluster.nodes if node.gpus}
+    if len(sizes) < 2:
+        return
+    for planned in plan.stages:
+        if planned.resources.gpu_memory_gb:
+            yield (
+                f"stage {planned.index + 1} {planned.name!r} asks for "
+                f"{planned.resources.gpu_memory_gb:g} GB of a GPU, and the nodes have GPUs of "
+                "different sizes, which Ray Data cannot tell apart; ask with gpus= instead, or "
+                "use the executor 'streaming'"
+            )
+
+
+def _too_much_together(operators: Sequence[Operator], cluster: ClusterFacts) -> Iterator[str]:
+    """GPUs and custom resources cannot be shared out thinner, as CPUs can."""
+    there = {"GPU": cluster.gpus}
+    asked: dict[str, float] = {}
+    who: dict[str, list[str]] = {}
+    for node in cluster.nodes:
+        for name, amount in node.custom.items():
+            there[name] = there.get(name, 0.0) + amount
+    for operator in operators:
+        wanted = {"GPU": _gpus_of(operator.resources, cluster), **operator.resources.custom}
+        for name, amount in wanted.items():
+            if amount:
+                asked[name] = asked.get(name, 0.0) + amount * _fewest(operator)
+                who.setdefault(name, []).append(repr(operator.name))
+    for name, amount in asked.items():
+        if len(who[name]) > 1 and amount > there.get(name, 0.0) + 1e-9:
+            yield (
+                f"stages {', '.join(who[name])} ask for {amount:g} {name} together, but there are "
+                f"{there.get(name, 0.0):g}: in a Ray Data job all stages hold theirs at once; "
+                f"{_WAY_OUT}"
+            )

@@ -1,0 +1,27 @@
+"""One private Ray for all tests of this folder that need one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if find_spec("curator_ray_data") is None:
+    collect_ignore_glob = ["*"]
+
+
+@contextmanager
+def small() -> Iterator[None]:
+    from curator_ray.connecting import connected
+    from curator_ray.starting import PrivateCluster
+
+    with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
+        yield
+
+
+@pytest.fixture(scope="module")
+def private_ray(one_ray: Any) -> None:
+    pytest.importorskip("ray.data")
+    one_ray.use(small, Path(__file__).parent)
