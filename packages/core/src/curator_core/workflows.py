@@ -20,6 +20,8 @@ class WorkflowResult:
 
     runs: dict[str, RunResult] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    report: str | None = None
+    """Where a page about the result is, if there is one."""
 
     @property
     def seconds(self) -> float:
@@ -36,6 +38,7 @@ class WorkflowResult:
             "seconds": round(self.seconds, 3),
             "did_nothing": self.did_nothing,
             "metadata": self.metadata,
+            "report": self.report,
             "runs": {name: result.to_json() for name, result in self.runs.items()},
         }
 

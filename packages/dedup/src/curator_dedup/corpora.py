@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
-from curator_core import FilePart, InputError, Workflow, WorkflowResult
+from curator_core import Executor, FilePart, InputError, Workflow, WorkflowResult
 from curator_core.compression import COMPRESSIONS
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.filesystems import StorageOptions, as_text, join
@@ -13,6 +13,7 @@ from curator_core.writing.stages import Mode
 
 from curator_dedup.blocks import BlockListing
 from curator_dedup.removal.removing import Format
+from curator_dedup.reporting.curves import Curve
 from curator_dedup.samples import sample_of
 
 
@@ -47,6 +48,9 @@ class CorpusWorkflow(Workflow):
 
     storage: StorageOptions = field(default_factory=dict, repr=False)
     """Options of fsspec for an object store."""
+
+    report: bool = True
+    """Whether to write a page, and the same as JSON, about the duplicates that were found."""
 
     added_columns: ClassVar[Sequence[str]] = ()
     """The columns that it may add, which no document may have already."""
@@ -111,6 +115,38 @@ class CorpusWorkflow(Workflow):
                     f"{sample.name} has a field {name!r} already, which would be replaced; "
                     "rename it"
                 )
+
+    @property
+    def curve(self) -> Curve | None:
+        """How likely documents are to be compared, where that depends on their similarity."""
+        return None
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        *,
+        resume: bool = True,
+        allow_empty: bool = False,
+    ) -> WorkflowResult:
+        result = super().run(executor, resume=resume, allow_empty=allow_empty)
+        if self.report:
+            result.report = self._report(result)
+        return result
+
+    def _report(self, result: WorkflowResult) -> str | None:
+        """Where the page is, which is written where there is anything new to tell."""
+        from curator_dedup.reporting.summaries import Subject
+        from curator_dedup.reporting.writing import report_in, write_report
+
+        page = report_in(self.work_dir, self.storage_options)
+        if page is not None and result.did_nothing:
+            return page
+        text_field = self.named_fields.get("text_field")
+        decisions = self.folder("decisions")
+        subject = Subject(
+            self.name, decisions, text_field, curve=self.curve, storage_options=self.storage_options
+        )
+        return write_report(subject, result.metadata, self.work_dir)
 
     def listing(self) -> BlockListing:
         return BlockListing(

@@ -47,7 +47,9 @@ def show_workflow(
     if screen.as_json or quiet:
         return
     screen.show(_verdict(workflow.name, result), style="bold green")
-    screen.show(details([*_counted(result.metadata), *_set_aside(result), *_files(result)]))
+    report = [("report", result.report)] if result.report else []
+    lines = [*_counted(result.metadata), *_set_aside(result), *_files(result), *report]
+    screen.show(details(lines))
 
 
 def _verdict(name: str, result: "WorkflowResult") -> str:

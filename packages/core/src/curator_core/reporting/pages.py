@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -10,12 +10,11 @@ from curator_core.errors import CuratorError
 from curator_core.filesystems import join, open_filesystem, parent_of
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, duration, share, shortened
+from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
 from curator_core.reporting.statistics import as_html
-from curator_core.reporting.styling import STYLE
 from curator_core.reporting.summaries import Summary
 from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.secrets import redact
 from curator_core.statistics.summaries import FILE_ENDING, read_summary
 
 FILE = "report.html"
@@ -40,19 +39,14 @@ def render(record: RunRecord) -> str:
     failures = failures_of(result.quarantined)
     parts = [
         _head(record),
-        _section("Stages", _stages(result.stages)),
-        _section("Dropped, by reason", _drops(result.stages)),
-        _section("Data", _data(result.files)),
-        _section("Quarantine", "".join(_failure(failure) for failure in failures)),
-        _section("Files", _files(result.files)),
-        _section("Environment", _environment(record)),
+        section("Stages", _stages(result.stages)),
+        section("Dropped, by reason", _drops(result.stages)),
+        section("Data", _data(result.files)),
+        section("Quarantine", "".join(_failure(failure) for failure in failures)),
+        section("Files", _files(result.files)),
+        section("Environment", _environment(record)),
     ]
-    title = escape(record.name)
-    return redact(
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width">'
-        f"<style>{STYLE}</style></head>\n<body>{''.join(parts)}</body></html>\n"
-    )
+    return page(record.name, "".join(parts))
 
 
 def _head(record: RunRecord) -> str:
@@ -60,8 +54,7 @@ def _head(record: RunRecord) -> str:
     good = record.result.status == "done"
     verdict = f'<p class="{"good" if good else "bad"}">{escape(verdict_of(record))}</p>'
     rows = [row for row in summary.lines() if row[0] not in ("files", "report")]
-    lines = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-    return f"<h1>{escape(record.name)}</h1>{verdict}<table>{lines}</table>"
+    return f"<h1>{escape(record.name)}</h1>{verdict}{facts_table(rows)}"
 
 
 def verdict_of(record: RunRecord) -> str:
@@ -74,21 +67,10 @@ def verdict_of(record: RunRecord) -> str:
     return Summary(record.name, record.result).verdict()
 
 
-def _section(title: str, content: str) -> str:
-    return f"<h2>{title}</h2>{content}\n" if content else ""
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already; all columns between the first and the last are numbers."""
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    return f'<table class="figures"><tr>{cells}</tr>{body}</table>' if body else ""
-
-
 def _stages(stages: dict[str, StageCounts]) -> str:
     head = ("stage", "in", "out", "dropped", "failed", "retried", "time in it", "kept back")
     most = max((c.seconds for c in stages.values()), default=0.0)
-    return _table(head, (_stage(name, counts, most) for name, counts in stages.items()))
+    return figures_table(head, (_stage(name, counts, most) for name, counts in stages.items()))
 
 
 def _stage(name: str, counts: StageCounts, most_seconds: float) -> list[str]:
@@ -112,7 +94,7 @@ def _drops(stages: dict[str, StageCounts]) -> str:
         [f"{escape(stage)}: {escape(reason)}", count(items), share(items, stages[stage].items_in)]
         for stage, reason, items in drop_reasons(stages)
     ]
-    return _table(("stage and reason", "dropped", "of what it got"), rows)
+    return figures_table(("stage and reason", "dropped", "of what it got"), rows)
 
 
 def _failure(failure: Failure) -> str:
@@ -156,7 +138,7 @@ def _data(files: Sequence[str]) -> str:
 def _files(files: Sequence[str]) -> str:
     folders = Counter(parent_of(file) for file in files).most_common()
     rows = [[escape(folder), count(number)] for folder, number in folders]
-    return _table(("folder", "files"), rows)
+    return figures_table(("folder", "files"), rows)
 
 
 def _environment(record: RunRecord) -> str:
@@ -171,12 +153,7 @@ def _environment(record: RunRecord) -> str:
         "command": " ".join(map(str, facts.get("command", ()))),
         "run directory": record.path,
     }
-    shown = "".join(
-        f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in rows.items()
-        if value
-    )
-    return f"<table>{shown}</table>"
+    return facts_table((name, str(value)) for name, value in rows.items() if value)
 
 
 def _time(seconds: Any) -> str:

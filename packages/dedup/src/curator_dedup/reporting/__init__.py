@@ -1,0 +1,1 @@
+"""Reports: which documents were found to be duplicates of which, for people and for programs."""

@@ -1,0 +1,102 @@
+"""Looking: single documents of a corpus, found by their file and place without reading the rest."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import orjson
+from curator_core import CuratorError, FilePart
+from curator_core.compression import compression_of
+from curator_core.filesystems import StorageOptions, is_local, open_filesystem, open_input
+
+from curator_dedup.blocks import is_parquet
+from curator_dedup.lines import pieces_of
+
+Record: TypeAlias = dict[str, Any]
+
+LARGEST_LINE = 1 << 24
+LARGEST_PACKED = 1 << 26
+"""Of compressed files all up to a place must be read, so larger ones are not looked into."""
+
+
+class Place(NamedTuple):
+    """Where a document stands."""
+
+    file: str
+    row: int
+
+
+def documents_at(
+    places: Sequence[Place],
+    fields: Sequence[str],
+    storage_options: StorageOptions | None = None,
+) -> dict[Place, Record]:
+    """The documents, with some of their fields; those that cannot be had are left out."""
+    by_file: dict[str, list[int]] = {}
+    for place in sorted(set(places)):
+        by_file.setdefault(place.file, []).append(place.row)
+    found: dict[Place, Record] = {}
+    for file, rows in by_file.items():
+        try:
+            for row, record in _in_file(file, rows, fields, storage_options):
+                found[Place(file, row)] = record
+        except (CuratorError, OSError, ValueError):
+            continue  # the report says of how many it knows
+    return found
+
+
+def _in_file(
+    file: str, rows: list[int], fields: Sequence[str], storage_options: StorageOptions | None
+) -> Iterator[tuple[int, Record]]:
+    if is_parquet(file):
+        yield from _of_parquet(file, rows, fields, storage_options)
+        return
+    packed = compression_of(file) is not None
+    read = _of_packed if packed else _of_plain
+    for row, line in read(file, rows, storage_options):
+        record = orjson.loads(line)
+        yield row, {name: record[name] for name in fields if name in record}
+
+
+def _of_plain(
+    file: str, rows: list[int], storage_options: StorageOptions | None
+) -> Iterator[tuple[int, bytes]]:
+    with open_input(file, storage_options) as source:
+        for row in rows:
+            source.seek(row)
+            yield row, source.readline(LARGEST_LINE)
+
+
+def _of_packed(
+    file: str, rows: list[int], storage_options: StorageOptions | None
+) -> Iterator[tuple[int, bytes]]:
+    fs, path = open_filesystem(file, dict(storage_options or {}))
+    if int(fs.size(path) or 0) > LARGEST_PACKED or not is_local(fs):
+        return
+    wanted = np.array(rows)
+    for piece in pieces_of(FilePart(file), storage_options):
+        at = np.searchsorted(piece.positions, wanted)
+        for place, row in zip(at, rows, strict=True):
+            if place < len(piece) and piece.positions[place] == row:
+                yield row, piece.data[piece.edges[place] : piece.edges[place + 1]]
+        if len(piece) and piece.positions[-1] >= rows[-1]:
+            return
+
+
+def _of_parquet(
+    file: str, rows: list[int], fields: Sequence[str], storage_options: StorageOptions | None
+) -> Iterator[tuple[int, Record]]:
+    import pyarrow.parquet as pq
+
+    with open_input(file, storage_options) as source:
+        parquet = pq.ParquetFile(source)
+        names = [name for name in fields if name in parquet.schema_arrow.names]
+        start = 0
+        for group in range(parquet.num_row_groups):
+            end = start + parquet.metadata.row_group(group).num_rows
+            here = [row for row in rows if start <= row < end]
+            if here:
+                table = parquet.read_row_group(group, columns=names)
+                taken = table.take([row - start for row in here])
+                yield from zip(here, taken.to_pylist(), strict=True)
+            start = end

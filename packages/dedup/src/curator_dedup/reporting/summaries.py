@@ -1,0 +1,143 @@
+"""Summaries: all that a report says, as plain data."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from curator_core.filesystems import StorageOptions
+
+from curator_dedup.reporting.collecting import Collected, Group, collected
+from curator_dedup.reporting.curves import Curve
+from curator_dedup.reporting.looking import Place, Record, documents_at
+
+MOST_LISTED = 1000
+MOST_BINS = 24
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A document that stays, one that it stands for, and both of their texts."""
+
+    cluster_id: str
+    size: int
+    places: tuple[Place, Place]
+    texts: tuple[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        sides = [
+            {"file": place.file, "row": place.row, "text": text}
+            for place, text in zip(self.places, self.texts, strict=True)
+        ]
+        return {"cluster_id": self.cluster_id, "cluster_size": self.size, "documents": sides}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a workflow found, in figures and examples."""
+
+    name: str
+    counts: Mapping[str, int]
+    duplicates_by_file: Counter[str]
+    removed_by_file: Counter[str]
+    sizes: Counter[int]
+    domains: Counter[str]
+    looked_at: int
+    pairs: Sequence[Pair] = ()
+    curve: Curve | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def duplicates(self) -> int:
+        return sum(self.duplicates_by_file.values())
+
+    def to_json(self) -> dict[str, Any]:
+        files = self.duplicates_by_file.most_common(MOST_LISTED)
+        return {
+            "name": self.name,
+            "counts": dict(self.counts),
+            "duplicates": self.duplicates,
+            "by_file": [
+                {"file": file, "duplicates": number, "removed": self.removed_by_file[file]}
+                for file, number in files
+            ],
+            "by_domain": {
+                "looked_at": self.looked_at,
+                "domains": dict(self.domains.most_common(MOST_LISTED)),
+            },
+            "cluster_sizes": {str(size): self.sizes[size] for size in sorted(self.sizes)},
+            "examples": [pair.to_json() for pair in self.pairs],
+            "curve": self.curve and self.curve.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Which workflow is reported on, and what it compared."""
+
+    name: str
+    decisions: str
+    text_field: str | None = "text"
+    url_field: str = "url"
+    curve: Curve | None = None
+    storage_options: StorageOptions | None = None
+
+
+def summary_of(subject: Subject, counts: Mapping[str, int]) -> Summary | None:
+    """None where the decisions are of a kind that cannot be told of here."""
+    found = collected(subject.decisions, subject.storage_options)
+    if found is None:
+        return None
+    domains = _domains(found, subject)
+    return Summary(
+        name=subject.name,
+        counts=counts,
+        duplicates_by_file=found.duplicates,
+        removed_by_file=found.removed,
+        sizes=found.sizes,
+        domains=domains,
+        looked_at=domains.total(),
+        pairs=_pairs(found.groups, subject),
+        curve=subject.curve,
+    )
+
+
+def _domains(found: Collected, subject: Subject) -> Counter[str]:
+    """Of a sample, or of all duplicates where they are few."""
+    records = documents_at(found.sample, [subject.url_field], subject.storage_options)
+    urls = (record.get(subject.url_field) for record in records.values())
+    return Counter(domain for url in urls if (domain := _domain(url)))
+
+
+def _domain(url: object) -> str:
+    try:
+        return (urlsplit(url).hostname or "") if isinstance(url, str) else ""
+    except ValueError:
+        return ""
+
+
+def _pairs(groups: Sequence[Group], subject: Subject) -> list[Pair]:
+    name = subject.text_field
+    if name is None:
+        return []
+    chosen = [(group, _two_of(group)) for group in groups]
+    places = [place for _, two in chosen if two for place in two]
+    records = documents_at(places, [name], subject.storage_options)
+    return [
+        Pair(group.cluster_id.hex(), group.size, two,
+             (_text(records[two[0]], name), _text(records[two[1]], name)))
+        for group, two in chosen
+        if two and two[0] in records and two[1] in records
+    ]  # fmt: skip
+
+
+def _two_of(group: Group) -> tuple[Place, Place] | None:
+    if group.best is not None and group.others:
+        return group.best, group.others[0]
+    return (group.others[0], group.others[1]) if len(group.others) > 1 else None
+
+
+def _text(record: Record, name: str) -> str:
+    value = record.get(name)
+    return value if isinstance(value, str) else str(value or "")
