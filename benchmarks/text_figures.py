@@ -16,6 +16,7 @@ from measuring.web_pages import corpus
 from text_races import ENGINES, Opponent, Sizes, count_of, find_spec, raced, workspace
 
 MB = 1_000_000
+_WORKERS = 2
 
 DATATROVE = ("datatrove-rules", "datatrove[io]", "orjson", "regex")
 DATATROVE_ENGLISH = ("datatrove-english", "datatrove[io]", "orjson", "regex", "spacy")
@@ -89,13 +90,15 @@ def two_workers(sizes: Sizes) -> list[Figure]:
 def memory(sizes: Sizes) -> list[Figure]:
     figures = []
     with workspace() as folder:
-        few, many = corpus(sizes.memory_documents, 1), corpus(20 * sizes.memory_documents, 20)
+        # Files of one size, and of the fewest as many as workers: what grows is the corpus alone.
+        few = corpus(sizes.memory_documents, _WORKERS)
+        many = corpus(20 * sizes.memory_documents, 20 * _WORKERS)
         for engine in _engines():
 
             def peak(pages: Path, engine: str = engine) -> float:
                 rmtree(folder / "out", ignore_errors=True)
                 return run_job(
-                    "rules_with_curator.py", pages, folder / "out", 2, watch_memory=True,
+                    "rules_with_curator.py", pages, folder / "out", _WORKERS, watch_memory=True,
                     environment={"CURATOR_TEXT_ENGINE": engine},
                 ).peak_bytes / MB  # fmt: skip
 
@@ -104,8 +107,8 @@ def memory(sizes: Sizes) -> list[Figure]:
             growth = medians["20x"] / medians["1x"]
             figures.append(
                 Figure(
-                    f"memory of the four sets, 2 workers, {engine}, {count_of(few):,} pages and "
-                    f"{count_of(many):,}",
+                    f"memory of the four sets, {_WORKERS} workers, {engine}, {count_of(few):,} "
+                    f"pages in {_WORKERS} files and {count_of(many):,} in {20 * _WORKERS}",
                     "flat, within 20 %",
                     f"{medians['1x']:.0f} MB, then {medians['20x']:.0f} MB: {growth - 1:+.0%}",
                     growth <= 1.2,

@@ -45,7 +45,7 @@ class Sizes:
     documents: int = 40_000
     sample: int = 2000
     start: int = 100
-    memory_documents: int = 4000
+    memory_documents: int = 8000
 
 
 QUICK = Sizes(rounds=1, documents=600, sample=200, start=40, memory_documents=200)

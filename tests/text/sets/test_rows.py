@@ -134,6 +134,20 @@ def test_filters_behind_an_edit_are_asked_about_the_edited_text() -> None:
     assert "it cannot read this" in failed.reason
 
 
+def test_what_a_row_leaves_can_go_anywhere() -> None:
+    """Rows are only crossed out until the last stage: others see a batch as any other."""
+    first, *behind = SETS
+    kept, *_ = first.followed_by(behind).process(DocumentBatch.from_pylist(RECORDS))
+    assert isinstance(kept, DocumentBatch)
+    sent = pickle.loads(pickle.dumps(kept))
+    assert type(sent) is DocumentBatch
+    assert kept.num_items == sent.num_items == 6
+    assert kept.columns() == sent.columns() == ("id", "text")
+    assert kept.to_pylist() == sent.to_pylist() == DocumentBatch(kept.data).to_pylist()
+    assert type(kept.with_data(kept.data)) is DocumentBatch
+    assert 0 < kept.num_bytes < DocumentBatch.from_pylist(RECORDS).num_bytes
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.null()])
 def test_the_column_keeps_its_type(kind: pa.DataType) -> None:
     texts = [None] if kind == pa.null() else [prose(1)]

@@ -3,6 +3,7 @@
 Filters in a row would otherwise each copy everything that stays.
 """
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from curator_core import DocumentBatch
 
 from curator_text.choosing import rows_where
-from curator_text.text_columns import with_column
+from curator_text.text_columns import pieces_of, text_column, with_column
 
 T = TypeVar("T")
 
@@ -47,6 +48,16 @@ class Rows:
     def with_column(self, name: str, values: pa.ChunkedArray) -> "Rows":
         """The same rows with a column more; it has a value for every row of the table."""
         return Rows(with_column(self.table, name, values), self.chosen)
+
+    def texts(self, name: str) -> Iterator[pa.ChunkedArray]:
+        """A column of text in pieces of a few megabytes, with null for each row not chosen."""
+        start = 0
+        for piece in pieces_of(text_column(self.table, name)):
+            if self.chosen is not None:
+                chosen = self.chosen.slice(start, len(piece))
+                start += len(piece)
+                piece = pc.if_else(chosen, piece, None)
+            yield piece
 
     def __len__(self) -> int:
         if self.chosen is None:
@@ -95,11 +106,6 @@ class ChosenRows(DocumentBatch):
 def rows_of(task: DocumentBatch) -> Rows:
     """The rows of a batch, without copying any."""
     return task.rows if isinstance(task, ChosenRows) else Rows(task.data)
-
-
-def copied(task: DocumentBatch) -> DocumentBatch:
-    """The batch with a table of its own."""
-    return task.with_data(task.data) if isinstance(task, ChosenRows) else task
 
 
 def _unpacked(batch: T) -> T:

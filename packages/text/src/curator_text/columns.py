@@ -1,6 +1,6 @@
 """Columns of text, as the documents in them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from curator_core import DocumentBatch
@@ -16,12 +16,12 @@ Raw: TypeAlias = str | UnicodeDecodeError | None
 
 def texts_of(task: DocumentBatch, name: str) -> list[Raw]:
     """The texts of a column, row by row. Bytes that are no UTF-8 concern their own row only."""
-    return list(each_text(task, name))
+    return list(each_text(pieces_of(text_column(task.data, name))))
 
 
-def each_text(task: DocumentBatch, name: str) -> Iterator[Raw]:
-    """The same one after another, so that only some of them are there at a time."""
-    for piece in pieces_of(text_column(task.data, name)):
+def each_text(pieces: Iterable["pa.ChunkedArray"]) -> Iterator[Raw]:
+    """The same one after another, so that only those of one piece are there at a time."""
+    for piece in pieces:
         try:
             texts: list[Raw] = piece.to_pylist()
         except UnicodeDecodeError:

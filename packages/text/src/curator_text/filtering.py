@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from curator_core import AnyStage, DocumentBatch, ProcessingStage, WorkerInfo
 
-from curator_text.chosen_rows import copied
+from curator_text.chosen_rows import Rows, rows_of
 from curator_text.columns import each_text
 from curator_text.compiled.engines import compiles, is_sound
 from curator_text.judging import Said, Verdicts, joined, judged
 from curator_text.settling import VERDICTS, Outcomes, Settling
-from curator_text.text_columns import pieces_of, text_column
+from curator_text.text_columns import text_column
 from curator_text.texts import Text
 from curator_text.wording import Wording, WordKind, unknown_words
 
@@ -34,6 +34,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     score_field: str | None
     _token: str | None = None
     _row: "tuple[JudgingStage, ...]" = ()
+    _is_followed: bool = False
 
     @abstractmethod
     def judge(self, text: Text) -> Said:
@@ -63,6 +64,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         changed = super().with_(**changes)
         object.__setattr__(changed, "_token", None)  # another stage, with verdicts of its own
         object.__setattr__(changed, "_row", ())
+        object.__setattr__(changed, "_is_followed", False)
         return changed
 
     def followed_by(self, stages: Sequence[AnyStage]) -> Self:
@@ -75,6 +77,10 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             row.append(stage)
         aware = copy(self)
         object.__setattr__(aware, "_row", tuple(row))
+        behind = stages[len(row) : len(row) + 1]
+        object.__setattr__(
+            aware, "_is_followed", isinstance(next(iter(behind), None), JudgingStage)
+        )
         return aware
 
     def joins(self, other: "JudgingStage") -> bool:
@@ -103,23 +109,24 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def process(self, task: DocumentBatch) -> Outcomes:
         verdicts: Verdicts | None = task.derived.get(VERDICTS)
         token = self.token()
+        rows = rows_of(task)
         if verdicts is None or token not in verdicts.members:
-            task = copied(task)
-            verdicts = self.ask(task)
-        settling = Settling(task)
+            verdicts = self.ask(rows)
+        settling = Settling(task, rows, copies=not self._is_followed)
         if self.score_field is not None:
             settling = settling.with_column(self.score_field, verdicts.rows[token])
         return settling.by(verdicts, token)
 
-    def ask(self, task: DocumentBatch) -> Verdicts:
-        """What it and the stages behind it say about the rows of a batch."""
+    def ask(self, rows: Rows) -> Verdicts:
+        """What it and the stages behind it say, in a place for each row of the whole table."""
         asked = [(stage.token(), stage) for stage in (self, *self._row)]
-        column = text_column(task.data, self.text_field)
+        column = text_column(rows.table, self.text_field)
+        texts = rows.texts(self.text_field)
         if compiles(stage for _, stage in asked) and is_sound(column):
             from curator_text.compiled.judging import judged_at_once
 
-            return joined([judged_at_once(piece, asked) for piece in pieces_of(column)])
-        return judged(each_text(task, self.text_field), asked)
+            return joined([judged_at_once(piece, asked) for piece in texts])
+        return judged(each_text(texts), asked)
 
     def token(self) -> str:
         """What its verdicts are found by, also by its copies in other processes."""

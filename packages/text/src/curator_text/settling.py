@@ -9,7 +9,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Rejected
 
 from curator_text.choosing import rows_at
-from curator_text.chosen_rows import ChosenRows, Rows, rows_of
+from curator_text.chosen_rows import ChosenRows, Rows
 from curator_text.judging import Verdicts
 
 Outcomes: TypeAlias = list[DocumentBatch | Dropped | Rejected]
@@ -24,17 +24,15 @@ class Settling:
     What stays is copied by the last of a row of stages; before it, rows are only crossed out.
     """
 
-    def __init__(self, task: DocumentBatch) -> None:
+    def __init__(self, task: DocumentBatch, rows: Rows, *, copies: bool = True) -> None:
         self.task = task
-        self.rows = rows_of(task)
-        self.is_changed = False
+        self.rows = rows
+        self.copies = copies
+        """Whether the last of a row copies what stays: not where another row begins behind it."""
 
     def with_column(self, name: str, values: pa.ChunkedArray) -> "Settling":
         """The same with a column more, which has a value for every row there are verdicts about."""
-        changed = Settling(self.task)
-        changed.rows = self.rows.with_column(name, values)
-        changed.is_changed = True
-        return changed
+        return Settling(self.task, self.rows.with_column(name, values), copies=self.copies)
 
     def by(self, verdicts: Verdicts, token: str) -> Outcomes:
         kept = self.kept(verdicts, token)
@@ -43,12 +41,14 @@ class Settling:
     def kept(self, verdicts: Verdicts, token: str) -> DocumentBatch:
         """What stays, with what is known of it for the stages behind."""
         is_last = token == verdicts.members[-1]
-        stays = self._stays(verdicts, token)
-        if len(stays) < len(self.rows) or self.is_changed or isinstance(self.task, ChosenRows):
-            rows = stays if len(stays) < len(self.rows) else self.rows
-            kept = self.task.with_data(rows.copied()) if is_last else ChosenRows(rows, self.task)
+        rows = self._stays(verdicts, token)
+        if len(rows) == len(self.rows):
+            rows = self.rows
+        if is_last and self.copies:
+            table = rows.copied()
+            kept = self.task if table is self.task.data else self.task.with_data(table)
         else:
-            kept = self.task
+            kept = ChosenRows(rows, self.task)
         kept.derived[VERDICTS] = None if is_last else verdicts
         return kept
 

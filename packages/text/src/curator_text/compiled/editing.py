@@ -1,6 +1,6 @@
 """Editing a column by C4's rules, and judging what is left by the rules behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,6 @@ from curator_text.compiled.phrases import Phrases, phrases_of
 from curator_text.judging import Ending, Rule, Verdicts, joined
 from curator_text.sets.c4_quality import FILLER, POLICY, SCRIPT, C4QualityFilter
 from curator_text.sets.editing import EditingRuleSet
-from curator_text.text_columns import pieces_of
 from curator_text.texts import Text
 
 _REASONS = {FILLED: "lorem_ipsum", CURLY: "curly_bracket", FEW: "too_few_sentences"}
@@ -33,15 +32,15 @@ def fits(rules: EditingRuleSet) -> bool:
 
 
 def edited_in_pieces(
-    column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]
+    pieces: Iterable[pa.ChunkedArray], rules: Sequence[tuple[str, Rule]], kind: pa.DataType
 ) -> tuple[Verdicts, pa.ChunkedArray]:
     """What becomes of the rows, and their edited texts; the first of the rules is C4's."""
     verdicts, chunks = [], []
-    for piece in pieces_of(column):
+    for piece in pieces:
         said, texts = edited_at_once(piece, rules)
         verdicts.append(said)
-        chunks.append(texts.cast(column.type))
-    return joined(verdicts), pa.chunked_array(chunks, column.type)
+        chunks.append(texts.cast(kind))
+    return joined(verdicts), pa.chunked_array(chunks, kind)
 
 
 def edited_at_once(

@@ -9,7 +9,7 @@ from curator_core import DocumentBatch, ProcessingStage
 from curator_core.failing import reason_of
 from curator_core.watching import TaskTimeoutError
 
-from curator_text.chosen_rows import copied
+from curator_text.chosen_rows import Rows
 from curator_text.filtering import TextFilter
 from curator_text.filters.functions import name_of
 from curator_text.judging import Ending, Hearing
@@ -50,7 +50,7 @@ class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
             ending = self._ending(value)
             hearing.note(int(ending is None), ending)
         token = uuid4().hex
-        return Settling(copied(task)).by(hearing.verdicts([token]), token)
+        return Settling(task, Rows(task.data)).by(hearing.verdicts([token]), token)
 
     def _ending(self, value: Any) -> Ending | None:
         try:

@@ -6,11 +6,12 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from curator_core import AnyStage, DocumentBatch
+from curator_core import AnyStage
 from curator_core.errors import PipelineError
 from curator_core.stages import snake_case
 
-from curator_text.columns import texts_of
+from curator_text.chosen_rows import Rows
+from curator_text.columns import each_text
 from curator_text.filtering import JudgingStage, TextFilter
 from curator_text.judging import Said, Verdicts, judged
 from curator_text.texts import Text
@@ -102,8 +103,8 @@ class ColumnFilter(JudgingStage):
         stays = score is not None and keeps != self.invert
         return score, None if stays else self.blank_reason
 
-    def ask(self, task: DocumentBatch) -> Verdicts:
-        texts = texts_of(task, self.text_field)
+    def ask(self, rows: Rows) -> Verdicts:
+        texts = list(each_text(rows.texts(self.text_field)))
         asked = [text for text in texts if isinstance(text, str) and text and not text.isspace()]
         self._replies = iter(self._answers(asked))
         return judged(texts, [(self.token(), self)])

@@ -1,15 +1,15 @@
 """Editing: rule sets that also rewrite the text of what they keep."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 from curator_core import DocumentBatch
 
-from curator_text.chosen_rows import copied
-from curator_text.columns import each_text
+from curator_text.chosen_rows import Rows, rows_of
+from curator_text.columns import Raw, each_text
 from curator_text.compiled.engines import compiles, is_sound
 from curator_text.filtering import JudgingStage
 from curator_text.judging import Hearing, Rule, Said, Verdicts
@@ -45,32 +45,35 @@ class EditingRuleSet(RuleSet):
         return False
 
     def process(self, task: DocumentBatch) -> Outcomes:
-        task = copied(task)
-        column = text_column(task.data, self.text_field)
+        rows = rows_of(task)
+        verdicts, texts = self._edits(rows)
+        settling = Settling(task, rows, copies=not self._is_followed)
+        edited = settling.with_column(self.text_field, texts)
+        return [edited.kept(verdicts, self.token()), *settling.gone(verdicts, self.token())]
+
+    def _edits(self, rows: Rows) -> tuple[Verdicts, pa.ChunkedArray]:
+        """What is said, and the new texts, in a place for each row of the whole table."""
         asked: list[tuple[str, Rule]] = [(stage.token(), stage) for stage in (self, *self._row)]
+        column = text_column(rows.table, self.text_field)
+        texts = rows.texts(self.text_field)
         if compiles([self]) and is_sound(column):
             from curator_text.compiled.editing import edited_in_pieces, fits
 
             if fits(self):
-                return self._settled(task, *edited_in_pieces(column, asked))
-        return self._settled(task, *self._one_by_one(task, asked, column.type))
-
-    def _settled(self, task: DocumentBatch, verdicts: Verdicts, texts: pa.ChunkedArray) -> Outcomes:
-        settling = Settling(task)
-        edited = settling.with_column(self.text_field, texts)
-        return [edited.kept(verdicts, self.token()), *settling.gone(verdicts, self.token())]
+                return edited_in_pieces(texts, asked, column.type)
+        return self._one_by_one(each_text(texts), asked, column.type)
 
     def _one_by_one(
-        self, task: DocumentBatch, asked: Sequence[tuple[str, Rule]], kind: pa.DataType
+        self, texts: Iterable[Raw], asked: Sequence[tuple[str, Rule]], kind: pa.DataType
     ) -> tuple[Verdicts, pa.ChunkedArray]:
         editing = _Editing(self)
         hearing = Hearing([editing, *(_Behind(rule) for _, rule in asked[1:])])
-        texts = NewTexts(kind)
-        for raw in each_text(task, self.text_field):
+        edited = NewTexts(kind)
+        for raw in texts:
             editing.text = raw if isinstance(raw, str) else None
             hearing.hear(raw)
-            texts.add(editing.text)
-        return hearing.verdicts([token for token, _ in asked]), texts.column()
+            edited.add(editing.text)
+        return hearing.verdicts([token for token, _ in asked]), edited.column()
 
 
 @dataclass
