@@ -6,18 +6,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from curator_dedup.exact.workflows import ExactDeduplicationWorkflow
     from curator_dedup.fuzzy.workflows import FuzzyDeduplicationWorkflow
+    from curator_dedup.passages.workflows import (
+        LineDeduplicationWorkflow,
+        SentenceDeduplicationWorkflow,
+        SubstringDeduplicationWorkflow,
+    )
     from curator_dedup.semantic.workflows import SemanticDeduplicationWorkflow
 
 __all__ = [
     "ExactDeduplicationWorkflow",
     "FuzzyDeduplicationWorkflow",
+    "LineDeduplicationWorkflow",
     "SemanticDeduplicationWorkflow",
+    "SentenceDeduplicationWorkflow",
+    "SubstringDeduplicationWorkflow",
 ]
 
 _WHEN_ASKED_FOR = {
     "ExactDeduplicationWorkflow": "curator_dedup.exact.workflows",
     "FuzzyDeduplicationWorkflow": "curator_dedup.fuzzy.workflows",
+    "LineDeduplicationWorkflow": "curator_dedup.passages.workflows",
     "SemanticDeduplicationWorkflow": "curator_dedup.semantic.workflows",
+    "SentenceDeduplicationWorkflow": "curator_dedup.passages.workflows",
+    "SubstringDeduplicationWorkflow": "curator_dedup.passages.workflows",
 }
 
 

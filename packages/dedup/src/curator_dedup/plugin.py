@@ -8,5 +8,8 @@ def curator_workflows() -> dict[str, str]:
     return {
         "dedup.exact": "curator_dedup.exact.workflows:ExactDeduplicationWorkflow",
         "dedup.fuzzy": "curator_dedup.fuzzy.workflows:FuzzyDeduplicationWorkflow",
+        "dedup.lines": "curator_dedup.passages.workflows:LineDeduplicationWorkflow",
         "dedup.semantic": "curator_dedup.semantic.workflows:SemanticDeduplicationWorkflow",
+        "dedup.sentences": "curator_dedup.passages.workflows:SentenceDeduplicationWorkflow",
+        "dedup.substring": "curator_dedup.passages.workflows:SubstringDeduplicationWorkflow",
     }

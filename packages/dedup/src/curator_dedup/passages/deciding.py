@@ -1,0 +1,107 @@
+"""Deciding: a pass that tells each block which of its windows are repeated, and which is first."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import DocumentBatch, Dropped, ProcessingStage
+
+from curator_dedup.counting import COUNTS
+from curator_dedup.decisions import path_ranks, words_of
+from curator_dedup.passages.collecting import digest_column
+from curator_dedup.passages.hashing import Indices, Words
+
+
+@dataclass
+class RepeatDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Says which windows occur `min_count` times or more.
+
+    The columns: hash, block, first_file, first_row and first_index (where the first of all stands)
+    and count (how many there are in all). One row for each window and block.
+    """
+
+    fans_out = False
+
+    min_count: int = 2
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        table = task.data.filter(pc.is_valid(task.data["hash"])).combine_chunks()
+        if not table.num_rows:
+            yield Dropped("without windows", task.data.num_rows)
+            return
+        words = words_of(table["hash"])
+        counts = table["count"].to_numpy()
+        rows = _candidates(words, counts)
+        groups = _Groups.of(table, words, rows)
+        totals = np.add.reduceat(counts[groups.rows], groups.starts) if len(rows) else rows
+        firsts = groups.rows[groups.starts]
+        here = np.flatnonzero((totals >= self.min_count)[groups.numbers])
+        here = here[_once_for_each_block(groups.numbers[here], _blocks(table, groups.rows[here]))]
+        if len(here) < task.data.num_rows:
+            yield Dropped("seldom", task.data.num_rows - len(here))
+        if len(here):
+            numbers = groups.numbers[here]
+            told = {"repeated": len(np.unique(numbers)),
+                    "occurrences": int(totals[np.unique(numbers)].sum())}  # fmt: skip
+            columns = _columns(table, groups.rows[here], firsts[numbers])
+            columns["hash"] = digest_column(words[groups.rows[here]])
+            columns["count"] = pa.array(totals[numbers])
+            yield DocumentBatch(pa.table(columns, metadata={COUNTS: json.dumps(told)}))
+
+
+def _columns(table: pa.Table, rows: Indices, firsts: Indices) -> dict[str, pa.ChunkedArray]:
+    first = table.select(["file", "row", "index"]).take(pa.array(firsts))
+    return {
+        "block": table["block"].take(pa.array(rows)),
+        "first_file": first["file"],
+        "first_row": first["row"],
+        "first_index": first["index"],
+    }
+
+
+def _candidates(words: Words, counts: npt.NDArray[np.int64]) -> Indices:
+    """Those whose first half is there twice, or that are repeated within a block."""
+    order = np.argsort(words[:, 0], kind="stable")
+    ordered = words[order, 0]
+    same = ordered[1:] == ordered[:-1]
+    several = counts > 1
+    several[order[1:][same]] = True
+    several[order[:-1][same]] = True
+    return np.flatnonzero(several)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows of equal hashes together, that which stands first in front."""
+
+    rows: Indices
+    numbers: Indices
+    starts: Indices
+
+    @classmethod
+    def of(cls, table: pa.Table, words: Words, rows: Indices) -> "_Groups":
+        chosen = table.select(["file", "row", "index"]).take(pa.array(rows))
+        orders = (chosen["index"].to_numpy(), chosen["row"].to_numpy(), path_ranks(chosen["file"]))
+        rows = rows[np.lexsort([*orders, words[rows, 1], words[rows, 0]])]
+        begins = np.ones(len(rows), np.bool_)
+        begins[1:] = np.any(words[rows[1:]] != words[rows[:-1]], axis=1)
+        return cls(rows, np.cumsum(begins) - 1, np.flatnonzero(begins))
+
+
+def _blocks(table: pa.Table, rows: Indices) -> npt.NDArray[np.int64]:
+    coded = table["block"].unify_dictionaries().combine_chunks()
+    numbers: npt.NDArray[np.int64] = coded.indices.to_numpy(zero_copy_only=False)
+    return numbers[rows]
+
+
+def _once_for_each_block(groups: Indices, blocks: Indices) -> Indices:
+    order = np.lexsort((blocks, groups))
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (groups[order[1:]] != groups[order[:-1]]) | (
+        blocks[order[1:]] != blocks[order[:-1]]
+    )
+    return np.sort(order[begins])

@@ -1,0 +1,97 @@
+"""Hashing of stretches: of all those that begin in a row, at the cost of a few sums."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.int64]
+
+_BASES = (0x9E6C63D0676A9A99, 0xD1342543DE82EF95)
+"""Odd, so that they have an inverse."""
+
+_STEP = 1 << 16
+"""So many at once stay in a processor's cache."""
+
+_FIRST, _SECOND, _LENGTH = (
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+    np.uint64(0x9E3779B97F4A7C15),
+)
+
+
+def mixed(numbers: Words) -> Words:
+    """Each bit of a number changes about half of those that come out; no two become one."""
+    turned = numbers ^ (numbers >> np.uint64(30))
+    turned *= _FIRST
+    turned ^= turned >> np.uint64(27)
+    turned *= _SECOND
+    turned ^= turned >> np.uint64(31)
+    return turned
+
+
+def hashes_of_stretches(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
+    """A hash of `values[start:end]` for each pair, which are in order and do not overlap."""
+    hashes = np.empty(len(starts), np.uint64)
+    first = 0
+    while first < len(starts):
+        last = int(np.searchsorted(ends, starts[first] + _STEP, side="right"))
+        here = slice(first, max(first + 1, last))
+        begin, end = starts[first], ends[here.stop - 1]
+        hashes[here] = _hashed(values[begin:end], starts[here] - begin, ends[here] - begin)
+        first = here.stop
+    return hashes
+
+
+def _hashed(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
+    powers, inverses = _powers(0, len(values))
+    sums = np.zeros(len(values) + 1, np.uint64)
+    np.cumsum((values.astype(np.uint64) + np.uint64(1)) * powers[: len(values)], out=sums[1:])
+    found = (sums[ends] - sums[starts]) * inverses[starts]
+    return mixed(found + (ends - starts).astype(np.uint64) * _LENGTH)
+
+
+def hashes_of_windows(values: Words, size: int, lane: int = 0) -> Words:
+    """A hash of `size` values in a row, for each place where so many begin."""
+    count = max(0, len(values) - size + 1)
+    hashes = np.empty(count, np.uint64)
+    step = max(_STEP, size)
+    for start in range(0, count, step):
+        piece = values[start : start + step + size - 1]
+        powers, inverses = _powers(lane, len(piece))
+        sums = np.zeros(len(piece) + 1, np.uint64)
+        np.cumsum(piece * powers[: len(piece)], out=sums[1:])
+        found = (sums[size:] - sums[:-size]) * inverses[: len(piece) - size + 1]
+        hashes[start : start + len(found)] = mixed(found)
+    return hashes
+
+
+def _powers(lane: int, count: int) -> tuple[Words, Words]:
+    """Powers of a base and of its inverse, at least so many, modulo 2**64."""
+    return _powers_up_to(lane, max(1 << 10, 1 << (count - 1).bit_length()) if count else 1 << 10)
+
+
+@cache
+def _powers_up_to(lane: int, count: int) -> tuple[Words, Words]:
+    base = _BASES[lane]
+    found = []
+    for factor in (base, pow(base, -1, 1 << 64)):
+        column = np.full(count, factor, np.uint64)
+        column[0] = 1
+        found.append(np.cumprod(column))
+    return found[0], found[1]
+
+
+def sliding_minimum(values: Words, size: int) -> Words:
+    """The least of `size` values in a row, for each place where so many begin."""
+    count = len(values) - size + 1
+    if count <= 0:
+        return values[:0]
+    padded = np.full(-(-len(values) // size) * size, np.iinfo(np.uint64).max, np.uint64)
+    padded[: len(values)] = values
+    blocks = padded.reshape(-1, size)
+    ahead = np.minimum.accumulate(blocks, axis=1).reshape(-1)
+    behind = np.minimum.accumulate(blocks[:, ::-1], axis=1)[:, ::-1].reshape(-1)
+    return np.minimum(behind[:count], ahead[size - 1 : size - 1 + count])

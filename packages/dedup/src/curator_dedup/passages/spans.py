@@ -1,0 +1,157 @@
+"""Spans: what of a text is repeated, and the text without it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import FilePart
+from curator_core.exchanges.reading import read_partition, united
+from curator_core.filesystems import StorageOptions
+
+from curator_dedup.decisions import words_of
+from curator_dedup.passages.hashing import Indices, Words
+from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
+
+KeepPassages: TypeAlias = Literal["first", "none", "mark"]
+"""Of a passage that is repeated: the first stays, none stays, or all, and later ones are marked."""
+
+Span: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class RepeatedSpan:
+    """A repeated passage, and what goes with it when it is cut out."""
+
+    passage: Span
+    cut: Span
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The repeated windows of a block, in the order of their hashes."""
+
+    words: Words
+    is_here: npt.NDArray[np.bool_]
+    rows: Indices
+    numbers: Indices
+    paths: pa.ChunkedArray
+
+    @classmethod
+    def of_block(
+        cls,
+        block: str,
+        parts: Sequence[FilePart],
+        partitions: int,
+        storage_options: StorageOptions | None,
+    ) -> "Repeats | None":
+        found = []
+        for part in parts:
+            table = read_partition(part, partitions, None, storage_options)
+            here = table.filter(pc.equal(table["block"], block))
+            if here.num_rows:
+                found.append(here)
+        if not found:
+            return None
+        table = united(found).combine_chunks()
+        words = words_of(table["hash"])
+        order = np.lexsort((words[:, 1], words[:, 0]))
+        paths = pc.cast(table["first_file"], pa.string()).take(pa.array(order))
+        nowhere = np.zeros(len(order), np.bool_)
+        places = [table[name].to_numpy()[order] for name in ("first_row", "first_index")]
+        return cls(words[order], nowhere, places[0], places[1], paths)
+
+    def within(self, path: str) -> "Repeats":
+        """The same, seen from one file: which of the first passages are in it."""
+        is_here = np.asarray(pc.equal(self.paths, path))
+        return Repeats(self.words, is_here, self.rows, self.numbers, self.paths)
+
+    def places_of(self, words: Words) -> Indices:
+        """For each window its place among these; -1 for those that are not repeated."""
+        places = np.searchsorted(self.words[:, 0], words[:, 0])
+        found = np.full(len(words), -1, np.int64)
+        open_ = np.flatnonzero(places < len(self.words))
+        while len(open_):  # once, but for hashes that share their first half
+            at = places[open_]
+            same = self.words[at, 0] == words[open_, 0]
+            equal = same & (self.words[at, 1] == words[open_, 1])
+            found[open_[equal]] = at[equal]
+            open_ = open_[same & ~equal]
+            places[open_] += 1
+            open_ = open_[places[open_] < len(self.words)]
+        return found
+
+
+@dataclass(frozen=True)
+class SpanFinding:
+    """Finds what of each text is repeated."""
+
+    rule: PassageRule
+    repeats: Repeats
+    keep: KeepPassages
+
+    def spans(
+        self, texts: Sequence[str | None], positions: npt.NDArray[np.int64]
+    ) -> dict[int, list[RepeatedSpan]]:
+        """By the number of the text, for those that have any."""
+        found: dict[int, list[RepeatedSpan]] = {}
+        for chunk in chunks_of(texts):
+            windows = windows_of(texts[chunk], self.rule)
+            if len(windows.firsts):
+                repeated = self._repeated(windows, positions[chunk])
+                for text, span in _spans_of(windows, repeated):
+                    found.setdefault(chunk.start + text, []).append(span)
+        return found
+
+    def _repeated(
+        self, windows: Windows, positions: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Which units are in a repeated window, but for what belongs to the first of its kind."""
+        places = self.repeats.places_of(windows.words())
+        hits = np.flatnonzero(places >= 0)
+        places, firsts = places[hits], windows.firsts[hits]
+        units = windows.units
+        starts, ends = firsts, firsts + windows.size
+        if self.keep != "none":
+            numbers = units.numbers[firsts]
+            same = self.repeats.is_here[places]
+            same = same & (self.repeats.rows[places] == positions[units.texts[firsts]])
+            behind = self.repeats.numbers[places] + windows.size - numbers
+            starts = np.where(same & (behind > 0), firsts + behind, firsts)
+        count = len(units.starts) + 1
+        steps = np.bincount(starts, minlength=count) - np.bincount(ends, minlength=count)
+        return np.asarray(np.cumsum(steps)[:-1] > 0)
+
+
+def _spans_of(
+    windows: Windows, repeated: npt.NDArray[np.bool_]
+) -> Iterator[tuple[int, RepeatedSpan]]:
+    """Units in a row make a span, which takes along the space behind it or, at an end, before."""
+    units = windows.units
+    owners = units.texts
+    changes = np.ones(len(repeated), np.bool_)
+    changes[1:] = (repeated[1:] != repeated[:-1]) | (owners[1:] != owners[:-1])
+    begins = np.flatnonzero(changes)
+    ends = np.append(begins[1:], len(repeated))
+    for first, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        if not repeated[first]:
+            continue
+        text = int(owners[first])
+        base = int(units.edges[text])
+        begin = int(units.starts[first])
+        if end < len(owners) and owners[end] == text:
+            stop = int(units.starts[end])
+        else:
+            stop = int(units.edges[text + 1])
+            inside = first > 0 and owners[first - 1] == text
+            begin = int(units.ends[first - 1]) if inside else base
+        passage = (int(units.starts[first]) - base, int(units.ends[end - 1]) - base)
+        yield text, RepeatedSpan(passage, (begin - base, stop - base))
+
+
+def without(text: str, spans: Sequence[RepeatedSpan]) -> str:
+    edges = [0, *(edge for span in spans for edge in span.cut), len(text)]
+    return "".join(text[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))

@@ -1,0 +1,154 @@
+"""Units: the words, sentences, lines or characters of texts, and where each begins and ends."""
+
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from curator_dedup.passages.hashing import Indices, Words, hashes_of_stretches
+
+Unit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
+
+_SPACE, _SILENT, _STOP, _WIDE_STOP, _CLOSER, _BREAK = (1 << bit for bit in range(6))
+_OTHERS = 0x10000
+"""Stands for all characters beyond the first 65,536: none of them is special."""
+
+_STOPS = ".!?\u2026"
+_WIDE_STOPS = "\u3002\uff01\uff1f"
+_CLOSERS = "\"'\u201d\u2019\xbb)]"
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of several texts put together: places in the characters of all, and whose they are."""
+
+    starts: Indices
+    ends: Indices
+    texts: Indices
+    hashes: Words
+    edges: Indices
+    """Where each text begins, and where the last one ends."""
+
+    @property
+    def numbers(self) -> Indices:
+        """The number of each within its text."""
+        firsts = np.searchsorted(self.texts, np.arange(len(self.edges) - 1))
+        return np.asarray(np.arange(len(self.texts)) - firsts[self.texts])
+
+
+def units_of(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Units:
+    """With `normalize` case, spaces, punctuation and symbols make no difference.
+
+    What has nothing but those is no unit; nor is what has only spaces.
+    """
+    lengths = np.fromiter((len(text or "") for text in texts), np.int64, len(texts))
+    edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    points = _points("".join(text for text in texts if text))
+    kinds = _kinds()[np.minimum(points, _OTHERS)]
+    heard = (kinds & _SPACE) == 0
+    begins = _begins(points, kinds, unit)
+    begins[edges[:-1][lengths > 0]] = True
+    has_spaces = unit in ("sentences", "lines")
+    starts, ends = _with_spaces(heard, begins) if has_spaces else _without_spaces(heard, begins)
+    if normalize:
+        starts, ends, hashes = _normalized(points, kinds, starts, ends)
+    else:
+        hashes = hashes_of_stretches(points, starts, ends)
+    counts = np.diff(np.searchsorted(starts, edges))
+    owners = np.repeat(np.arange(len(texts)), counts)
+    return Units(starts, ends, owners, hashes, edges)
+
+
+def _without_spaces(
+    heard: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
+) -> tuple[Indices, Indices]:
+    last = np.ones(len(heard), np.bool_)
+    last[:-1] = begins[1:] | ~heard[1:]
+    return np.flatnonzero(heard & begins), np.flatnonzero(heard & last) + 1
+
+
+def _with_spaces(
+    heard: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
+) -> tuple[Indices, Indices]:
+    """From the first to the last that is no space between one beginning and the next."""
+    places = np.flatnonzero(heard)
+    pieces = np.cumsum(begins, dtype=np.int32)[places]
+    first = np.ones(len(places) + 1, np.bool_)
+    first[1:-1] = pieces[1:] != pieces[:-1]
+    return places[first[:-1]], places[first[1:]] + 1
+
+
+def _normalized(
+    points: npt.NDArray[np.uint32],
+    kinds: npt.NDArray[np.uint8],
+    starts: Indices,
+    ends: Indices,
+) -> tuple[Indices, Indices, Words]:
+    """The units that have more than spaces, punctuation and symbols, by what they have."""
+    counts = (kinds & (_SILENT | _SPACE)) == 0
+    places = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    has_some = places[starts] < places[ends]
+    starts, ends = starts[has_some], ends[has_some]
+    hashes = hashes_of_stretches(_lower(points[counts]), places[starts], places[ends])
+    return starts, ends, hashes
+
+
+def _points(text: str) -> npt.NDArray[np.uint32]:
+    coding = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+    return np.frombuffer(text.encode(coding, "surrogatepass"), np.uint32)
+
+
+def _begins(
+    points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: Unit
+) -> npt.NDArray[np.bool_]:
+    """Where a unit may begin: behind the end of the one before it."""
+    if unit == "characters":
+        return np.ones(len(points), np.bool_)
+    begins = np.zeros(len(points), np.bool_)
+    if unit == "words":
+        begins[1:] = (kinds[:-1] & _SPACE) != 0
+        return begins
+    begins[1:] = (kinds[:-1] & _BREAK) != 0
+    if unit == "sentences":
+        ends = (kinds & _STOP) != 0
+        for _ in range(2):  # so many quotation marks or brackets may close behind it
+            ends[1:] |= ends[:-1] & ((kinds[1:] & _CLOSER) != 0)
+        begins[1:] |= ends[:-1] & ((kinds[1:] & _SPACE) != 0)
+        begins[1:] |= (kinds[:-1] & _WIDE_STOP) != 0
+    return begins
+
+
+@cache
+def _kinds() -> npt.NDArray[np.uint8]:
+    table = np.zeros(_OTHERS + 1, np.uint8)
+    for point in range(_OTHERS):
+        letter = chr(point)
+        if letter.isspace():
+            table[point] |= _SPACE
+        elif unicodedata.category(letter)[0] in "PSZC":
+            table[point] |= _SILENT
+    marks: dict[int, str] = {
+        _STOP: _STOPS, _WIDE_STOP: _WIDE_STOPS, _CLOSER: _CLOSERS, _BREAK: "\n\r\u2028\u2029"
+    }  # fmt: skip
+    for kind, letters in marks.items():
+        for letter in letters:
+            table[ord(letter)] |= kind
+    return table
+
+
+def _lower(points: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    return np.where(points < _OTHERS, _small()[np.minimum(points, _OTHERS - 1)], points)
+
+
+@cache
+def _small() -> npt.NDArray[np.uint32]:
+    """Small letters, for those that have one of a single character."""
+    small = (chr(point).lower() for point in range(_OTHERS))
+    return np.array(
+        [ord(one) if len(one) == 1 else point for point, one in enumerate(small)], np.uint32
+    )

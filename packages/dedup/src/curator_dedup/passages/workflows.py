@@ -1,0 +1,222 @@
+"""Finding and removing repeated passages in one call: stretches of words, sentences, or lines."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+from curator_core import Pipeline, WorkflowResult
+from curator_core.exchanges import ExchangeReader, ExchangeWriter
+from curator_core.stages import AnyStage
+
+from curator_dedup.corpora import CorpusWorkflow, partitions_for
+from curator_dedup.counting import counts_in
+from curator_dedup.passages.anchoring import AnchorCollecting, AnchorCounting
+from curator_dedup.passages.collecting import PassageCollecting
+from curator_dedup.passages.deciding import RepeatDeciding
+from curator_dedup.passages.removing import SHORT, SPANS, PassageRemoving
+from curator_dedup.passages.spans import KeepPassages
+from curator_dedup.passages.windows import PassageRule
+from curator_dedup.removal.writing import DocumentWriter
+
+_PARTITION_BYTES = 1 << 28
+"""So much text makes a partition of hashes."""
+
+
+@dataclass
+class PassageWorkflow(CorpusWorkflow):
+    """What the workflows for passages of all kinds share.
+
+    The first of equal passages is that which stands first by path, row and place in the text: the
+    same on every executor, and wherever the borders between blocks are.
+    """
+
+    text_field: str = "text"
+    """The field with the text."""
+
+    keep: KeepPassages = "first"
+    """Of a repeated passage: the first stays, none stays, or all, and later ones are marked."""
+
+    min_count: int = 2
+    """How often a passage must stand in the corpus to count as repeated."""
+
+    min_words: int = 0
+    """Documents that lost something, and have fewer words left, are left out, as are empty ones."""
+
+    report: bool = field(default=False, init=False, repr=False)
+
+    @property
+    @abstractmethod
+    def rule(self) -> PassageRule:
+        """What counts as a passage."""
+
+    @property
+    def named_fields(self) -> Mapping[str, str | None]:
+        return {"text_field": self.text_field}
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        return {**super().choices, "keep": get_args(KeepPassages)}
+
+    @property
+    def columns_to_add(self) -> Sequence[str]:
+        return (SPANS,) if self.keep == "mark" else ()
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.min_count < 2:
+            yield f"min_count is {self.min_count}, but what stands once is not repeated: 2 or more"
+        if self.min_words < 0:
+            yield f"min_words is {self.min_words}, but must be 0 or more"
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        files = self.listing().files()
+        size = sum(file.size for file in files)
+        partitions = self.partitions or partitions_for(size, _PARTITION_BYTES)
+        if self.rule.is_anchored:
+            yield self._anchoring(partitions)
+            yield self._counting(partitions)
+        yield self._collecting(partitions)
+        self.refuse_unread(result, "collect")
+        yield self._deciding(partitions)
+        self.refuse_changed(files)
+        yield self._removing(partitions)
+        result.metadata |= self._counts(result)
+
+    def _anchoring(self, partitions: int) -> Pipeline:
+        collecting = AnchorCollecting(self.text_field, self.rule, self.storage_options)
+        stages: list[AnyStage] = [
+            self.listing(), collecting, self._exchange("anchors", "anchor", partitions, hashed=True)
+        ]  # fmt: skip
+        return Pipeline("anchor", stages=stages, on_error="fail", allow_empty=True)
+
+    def _counting(self, partitions: int) -> Pipeline:
+        reader = ExchangeReader(
+            self.folder("anchors"), partitions, storage_options=self.storage_options
+        )
+        stages: list[AnyStage] = [
+            reader, AnchorCounting(), self._exchange("candidates", "block", partitions)
+        ]  # fmt: skip
+        return Pipeline("count", stages=stages, on_error="fail", allow_empty=True)
+
+    def _collecting(self, partitions: int) -> Pipeline:
+        listing = self.listing()
+        if self.rule.is_anchored:
+            listing = self.decided_listing("candidates", partitions)
+        collecting = PassageCollecting(self.text_field, self.rule, partitions, self.storage_options)
+        writer = self._exchange("passages", "hash", partitions, hashed=True)
+        return Pipeline("collect", stages=[listing, collecting, writer])
+
+    def _deciding(self, partitions: int) -> Pipeline:
+        reader = ExchangeReader(
+            self.folder("passages"), partitions, storage_options=self.storage_options
+        )
+        stages: list[AnyStage] = [
+            reader, RepeatDeciding(self.min_count), self._exchange("repeats", "block", partitions)
+        ]  # fmt: skip
+        return Pipeline("decide", stages=stages, on_error="fail", allow_empty=True)
+
+    def _removing(self, partitions: int) -> Pipeline:
+        options = self.storage_options
+        removing = PassageRemoving(
+            self.rule,
+            partitions,
+            self.text_field,
+            self.keep,
+            self.min_words,
+            self.output_format,
+            options,
+        )
+        writer = DocumentWriter(
+            self.output_path, self.mode, self.compression, storage_options=options
+        )
+        listing = self.decided_listing("repeats", partitions)
+        return Pipeline("remove", stages=[listing, removing, writer], on_error="fail")
+
+    def _exchange(
+        self, name: str, key: str, partitions: int, *, hashed: bool = False
+    ) -> ExchangeWriter:
+        return ExchangeWriter(
+            self.folder(name),
+            key=key,
+            partitions=partitions,
+            hashed=hashed,
+            storage_options=self.storage_options,
+        )
+
+    def _counts(self, result: WorkflowResult) -> dict[str, int]:
+        collected = counts_in(self.folder("passages"), self.storage_options)
+        decided = counts_in(self.folder("repeats"), self.storage_options)
+        names = ("documents", "empty", "no_records", "repeated", "occurrences")
+        counts = {name: collected[name] + decided[name] for name in names}
+        dropped = (stage.reasons.get(SHORT, 0) for stage in result.runs["remove"].stages.values())
+        return {**counts, "emptied": sum(dropped)}
+
+
+@dataclass
+class SubstringDeduplicationWorkflow(PassageWorkflow):
+    """Finds stretches of `min_tokens` tokens or more that stand in the corpus more than once, in
+    one document or in several, and cuts out all but the first."""
+
+    min_tokens: int = 50
+    """How many tokens in a row must be the same."""
+
+    token: Literal["words", "characters"] = "words"
+    """What a token is: what stands between spaces, or each character that is no space, for
+    languages that are written without them."""
+
+    normalize: bool = False
+    """Compare without regard to case, spaces, punctuation and symbols."""
+
+    name: ClassVar[str] = "substring_deduplication"
+
+    @property
+    def rule(self) -> PassageRule:
+        return PassageRule(self.token, self.min_tokens, self.normalize)
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        return {**super().choices, "token": ("words", "characters")}
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.min_tokens < 1:
+            yield f"min_tokens is {self.min_tokens}, but must be 1 or more"
+
+
+@dataclass
+class SentenceDeduplicationWorkflow(PassageWorkflow):
+    """Finds sentences that follow each other in the same way more than once in the corpus, and
+    cuts out all but the first."""
+
+    sentences: int = 3
+    """How many sentences in a row must be the same."""
+
+    normalize: bool = True
+    """Compare without regard to case, spaces, punctuation and symbols."""
+
+    name: ClassVar[str] = "sentence_deduplication"
+
+    @property
+    def rule(self) -> PassageRule:
+        return PassageRule("sentences", self.sentences, self.normalize)
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.sentences < 1:
+            yield f"sentences is {self.sentences}, but must be 1 or more"
+
+
+@dataclass
+class LineDeduplicationWorkflow(PassageWorkflow):
+    """Finds lines that stand in the corpus `min_count` times or more, and cuts out all but the
+    first, or all of them with `keep="none"`."""
+
+    normalize: bool = True
+    """Compare without regard to case, spaces, punctuation and symbols."""
+
+    name: ClassVar[str] = "line_deduplication"
+
+    @property
+    def rule(self) -> PassageRule:
+        return PassageRule("lines", 1, self.normalize)
