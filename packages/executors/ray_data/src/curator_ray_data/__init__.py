@@ -1,1 +1,1 @@
-"""`RayDataExecutor` will live here: a plan as a Ray Data job. Not yet."""
+"""Curator executor: a plan as a Ray Data job. Start with `curator_ray_data.executor`."""

@@ -1,7 +1,10 @@
 """The executor for people who live in Ray Data: the plan as a Ray Data job."""
 
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.errors import PipelineError, ResourceError
@@ -79,7 +82,9 @@ class RayDataExecutor(Executor):
             raise PipelineError(problems)
         _warn_once()
         private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        imports = _importing()
         with connected(self.options.address, private) as connection:
+            imports.join()
             run.events.tell("connected", how=connection.kind, address=connection.address)
             from curator_ray_data.contexts import check_context
             from curator_ray_data.driving import Driver
@@ -92,6 +97,20 @@ class RayDataExecutor(Executor):
                 raise ResourceError("\n".join(problems))
             with place_for(plan, run.token, connection, survey) as place:
                 yield from Driver(run, place, self.options).outputs()
+
+
+def _importing() -> threading.Thread:
+    """Import Ray Data while Ray starts: that takes a second, and the main thread only waits."""
+    thread = threading.Thread(target=_import_all, name="curator-importing", daemon=True)
+    thread.start()
+    return thread
+
+
+def _import_all() -> None:
+    # Whoever needs it imports it once more, and gets the error where it can be understood.
+    with suppress(Exception):
+        import_module("curator_ray_data.driving")
+        import_module("ray.data")
 
 
 def _warn_once() -> None:
