@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from curator_dedup.blooms.stages import BloomDeduplication
     from curator_dedup.exact.workflows import ExactDeduplicationWorkflow
     from curator_dedup.fuzzy.workflows import FuzzyDeduplicationWorkflow
     from curator_dedup.passages.workflows import (
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from curator_dedup.semantic.workflows import SemanticDeduplicationWorkflow
 
 __all__ = [
+    "BloomDeduplication",
     "ExactDeduplicationWorkflow",
     "FuzzyDeduplicationWorkflow",
     "LineDeduplicationWorkflow",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 _WHEN_ASKED_FOR = {
+    "BloomDeduplication": "curator_dedup.blooms.stages",
     "ExactDeduplicationWorkflow": "curator_dedup.exact.workflows",
     "FuzzyDeduplicationWorkflow": "curator_dedup.fuzzy.workflows",
     "LineDeduplicationWorkflow": "curator_dedup.passages.workflows",

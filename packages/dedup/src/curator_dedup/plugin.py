@@ -4,6 +4,11 @@ from curator_core.hookspecs import hookimpl
 
 
 @hookimpl
+def curator_stages() -> dict[str, str]:
+    return {"dedup.bloom_deduplication": "curator_dedup.blooms.stages:BloomDeduplication"}
+
+
+@hookimpl
 def curator_workflows() -> dict[str, str]:
     return {
         "dedup.exact": "curator_dedup.exact.workflows:ExactDeduplicationWorkflow",

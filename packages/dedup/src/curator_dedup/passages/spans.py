@@ -102,7 +102,7 @@ class SpanFinding:
             windows = windows_of(texts[chunk], self.rule)
             if len(windows.firsts):
                 repeated = self._repeated(windows, positions[chunk])
-                for text, span in _spans_of(windows, repeated):
+                for text, span in spans_in(windows, repeated):
                     found.setdefault(chunk.start + text, []).append(span)
         return found
 
@@ -126,7 +126,7 @@ class SpanFinding:
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
-def _spans_of(
+def spans_in(
     windows: Windows, repeated: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, RepeatedSpan]]:
     """Units in a row make a span, which takes along the space behind it or, at an end, before."""
