@@ -12,6 +12,7 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import Groups, Keep, groups_of, path_ranks, words_of
 from curator_dedup.exact.hashing import EMPTY, NO_RECORD, TEXT
+from curator_dedup.exact.indexes import KNOWN
 
 
 @dataclass
@@ -19,7 +20,8 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Says of every document that has equals, or no text, whether it stays.
 
     The columns: block, file, row, keep, is_duplicate (there is a better one), cluster_id (the
-    hash, for what has equals) and cluster_size.
+    hash, for what has equals) and cluster_size, which counts documents of this run. What is `known`
+    to an index is a duplicate of what it had first.
     """
 
     fans_out = False
@@ -50,7 +52,8 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
             orders.append(-table["priority"].to_numpy())
         words = words_of(table["hash"])
         found = groups_of(words[texts], [order[texts] for order in orders])
-        return found._replace(rows=texts[found.rows])
+        found = found._replace(rows=texts[found.rows])
+        return _with_known(found, _known(table)) if KNOWN in table.column_names else found
 
     def _decisions(self, table: pa.Table, groups: Groups, others: np.ndarray[Any, Any]) -> pa.Table:
         rows = pa.array(np.concatenate((groups.rows, others)))
@@ -58,9 +61,13 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
         nothing = np.zeros(len(others), np.bool_)
         clusters = table["hash"].take(pa.array(groups.rows)).combine_chunks()
         sizes = np.concatenate((groups.sizes, np.ones(len(others), np.int64)))
+        duplicate = ~groups.is_first
+        if KNOWN in table.column_names:
+            duplicate |= _known(table)[groups.rows]
+        stays = self._stays(duplicate)
         added = {
-            "keep": np.concatenate((self._stays(groups), nothing)),
-            "is_duplicate": np.concatenate((~groups.is_first, nothing)),
+            "keep": np.concatenate((stays, nothing)),
+            "is_duplicate": np.concatenate((duplicate, nothing)),
             "cluster_id": pa.chunked_array([clusters, pa.nulls(len(others), clusters.type)]),
             "cluster_size": sizes,
         }
@@ -70,12 +77,29 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
             )
         told = {
             "groups": int(groups.is_first.sum()),
-            "duplicates": int((~groups.is_first).sum()),
-            "removed": int((~self._stays(groups)).sum()),
+            "duplicates": int(duplicate.sum()),
+            "removed": int((~stays).sum()),
         }
         return chosen.replace_schema_metadata({COUNTS: json.dumps(told)})
 
-    def _stays(self, groups: Groups) -> np.ndarray[Any, Any]:
+    def _stays(self, duplicate: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if self.keep == "one":
-            return groups.is_first
-        return np.full(len(groups.rows), self.keep == "mark")
+            return ~duplicate
+        return np.full(len(duplicate), self.keep == "mark")
+
+
+def _known(table: pa.Table) -> np.ndarray[Any, Any]:
+    return np.asarray(table[KNOWN].to_numpy(), np.bool_)
+
+
+def _with_known(groups: Groups, known: np.ndarray[Any, Any]) -> Groups:
+    """What only an earlier crawl has besides is alone in this one, and a duplicate all the same."""
+    alone = known.copy()
+    alone[groups.rows] = False
+    rows = np.flatnonzero(alone)
+    ones = np.ones(len(rows), np.int64)
+    return Groups(
+        np.concatenate((groups.rows, rows)),
+        np.concatenate((groups.is_first, ones.astype(np.bool_))),
+        np.concatenate((groups.sizes, ones)),
+    )

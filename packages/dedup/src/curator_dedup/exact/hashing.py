@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, FilePart, InputError, ProcessingStage, Rejected
 from curator_core.filesystems import StorageOptions
+from curator_core.lineage import fingerprint
 
 from curator_dedup.blocks import block_id
 from curator_dedup.counting import COUNTS
@@ -33,10 +34,12 @@ class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):
     normalize: bool = False
     priority_field: str | None = None
     storage_options: StorageOptions | None = field(default=None, repr=False)
+    origins: bool = False
+    """Adds `origin`, the state of the file, as an index needs it."""
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Rejected]:
         fields = TextFields(self.text_field, self.priority_field)
-        rows = _Rows(self.priority_field is not None)
+        rows = _Rows(self.priority_field is not None, self.origins)
         for part in task.data:
             for reading in readings_of(part, fields, self.storage_options):
                 yield from reading.rejected
@@ -51,13 +54,14 @@ class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):
 class _Rows:
     """Gathers the columns of a table."""
 
-    def __init__(self, with_priority: bool) -> None:
+    def __init__(self, with_priority: bool, with_origin: bool) -> None:
         self.count = 0
         self._digests: list[pa.Array] = []
         self._states: list[np.ndarray[Any, Any]] = []
         self._positions: list[np.ndarray[Any, Any]] = []
         self._priorities: list[np.ndarray[Any, Any]] | None = [] if with_priority else None
         self._files: dict[str, int] = {}
+        self._origins: list[str] | None = [] if with_origin else None
         self._places: list[np.ndarray[Any, Any]] = []
 
     def add(self, reading: Reading, texts: Sequence[str | None], part: FilePart) -> None:
@@ -74,6 +78,8 @@ class _Rows:
         self._states.append(states)
         self._positions.append(positions)
         place = self._files.setdefault(part.path, len(self._files))
+        if self._origins is not None and place == len(self._origins):
+            self._origins.append(fingerprint(f"{part.path}\n{part.version}"))
         self._places.append(np.full(len(positions), place, np.int32))
         self.count += len(positions)
 
@@ -88,6 +94,8 @@ class _Rows:
             "row": np.concatenate(self._positions),
             "state": states,
         }
+        if self._origins is not None:
+            columns["origin"] = pa.DictionaryArray.from_arrays(files, pa.array(self._origins))
         if self._priorities is not None:
             columns["priority"] = np.concatenate(self._priorities)
         counts = np.bincount(states, minlength=3).tolist()

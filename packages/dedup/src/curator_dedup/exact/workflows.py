@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from curator_core import Pipeline, WorkflowResult
+from curator_core import Executor, FilePart, InputError, Pipeline, WorkflowResult
 from curator_core.exchanges import ExchangeReader, ExchangeWriter
 from curator_core.stages import AnyStage
 
@@ -13,6 +13,16 @@ from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
 from curator_dedup.exact.deciding import DuplicateDeciding
 from curator_dedup.exact.hashing import DocumentHashing
+from curator_dedup.exact.indexes import (
+    PARTITIONS,
+    HashListing,
+    HashOptions,
+    HashReading,
+    HashRemembering,
+    held,
+)
+from curator_dedup.fuzzy.folders import FolderWriter
+from curator_dedup.fuzzy.indexes import Index, crawl_name, note_earlier
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter
@@ -50,6 +60,9 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     add_clusters: bool | None = None
     """Adds cluster_id, cluster_size and is_duplicate to each document; by itself with `mark`."""
 
+    index_path: str | None = None
+    """A folder in which the hashes of all crawls are kept: what an earlier one has, goes."""
+
     name = "exact_deduplication"
     added_columns = CLUSTER_COLUMNS
 
@@ -69,20 +82,59 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     def columns_to_add(self) -> Sequence[str]:
         return CLUSTER_COLUMNS if self.has_clusters else ()
 
+    @property
+    def index(self) -> Index | None:
+        return None if self.index_path is None else Index(str(self.index_path), self.storage)
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        *,
+        resume: bool = True,
+        allow_empty: bool = False,
+    ) -> WorkflowResult:
+        if self.index_path is None:
+            return super().run(executor, resume=resume, allow_empty=allow_empty)
+        self.refuse_problems(allow_empty=allow_empty)
+        with held(str(self.index_path), self.storage):
+            return super().run(executor, resume=resume, allow_empty=allow_empty)
+
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
-        size = sum(file.size for file in files)
-        partitions = self.partitions or partitions_for(size, _PARTITION_BYTES)
+        partitions = self._partitions(files)
+        if self.index is not None:
+            note_earlier(self.index, files, self._earlier)
         yield self._hashing(partitions)
         self.refuse_unread(result, "hash")
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self._removing(partitions)
+        if self.index is not None:
+            yield self._indexing(self.index.crawl(crawl_name(files)), partitions)
         result.metadata |= self._counts()
+
+    def _partitions(self, files: Sequence[FilePart]) -> int:
+        fitting = partitions_for(sum(file.size for file in files), _PARTITION_BYTES)
+        if self.index is None:
+            return self.partitions or fitting
+        wanted = self.partitions or max(PARTITIONS, 4 * fitting)
+        kept = self.index.opened(HashOptions(normalize=self.normalize), wanted)
+        if self.partitions not in (None, kept):
+            raise InputError(
+                f"{self.name}: partitions is {self.partitions}, but the index {self.index_path} "
+                f"has {kept}; leave partitions out, or give another index_path"
+            )
+        return kept
+
+    @property
+    def _earlier(self) -> str:
+        return self.folder("earlier.json")
 
     def _hashing(self, partitions: int) -> Pipeline:
         options = self.storage_options
-        hashing = DocumentHashing(self.text_field, self.normalize, self.priority_field, options)
+        hashing = DocumentHashing(
+            self.text_field, self.normalize, self.priority_field, options, self.index is not None
+        )
         writer = ExchangeWriter(
             self.folder("hashes"),
             key="hash",
@@ -94,13 +146,28 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
 
     def _deciding(self, partitions: int) -> Pipeline:
         options = self.storage_options
-        reader = ExchangeReader(self.folder("hashes"), partitions, storage_options=options)
         writer = ExchangeWriter(
             self.folder("decisions"), key="block", partitions=partitions, storage_options=options
         )
         deciding = DuplicateDeciding(self.keep, self.keep_empty)
-        stages: list[AnyStage] = [reader, deciding, writer]
+        stages = [*self._reading(partitions), deciding, writer]
         return Pipeline("decide", stages=stages, on_error="fail", allow_empty=True)
+
+    def _reading(self, partitions: int) -> list[AnyStage]:
+        """What brings together equal hashes; with an index, those of earlier crawls too."""
+        folder, options = self.folder("hashes"), self.storage_options
+        if self.index is None:
+            return [ExchangeReader(folder, partitions, storage_options=options)]
+        listing = HashListing(folder, partitions, self._earlier, options)
+        return [listing, HashReading(partitions, options)]
+
+    def _indexing(self, folder: str, partitions: int) -> Pipeline:
+        options = self.storage_options
+        listing = HashListing(self.folder("hashes"), partitions, self._earlier, options)
+        writer = FolderWriter(folder, mode="overwrite", storage_options=options)
+        stages: list[AnyStage] = [listing, HashRemembering(partitions, options), writer]
+        name = f"index_{folder.rpartition('/')[2][:12]}"
+        return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
 
     def _removing(self, partitions: int) -> Pipeline:
         options = self.storage_options

@@ -9,7 +9,7 @@ by path, size and modification time.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,13 @@ from curator_core.filesystems import StorageOptions, join, open_filesystem, open
 from curator_core.lineage import fingerprint
 
 from curator_dedup.fuzzy.folders import batch_for
+from curator_dedup.fuzzy.notes import read_note, write_note
 from curator_dedup.fuzzy.permutations import Words
-from curator_dedup.fuzzy.signing import KEY, SigningOptions
+from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import files_in, keys_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _FORMAT = 1
 
@@ -88,7 +92,7 @@ class Index:
     path: str
     storage_options: StorageOptions | None = None
 
-    def opened(self, options: SigningOptions, partitions: int) -> int:
+    def opened(self, options: "DataclassInstance", partitions: int) -> int:
         """The number of its partitions; made, where it is not there yet."""
         mine = {"format": _FORMAT, **asdict(options)}
         fs, inner = open_filesystem(join(self.path, "index.json"), dict(self.storage_options or {}))
@@ -128,6 +132,15 @@ class Index:
 def crawl_name(files: Sequence[FilePart]) -> str:
     """What tells a crawl from others: the paths and the states of its files."""
     return fingerprint(*sorted(f"{file.path}\n{file.size}\n{file.version}" for file in files))
+
+
+def note_earlier(index: Index, files: Sequence[FilePart], note: str) -> None:
+    """Write down which crawls were there when this one was begun: it goes on with the same."""
+    crawl = crawl_name(files)
+    noted = read_note(note, index.storage_options)
+    if noted is None or noted["crawl"] != crawl:
+        crawls = [one for one in index.crawls() if one != index.crawl(crawl)]
+        write_note(note, {"crawl": crawl, "crawls": crawls}, index.storage_options)
 
 
 @dataclass

@@ -18,9 +18,9 @@ from curator_dedup.engines import is_compiled
 from curator_dedup.fuzzy.clustering import Clustering, ClusterListing
 from curator_dedup.fuzzy.deciding import ClusterDeciding
 from curator_dedup.fuzzy.folders import FolderWriter
-from curator_dedup.fuzzy.indexes import EntryListing, EntryReading, Index, crawl_name
+from curator_dedup.fuzzy.indexes import EntryListing, EntryReading, Index, crawl_name, note_earlier
 from curator_dedup.fuzzy.matching import ENTRIES, LINKS, BandListing, BandMatching
-from curator_dedup.fuzzy.notes import read_note, write_note
+from curator_dedup.fuzzy.notes import write_note
 from curator_dedup.fuzzy.signing import DocumentSigning, SigningOptions
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.verifying import Gathering
@@ -171,7 +171,8 @@ class FuzzyDeduplicationWorkflow(CorpusWorkflow):
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
         partitions = self._partitions(files)
-        self._note_earlier(files)
+        if self.index is not None:
+            note_earlier(self.index, files, self._earlier)
         yield self._signing(partitions)
         self.refuse_unread(result, "sign")
         yield self._matching(partitions)
@@ -198,16 +199,6 @@ class FuzzyDeduplicationWorkflow(CorpusWorkflow):
                 f"has {kept}; leave partitions out, or give another index_path"
             )
         return kept
-
-    def _note_earlier(self, files: Sequence[FilePart]) -> None:
-        """The crawls that were there when this one was begun: it goes on with the same."""
-        if self.index is None:
-            return
-        crawl = crawl_name(files)
-        noted = read_note(self._earlier, self.storage)
-        if noted is None or noted["crawl"] != crawl:
-            crawls = [one for one in self.index.crawls() if one != self.index.crawl(crawl)]
-            write_note(self._earlier, {"crawl": crawl, "crawls": crawls}, self.storage)
 
     @property
     def _earlier(self) -> str:

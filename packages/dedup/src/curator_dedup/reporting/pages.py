@@ -7,8 +7,10 @@ from html import escape
 from curator_core.reporting.figures import count, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 
+from curator_dedup.blocks import is_parquet
 from curator_dedup.reporting.curves import Curve
 from curator_dedup.reporting.differences import marked
+from curator_dedup.reporting.looking import Place
 from curator_dedup.reporting.summaries import Pair, Summary
 
 MOST_ROWS = 30
@@ -84,9 +86,12 @@ def _files(summary: Summary) -> str:
         [escape(file), count(number), count(summary.removed_by_file[file]), _bar(number, most)]
         for file, number in listed
     ]
-    more = len(summary.duplicates_by_file) - len(listed)
-    note = f"<p>and {count(more)} more files</p>" if more else ""
-    return figures_table(("file", "duplicates", "removed", ""), rows) + note
+    table = figures_table(("file", "duplicates", "removed", ""), rows)
+    return table + _more(len(summary.duplicates_by_file), "files")
+
+
+def _more(number: int, things: str) -> str:
+    return f"<p>and {count(number - MOST_ROWS)} more {things}</p>" if number > MOST_ROWS else ""
 
 
 def _domains(summary: Summary) -> str:
@@ -108,7 +113,8 @@ def _domains(summary: Summary) -> str:
         ]
         for domain, number in listed
     ]
-    return told + figures_table(("domain", "duplicates", "share", ""), rows)
+    table = figures_table(("domain", "duplicates", "share", ""), rows)
+    return told + table + _more(len(summary.domains), "domains")
 
 
 def _curve(curve: Curve | None) -> str:
@@ -117,8 +123,8 @@ def _curve(curve: Curve | None) -> str:
     rows = [[f"{s:.1f}", f"{100 * curve.probability(s):.2f} %"] for s in _MARKS]
     told = (
         f"<p>Two documents are compared if they share one of {curve.bands} bands of {curve.rows} "
-        f"minhashes: half of those near a similarity of {curve.threshold:.2f}, nearly all above, "
-        "few below.</p>"
+        f"minhashes. That is so for {100 * curve.probability(curve.threshold):.0f} % of those with "
+        f"a similarity of {curve.threshold:.2f}, for nearly all above and for few below.</p>"
     )
     return told + curve.svg() + figures_table(("similarity", "compared"), rows)
 
@@ -130,9 +136,13 @@ def _pair(pair: Pair) -> str:
     texts = marked(*pair.texts)
     titles = ("compared with", "duplicate")
     sides = "".join(
-        f"<div><b>{title}</b> <small>{escape(place.file)}, row {place.row}</small>"
+        f"<div><b>{title}</b> <small>{escape(place.file)}, {_unit(place)} {place.row:,}</small>"
         f"<pre>{text}</pre></div>"
         for title, place, text in zip(titles, pair.places, texts, strict=True)
     )
     cluster = f"cluster {escape(pair.cluster_id)} of {count(pair.size)} documents"
     return f'<small>{cluster}</small><div class="pair">{sides}</div>'
+
+
+def _unit(place: Place) -> str:
+    return "row" if is_parquet(place.file) else "byte"

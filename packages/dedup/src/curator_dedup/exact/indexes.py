@@ -1,0 +1,147 @@
+"""Indexes: the hashes of earlier crawls, so that a new one is compared without reading them again.
+
+A hash stands in an index once, with the state of the file that had it first.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
+from curator_core.exchanges.reading import partition_of, read_partition, united
+from curator_core.filesystems import StorageOptions, join
+from curator_core.runs.directory import RunDirectory
+from curator_core.runs.locks import take_lock
+
+from curator_dedup.digests import DIGEST
+from curator_dedup.exact.hashing import TEXT
+from curator_dedup.fuzzy.folders import batch_for
+from curator_dedup.fuzzy.indexes import folder_of_partition
+from curator_dedup.fuzzy.notes import read_note
+from curator_dedup.fuzzy.tables import files_in
+
+PARTITIONS = 16
+"""An index keeps its number of partitions for good, so it begins with some."""
+
+KNOWN = "known"
+"""The column that says whether an earlier crawl has the text."""
+
+_HASHES = "hashes"
+
+
+@dataclass(frozen=True)
+class HashOptions:
+    """What must be the same for hashes to be comparable."""
+
+    kind: str = "exact"
+    normalize: bool = False
+
+
+@contextmanager
+def held(path: str, storage_options: StorageOptions | None = None) -> Iterator[None]:
+    """One crawl at a time: two would not see each other's documents."""
+    options = dict(storage_options or {})
+    home = join(path, ".curator")
+    RunDirectory(home, options).create()
+    lock = take_lock(home, options)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@dataclass
+class HashListing(ProcessingStage[Empty, FileGroup]):
+    """Lists partitions of hashes, each with what earlier crawls have of it."""
+
+    path: str
+    partitions: int
+    earlier: str
+    """A note that names the folders of earlier crawls in the index."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        hashes = files_in(self.path, self.storage_options)
+        note = read_note(self.earlier, self.storage_options)
+        for number in range(self.partitions):
+            parts = [partition_of(file, number, self.partitions) for file in hashes]
+            for crawl in note["crawls"] if note else ():
+                parts += files_in(folder_of_partition(crawl, number), self.storage_options)
+            yield FileGroup(parts, metadata={_HASHES: [len(hashes), number]})
+
+
+@dataclass
+class HashReading(ProcessingStage[FileGroup, DocumentBatch]):
+    """Reads a partition of hashes, and says which of them an earlier crawl has.
+
+    What the index has of the same files, from an earlier run, does not count.
+    """
+
+    fans_out = False
+
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> DocumentBatch | None:
+        hashes, entries = _read(task, self.partitions, self.storage_options)
+        if hashes is None:
+            return None
+        mine = pc.unique(hashes["origin"])
+        earlier = entries.filter(pc.invert(pc.is_in(entries["origin"], value_set=mine)))
+        known = pc.and_(_has_text(hashes), _is_in(hashes, earlier))
+        return DocumentBatch(hashes.append_column(KNOWN, known))
+
+
+@dataclass
+class HashRemembering(ProcessingStage[FileGroup, DocumentBatch]):
+    """Gives each hash that the index does not have yet, for the folder of its partition."""
+
+    fans_out = False
+
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> DocumentBatch | None:
+        hashes, entries = _read(task, self.partitions, self.storage_options)
+        if hashes is None:
+            return None
+        fresh = hashes.filter(pc.and_(_has_text(hashes), pc.invert(_is_in(hashes, entries))))
+        if not fresh.num_rows:
+            return None
+        once = fresh.group_by("hash", use_threads=False).aggregate([("origin", "first")])
+        table = pa.table({"hash": once["hash"], "origin": once["origin_first"]})
+        folder = folder_of_partition("", task.metadata[_HASHES][1])
+        return batch_for(folder, table, key="hash", partitions=1)
+
+
+def _read(
+    task: FileGroup, partitions: int, storage_options: StorageOptions | None
+) -> tuple[pa.Table | None, pa.Table]:
+    """The rows of a partition, and what earlier crawls have of it."""
+    count = task.metadata[_HASHES][0]
+    found = [read_partition(p, partitions, storage_options=storage_options)
+             for p in task.data[:count]]  # fmt: skip
+    rows = united(found) if found else None
+    if rows is not None:
+        place = rows.column_names.index("origin")
+        rows = rows.set_column(place, "origin", pc.cast(rows["origin"], pa.string()))
+    return rows, _entries(task.data[count:], storage_options)
+
+
+def _entries(parts: list[FilePart], storage_options: StorageOptions | None) -> pa.Table:
+    schema = pa.schema([("hash", DIGEST), ("origin", pa.string())])
+    tables = [schema.empty_table()]
+    for part in parts:
+        tables.append(read_partition(part, 1, schema.names, storage_options).cast(schema))
+    return pa.concat_tables(tables)
+
+
+def _has_text(hashes: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(hashes["state"], TEXT)
+
+
+def _is_in(hashes: pa.Table, entries: pa.Table) -> pa.ChunkedArray:
+    return pc.is_in(hashes["hash"], value_set=entries["hash"])
