@@ -30,7 +30,7 @@ def crash(scenario: str, folder: Path, stride: int) -> dict[str, list[str]]:
 def test_resuming_after_a_crash_gives_what_an_undisturbed_run_gives(
     scenario: str, tmp_path: Path
 ) -> None:
-    assert crash(scenario, tmp_path / "job", 12) == {}
+    assert crash(scenario, tmp_path / "job", 9) == {}
 
 
 @pytest.mark.soak

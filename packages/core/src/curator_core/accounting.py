@@ -23,10 +23,14 @@ class Account:
         self.counts = StageCounts()
         self._part = Part()
         self._keys: Keys | None = None
+        self._turned_to: Iterable[SourceKey] = ()
         self._drops = drops
 
     def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
         """Whatever is counted from now on is of tasks that are made of these sources."""
+        if sources is self._turned_to:  # lineages are never changed in place
+            return self.counts
+        self._turned_to = sources
         keys = tuple(sources)
         if keys != self._keys:
             self._keys = keys

@@ -4,7 +4,7 @@ A source's task carries credit 1 of that source. Whatever is made of it shares t
 exactly, so a source is finished at the moment when all of its credit has come back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from typing import TypeAlias
@@ -16,6 +16,7 @@ Lineage: TypeAlias = dict[SourceKey, Fraction]
 """How much of which sources a task stands for. Shared between tasks: never changed in place."""
 
 WHOLE = Fraction(1)
+HALF = Fraction(1, 2)
 
 
 def fingerprint(*parts: str | bytes) -> str:
@@ -43,6 +44,18 @@ def equal_share(lineage: Lineage, parts: int) -> Lineage:
     if parts == 1:
         return lineage
     return {key: credit / parts for key, credit in lineage.items()}
+
+
+def halved(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
+    """Half of each. Those that came together share their fractions, which cost a lot to make."""
+    known: dict[int, tuple[Fraction, Fraction]] = {}
+    for lineage in lineages:
+        half = {}
+        for key, credit in lineage.items():
+            if (found := known.get(id(credit))) is None:
+                found = known[id(credit)] = (credit, HALF if credit == WHOLE else credit / 2)
+            half[key] = found[1]
+        yield half
 
 
 def next_share(lineage: Lineage, position: int) -> Lineage:

@@ -199,7 +199,8 @@ class Step:
         if self._progress(task)[1]:
             yield from self._stream(task, items, iter(()))
         elif isinstance(result, Task):
-            yield from self._emit([task], items, [result])
+            if (output := self._one_for_one(task, items, result)) is not None:
+                yield output
         elif result is None or isinstance(result, list):
             yield from self._emit([task], items, result or [])
         else:
@@ -217,21 +218,27 @@ class Step:
         if not outputs:
             self.account.drop(parents, items - accounted)
             return
-        if len(parents) == len(outputs) == 1 and type(outputs[0]) is type(parents[0]):
-            self.account.explain_shrinking(items - accounted - outputs[0].num_items)
+        if len(parents) == len(outputs) == 1:
+            output = self._one_for_one(parents[0], items - accounted, outputs[0])
+            yield from () if output is None else (output,)
+            return
         passed_on = [t for t in self._children(parents, outputs, lineage) if t is not None]
         self.account.close(len(parents), len(passed_on))
         yield from passed_on
 
+    def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> AnyTask | None:
+        """What most stages give: it keeps the id and the credit of what it was made of."""
+        account = self.account
+        if type(output) is type(parent):
+            account.explain_shrinking(items - output.num_items)
+        child = output if output is parent else output.twin()  # may be given twice
+        kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
+        account.close(1, int(kept))
+        return child if kept else None
+
     def _children(
         self, parents: list[AnyTask], outputs: list[AnyTask], lineage: Lineage
     ) -> Iterator[AnyTask | None]:
-        if len(parents) == len(outputs) == 1:
-            [parent], [output] = parents, outputs
-            child = output if output is parent else output.twin()  # may be given twice
-            kept = self.account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
-            yield child if kept else None
-            return
         parent_id = mixed_id([parent.task_id for parent in parents])
         share = equal_share(lineage, len(outputs))
         for position, output in enumerate(outputs):

@@ -1,7 +1,6 @@
 """Tasks: pieces of data on their way through a pipeline."""
 
 import json
-from copy import copy
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, Generic, Self, TypeVar
@@ -77,7 +76,7 @@ class Task(Generic[T]):
 
     def twin(self) -> Self:
         """A copy that shares the data, and what was derived of it."""
-        twin = copy(self)
+        twin = self.__copy__()
         twin.derived = self.derived
         return twin
 
@@ -92,7 +91,7 @@ class Task(Generic[T]):
 
     def with_data(self, data: T) -> Self:
         """The same task around other data."""
-        changed = copy(self)
+        changed = self.__copy__()
         changed.data = data
         changed.metadata = dict(self.metadata)
         return changed

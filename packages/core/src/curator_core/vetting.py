@@ -34,6 +34,9 @@ def _check_payload(task: Task[Any], stage: str) -> None:
 
 def checked(result: Any, stage: str) -> Any:
     """A result as a task, a list, None or an iterator; anything else is the stage's mistake."""
+    if isinstance(result, Task):  # first, since nearly all are
+        _check_payload(result, stage)
+        return result
     if result is None or isinstance(result, Iterator):
         return result
     if isinstance(result, Dropped | Rejected):

@@ -8,7 +8,7 @@ from curator_core.blame import Blame
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
-from curator_core.lineage import equal_share, source_of
+from curator_core.lineage import halved, source_of
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
@@ -74,6 +74,7 @@ class Call:
         self._worker = worker
         self._tasks = tasks
         self._blame = blame
+        self._halves = list(halved(task.lineage for task in tasks))
 
     def outputs(self) -> Generator[AnyTask, None, None]:
         """What comes out at the end, as it comes. Afterwards the report is complete."""
@@ -95,17 +96,17 @@ class Call:
             except (OSError, OutputError) as error:
                 raise StageError(f"dropped records cannot be kept: {reason_of(error)}") from error
             self.report.staged += [(file, sources) for file in kept]
-        for task in self._tasks:
-            self.report.spend(equal_share(task.lineage, 2))
+        for half in self._halves:
+            self.report.spend(half)
 
     def _with_half_their_credit(self) -> Iterator[AnyTask]:
         """The other half comes back with the report: no source is finished before that is there.
 
         Outputs may be far ahead of it, and with them all the credit of their sources.
         """
-        for task in self._tasks:
+        for task, half in zip(self._tasks, self._halves, strict=True):
             lent = task.twin()
-            lent.lineage = equal_share(task.lineage, 2)
+            lent.lineage = half
             yield lent
             del lent
 

@@ -53,7 +53,7 @@ def attach(run: Run) -> Attendance | None:
         return None
     attendance = Attendance(run, _display(), with_line=chosen.with_line)
     run.watchers.append(attendance.look)
-    run.events.listen(attendance.hear)
+    run.events.listen(attendance.hear, "run_ended")
     return attendance
 
 

@@ -1,8 +1,9 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
+from collections.abc import Sequence
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from curator_core.filesystems import StorageOptions
 from curator_core.plans import Plan
@@ -32,6 +33,9 @@ from curator_core.runs.outputs import Output, Publisher, claim, outputs_of
 from curator_core.runs.quarantine import Quarantine
 from curator_core.tasks import Origin, StagedFile
 
+Closed: TypeAlias = tuple[Group, list[Source]]
+"""Sources that are done together, and what became of them."""
+
 
 class Keeper(Protocol):
     """Remembers which sources are done, and publishes what they gave."""
@@ -48,7 +52,7 @@ class Keeper(Protocol):
 
     def retract(self, commit: Commit) -> list[Commit]: ...
 
-    def commit(self, group: Group, sources: list[Source]) -> None: ...
+    def commit(self, closed: Sequence[Closed]) -> None: ...
 
     def quarantined(self) -> list[QuarantineRecord]: ...
 
@@ -76,7 +80,7 @@ class NothingKept:
     def retract(self, commit: Commit) -> list[Commit]:
         return []
 
-    def commit(self, group: Group, sources: list[Source]) -> None:
+    def commit(self, closed: Sequence[Closed]) -> None:
         pass
 
     def quarantined(self) -> list[QuarantineRecord]:
@@ -223,24 +227,21 @@ class DirectoryKeeper:
             self._journal.append(RETRACTED, durable=False)
         return taken_back
 
-    def commit(self, group: Group, sources: list[Source]) -> None:
+    def commit(self, closed: Sequence[Closed]) -> None:
         """Prepare in the journal, publish, done: a crash between any two is mended."""
-        commit = Commit(
-            sources=sorted(group.credit),
-            origins={source.source_id: source.origins for source in sources},
-            files=list(group.files),
-            counts=group.account.counts,
-            lost=group.lost,
-        )
-        if group.account.quarantined:
-            self._quarantine.add(commit.sources[0], group.account.quarantined)
-        self._journal.append(commit.to_entry())
-        self._publisher.publish(commit.files)
-        self._journal.append(done_entry(commit), durable=False)
-        self.memory.add(commit)
-        for source in sources:
-            if source.replaces:
-                self._settle(source.replaces)
+        commits = [_commit_of(group, sources) for group, sources in closed]
+        for commit, (group, _) in zip(commits, closed, strict=True):
+            if group.account.quarantined:
+                self._quarantine.add(commit.sources[0], group.account.quarantined)
+        self._journal.append_all([commit.to_entry() for commit in commits])
+        for commit in commits:
+            self._publisher.publish(commit.files)
+        self._journal.append_all([done_entry(commit) for commit in commits], durable=False)
+        for commit, (_, sources) in zip(commits, closed, strict=True):
+            self.memory.add(commit)
+            for source in sources:
+                if source.replaces:
+                    self._settle(source.replaces)
 
     def quarantined(self) -> list[QuarantineRecord]:
         return list(self._quarantine.records())
@@ -278,6 +279,16 @@ class DirectoryKeeper:
 
     def _files(self) -> list[StagedFile]:
         return [file for commit in self.memory.all() for file in commit.files]
+
+
+def _commit_of(group: Group, sources: list[Source]) -> Commit:
+    return Commit(
+        sources=sorted(group.credit),
+        origins={source.source_id: source.origins for source in sources},
+        files=list(group.files),
+        counts=group.account.counts,
+        lost=group.lost,
+    )
 
 
 def options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:

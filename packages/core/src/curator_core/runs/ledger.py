@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from curator_core.lineage import WHOLE, Lineage, SourceKey
+from curator_core.lineage import HALF, WHOLE, Lineage, SourceKey
 from curator_core.outcomes import AnyTask
 from curator_core.reports import Part
 from curator_core.tasks import StagedFile
@@ -39,30 +39,36 @@ class Group:
 
 
 class Ledger:
-    """Open sources and what has come back of them. Pure bookkeeping: no files, no clock."""
+    """Open sources and what has come back of them. Pure bookkeeping: no files, no clock.
+
+    Most sources are plain: half of their credit comes back with an output, half with a report. A
+    group is made only of those of which there is more to say.
+    """
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
         self._attempts: dict[str, int] = {}
+        self._halves: set[str] = set()
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._attempts)
 
     def __contains__(self, source_id: str) -> bool:
-        return source_id in self._groups
+        return source_id in self._attempts
 
     def open(self, source_id: str) -> int:
         """Begin the next attempt at a source; the number of that attempt."""
-        self._attempts[source_id] = self._attempts.get(source_id, 0) + 1
-        self._groups[source_id] = Group({source_id: _NOTHING})
-        return self._attempts[source_id]
+        attempt = self._attempts[source_id] = self._attempts.get(source_id, 0) + 1
+        if attempt > 1:
+            self._groups.pop(source_id, None)
+            self._halves.discard(source_id)
+        return attempt
 
     def attempt(self, source_id: str) -> int:
         return self._attempts[source_id]
 
     def is_current(self, key: SourceKey) -> bool:
-        source_id, attempt = key
-        return source_id in self._groups and self._attempts[source_id] == attempt
+        return self._attempts.get(key[0]) == key[1]
 
     def stale(self, lineage: Iterable[SourceKey]) -> set[str] | None:
         """None where every source of `lineage` is at its current attempt.
@@ -77,14 +83,21 @@ class Ledger:
         return None if len(current) == len(keys) else current
 
     def group_with(self, source_id: str) -> Group:
-        return self._groups[source_id]
+        """The group of a source. It is no plain one any more."""
+        if (group := self._groups.get(source_id)) is None:
+            credit = _NOTHING
+            if source_id in self._halves:
+                self._halves.discard(source_id)
+                credit = HALF
+            group = self._groups[source_id] = Group({source_id: credit})
+        return group
 
     def group_of(self, keys: Iterable[SourceKey]) -> Group:
         """The group of these sources, bound together from now on where they are several."""
         ids = [key[0] for key in keys]
-        group = self._groups[ids[0]]
+        group = self.group_with(ids[0])
         for source_id in ids[1:]:
-            other = self._groups[source_id]
+            other = self.group_with(source_id)
             if other is not group:
                 group.merge(other)
                 self._groups.update(dict.fromkeys(other.credit, group))
@@ -93,12 +106,35 @@ class Ledger:
     def credit(self, lineage: Lineage) -> None:
         """Take back credit; what belongs to a void attempt is not counted."""
         for key, share in lineage.items():
-            if self.is_current(key):
-                group = self._groups[key[0]]
+            if self.is_current(key) and not self._is_first_half(key[0], share):
+                group = self.group_with(key[0])
                 before = group.credit[key[0]]
                 group.credit[key[0]] = share if before is _NOTHING else before + share
                 if group.credit[key[0]] > WHOLE:
                     raise AssertionError(f"source {key[0]}: more credit came back than was given")
+
+    def credit_all(self, lineages: Iterable[Lineage]) -> None:
+        """The same for many: those that came in one parcel share their fractions."""
+        known: Fraction | None = None
+        for lineage in lineages:
+            for key, share in lineage.items():
+                is_half = share is known or share == HALF
+                known = share if is_half else known
+                self.credit({key: HALF if is_half else share})
+
+    def is_due(self, key: SourceKey, *, whole: bool) -> bool:
+        """Whether a plain source is done when the rest of its credit, or all, comes back now."""
+        source_id, attempt = key
+        return (
+            self._attempts.get(source_id) == attempt
+            and source_id not in self._groups
+            and (source_id in self._halves) is not whole
+        )
+
+    def close_plain(self, source_id: str) -> None:
+        """Close a source that is due."""
+        del self._attempts[source_id]
+        self._halves.discard(source_id)
 
     def close(self, group: Group) -> None:
         for source_id in group.credit:
@@ -107,7 +143,18 @@ class Ledger:
 
     def reopen(self, source_id: str) -> list[str]:
         """Void all attempts at the source's group; the sources that have to be run again."""
-        sources = self._groups[source_id].sources
+        sources = self.group_with(source_id).sources
         for member in sources:
             self.open(member)
         return sources
+
+    def _is_first_half(self, source_id: str, share: Fraction) -> bool:
+        """Note the first half of a source about which nothing else is known."""
+        if (
+            source_id in self._groups
+            or source_id in self._halves
+            or not (share is HALF or share == HALF)
+        ):
+            return False
+        self._halves.add(source_id)
+        return True

@@ -26,6 +26,13 @@ class Source:
     origins: list[Origin] = field(default_factory=list)
     replaces: QuarantineRecord | None = None
 
+    def begun(self, attempt: int) -> AnyTask:
+        """Its task, for this attempt at it."""
+        task = copy(self.task)
+        task.lineage = whole(self.source_id, attempt)
+        task.timings = {}
+        return task
+
     def blame(self) -> Blame:
         record = self.replaces
         if record is None or not record.seen:

@@ -1,12 +1,12 @@
 """What a run's journal says about earlier attempts: which sources are done, and with what."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.runs.journal import Entry, Journal
+from curator_core.runs.journal import Entry
 from curator_core.tasks import Origin, StagedFile
 
 LOG = logging.getLogger("curator_core")
@@ -123,7 +123,13 @@ def retry_id(record: QuarantineRecord) -> str:
     return f"{root}-{task}-{int(number) + 1 if before == task else 0}"
 
 
-def remember(journal: Journal) -> tuple[Memory, list[str]]:
+class Entries(Protocol):
+    """What is read of a journal."""
+
+    def entries(self) -> Iterator[Entry]: ...
+
+
+def remember(journal: Entries) -> tuple[Memory, list[str]]:
     """The memory that a journal adds up to, and files of retractions that were not finished."""
     memory = Memory()
     to_retract: dict[str, None] = {}

@@ -2,35 +2,31 @@
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from copy import copy
 from dataclasses import replace
 
 from curator_core.blame import Blame
-from curator_core.errors import CuratorError, EmptyRunError, RunInterrupted, StageError
+from curator_core.errors import CuratorError, RunInterrupted, StageError
 from curator_core.failing import reason_of
-from curator_core.lineage import Lineage, source_of, whole
+from curator_core.lineage import Lineage, source_of
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.reports import CallReport
+from curator_core.reports import CallReport, Part, Plain
 from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
+from curator_core.runs.emptiness import refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
+from curator_core.runs.lookouts import Lookout
 from curator_core.runs.reviewing import Review
 from curator_core.runs.stopping import Stopping
 from curator_core.runs.totals import add_to, take_from
 
 LOG = logging.getLogger("curator_core")
-
-LOOK_AHEAD_S = 0.02
-MOST_AHEAD = 20_000
-"""Sources that are listed and wait in memory: enough to tell how long a run will take."""
 
 
 class Run:
@@ -55,16 +51,14 @@ class Run:
         self._ledger = Ledger()
         self._sources: dict[str, Source] = {}
         self._blames: dict[str, Blame] = {}
-        self._shown: dict[str, set[str]] = {}
+        self._shown: dict[str, set[str] | tuple[str, ...]] = {}
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
         self._tainted: set[str] = set()
         self._failures = Failures(plan, keeper.run_dir)
         self.watchers: list[Callable[[Run], None]] = []
         self._review = Review(listing, keeper, self.result)
-        self._left = self._review.left_to_do()
-        self._ahead: deque[Source] = deque()
-        self._looked_through = False
+        self._left = Lookout(self._review.left_to_do())
         self._is_drawn_up = False
         for commit in keeper.memory.all():
             add_to(self.totals, commit.counts)
@@ -81,7 +75,7 @@ class Run:
     @property
     def sources_left(self) -> int | None:
         """How many sources are still to be taken; None until all are listed."""
-        return len(self._ahead) if self._looked_through else None
+        return self._left.known
 
     def start(self, executor: str, why: str) -> None:
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
@@ -99,7 +93,7 @@ class Run:
     def sources(self) -> Iterator[AnyTask]:
         """The sources that are still to be done, each as its task; stops early when asked to."""
         with closing(self._left):
-            while (source := self._next_source()) is not None:
+            for source in self._left:
                 if self.stopping.is_asked:
                     return
                 yield self.admit(source)
@@ -107,14 +101,19 @@ class Run:
 
     def admit(self, source: Source) -> AnyTask:
         """Open the account of a source; its task. For those that were handed in, not listed."""
-        self._sources[source.source_id] = source
-        self._blames[source.source_id] = source.blame()
-        self._ledger.open(source.source_id)
-        return self._task_for(source.source_id)
+        source_id = source.source_id
+        self._sources[source_id] = source
+        if source.replaces is not None:
+            self._blames[source_id] = source.blame()
+        return source.begun(self._ledger.open(source_id))
 
     def blame(self, task: AnyTask) -> Blame:
         """What is known of the tasks of a source, to be told to whoever works on it."""
-        return self._blames[source_of(task.lineage)]
+        return self._blames.setdefault(source_of(task.lineage), Blame())
+
+    def brought(self, task: AnyTask) -> Blame | None:
+        """What was known of a source before this run, if anything was."""
+        return self._blames.get(source_of(task.lineage))
 
     def deliver(self, output: AnyTask) -> list[AnyTask]:
         """Take in an output of the last stage; what may be shown of it now.
@@ -123,28 +122,32 @@ class Run:
         be finished.
         """
         shown = self.show(output)
-        self.credit(output.lineage)
+        self.credit([output.lineage])
         return shown
 
     def show(self, output: AnyTask) -> list[AnyTask]:
         """`deliver` without the credit: that is told with `credit`, right before the report."""
         if not self._accept(output.lineage):
             return []
-        group = self._ledger.group_of(output.lineage)
+        if self._holds or len(output.lineage) > 1:
+            group = self._ledger.group_of(output.lineage)
         if self._holds:
             group.outputs.append(output)
             return []
         return [output] if self._first_showing(output) else []
 
-    def credit(self, lineage: Lineage) -> None:
-        if self._ledger.stale(lineage) is None:
-            self._ledger.credit(lineage)
+    def credit(self, lineages: Iterable[Lineage]) -> None:
+        """Take in the credit of outputs that were shown."""
+        self._ledger.credit_all(one for one in lineages if self._ledger.stale(one) is None)
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
         """Take in the report of a call on `sources`; outputs whose files are now in place.
 
         What stands in the report is the run's from now on.
         """
+        if report.plain is not None and self._are_due(report.plain):
+            self._close_plain(report.plain)
+            return []
         for file, keys in report.staged:
             if self._accept(keys):
                 self._ledger.group_of(keys).files.append(file)
@@ -157,7 +160,7 @@ class Run:
         self._note_losses(report.lost)
         current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
         touched = {id(g): g for g in (self._ledger.group_of([key]) for key in current)}
-        return [output for group in touched.values() for output in self._settle(group)]
+        return self._settle(list(touched.values()))
 
     def again(self, source_id: str, reason: str) -> list[AnyTask]:
         """Void what the current attempt at a source gave; the sources to run again, as tasks."""
@@ -215,31 +218,9 @@ class Run:
     def tick(self) -> None:
         """To be called now and then, at least every few seconds, so that waiting is noticed."""
         self._keeper.refresh()
-        self._look_ahead()
+        self._left.look_ahead()
         for listener in self.watchers:
             listener(self)
-
-    def _next_source(self) -> Source | None:
-        if self._ahead:
-            return self._ahead.popleft()
-        source = next(self._left, None)
-        self._looked_through = source is None
-        return source
-
-    def _look_ahead(self) -> None:
-        """List a little further than is needed now, so that it is known how much there is.
-
-        Only names of files are held that way: a source that carries its own data stays where it is.
-        """
-        until = time.monotonic() + LOOK_AHEAD_S
-        while not self._looked_through and len(self._ahead) < MOST_AHEAD:
-            source = next(self._left, None)
-            self._looked_through = source is None
-            if source is None:
-                return
-            self._ahead.append(source)
-            if not source.origins or time.monotonic() > until:
-                return
 
     def finish(self) -> None:
         """Draw the balance once all is done; raises where the result is not to be trusted."""
@@ -252,7 +233,7 @@ class Run:
             )
         self._draw_up()
         if not (self.plan.allow_empty or self._listing.may_be_empty):
-            self._refuse_emptiness()
+            refuse_emptiness(self)
             self._failures.judge(self.totals, self._quarantined)
         self._close("done")
 
@@ -266,10 +247,32 @@ class Run:
     # Inside
 
     def _task_for(self, source_id: str) -> AnyTask:
-        task = copy(self._sources[source_id].task)
-        task.lineage = whole(source_id, self._ledger.attempt(source_id))
-        task.timings = {}
-        return task
+        return self._sources[source_id].begun(self._ledger.attempt(source_id))
+
+    def _are_due(self, plain: Plain) -> bool:
+        """Whether nothing is known of these sources but that they are done with this report."""
+        ledger, wholes = self._ledger, plain.wholes
+        return (
+            self._keeper.run_dir is None
+            and not self._tainted
+            and not any(key[0] in self._blames for key in plain.tally.keys)
+            and all(ledger.is_due(key, whole=key in wholes) for key in plain.tally.keys)
+            and not any(counts.failures for counts in plain.tally.total().values())
+        )
+
+    def _close_plain(self, plain: Plain) -> None:
+        """Add up and close many sources in one go."""
+        total = plain.tally.total()
+        self._failures.add(Part(dict(total)))
+        add_to(self.totals, total)
+        self.result.sources_done += len(plain.tally.keys)
+        are_heard = self.events.are_heard("sources_done")
+        for source_id, _ in plain.tally.keys:
+            self._ledger.close_plain(source_id)
+            del self._sources[source_id]
+            self._shown.pop(source_id, None)
+            if are_heard:
+                self.events.tell("sources_done", sources=[source_id], lost=False)
 
     def _accept(self, lineage: Iterable[tuple[str, int]]) -> bool:
         """Refuse what belongs to an attempt that is void, or is mixed with such."""
@@ -281,34 +284,43 @@ class Run:
 
     def _first_showing(self, output: AnyTask) -> bool:
         """A source that is run again gives outputs that were shown before: same id, same data."""
-        [*sources] = {key[0] for key in output.lineage}
+        shown, task_id = self._shown, output.task_id
+        sources = [key[0] for key in output.lineage]
+        if any(task_id in shown.get(source, ()) for source in sources):
+            return False
         for source in sources:
-            if output.task_id in self._shown.setdefault(source, set()):
-                return False
-        for source in sources:
-            self._shown[source].add(output.task_id)
+            before = shown.get(source)
+            if isinstance(before, set):
+                before.add(task_id)
+            else:  # most sources give one output, for which a set would be much
+                shown[source] = {*before, task_id} if before else (task_id,)
         return True
 
-    def _settle(self, group: Group) -> list[AnyTask]:
-        """Publish and close a group whose credit is all back; the outputs that it held.
+    def _settle(self, groups: Iterable[Group]) -> list[AnyTask]:
+        """Publish and close groups whose credit is all back; the outputs that they held.
 
         One of which an output was refused is not whole: it waits to be run `again`.
         """
-        if not group.is_complete or self._tainted.intersection(group.credit):
-            return []
+        done = [g for g in groups if g.is_complete and not self._tainted.intersection(g.credit)]
+        closed = [(group, self._closed(group)) for group in done]
+        self._keeper.commit(closed)
+        for group, _ in closed:
+            add_to(self.totals, group.account.counts)
+            self.result.sources_done += len(group.credit)
+            self.result.quarantined += self._shown_records(group)
+            self.events.tell("sources_done", sources=group.sources, lost=group.lost)
+        return [output for group, _ in closed for output in group.outputs]
+
+    def _closed(self, group: Group) -> list[Source]:
         self._ledger.close(group)
         sources = [self._sources.pop(source_id) for source_id in group.credit]
         for source in sources:
             self._shown.pop(source.source_id, None)
-            self._blames.pop(source.source_id)
-        self._label(group, sources)
+            self._blames.pop(source.source_id, None)
+        if group.account.quarantined:
+            self._label(group, sources)
         self._take_back_failures(group, sources)
-        self._keeper.commit(group, sources)
-        add_to(self.totals, group.account.counts)
-        self.result.sources_done += len(group.credit)
-        self.result.quarantined += self._shown_records(group)
-        self.events.tell("sources_done", sources=group.sources, lost=group.lost)
-        return group.outputs
+        return sources
 
     def _shown_records(self, group: Group) -> list[QuarantineRecord]:
         """Where payloads are kept on disk, they need no room in memory too."""
@@ -367,28 +379,6 @@ class Run:
             "run the same command to go on",
             self.stopping.signal_number or 2,
         )
-
-    def _refuse_emptiness(self) -> None:
-        if not self.result.sources_done + self.result.sources_skipped:
-            raise EmptyRunError(
-                f"pipeline {self.plan.name!r} had nothing to do: its first stage found no sources. "
-                "Check its paths, or set allow_empty (--allow-empty) where that is right"
-            )
-        last = self.totals[self.plan.stages[-1].index]
-        dropped = sum(c.items_dropped + c.failures for c in self.totals.values())
-        if not last.tasks_out and not dropped and self.worker_stages:
-            raise EmptyRunError(
-                f"pipeline {self.plan.name!r} gave nothing, though no stage dropped anything: "
-                f"{self._where_it_ends()}; set allow_empty (--allow-empty) where that is right"
-            )
-
-    def _where_it_ends(self) -> str:
-        first = self.worker_stages[0]
-        if self.totals[first.index].tasks_out:
-            return "check what its stages return"
-        if first.index:
-            return f"stage {first.name!r} found no records in its sources"
-        return f"stage {first.name!r} returned no tasks"
 
     def _close(self, status: str) -> None:
         self._draw_up()

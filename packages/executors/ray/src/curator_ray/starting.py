@@ -65,7 +65,7 @@ class Started:
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         import ray
 
-        variables = {**self._guard.environment, **_only_here(), **_frees_at_once()}
+        variables = {**self._guard.environment, **_only_here(), **_tuned()}
         with (
             environment(variables),
             token_of_our_own(),
@@ -99,12 +99,17 @@ def _only_here() -> dict[str, str]:
     return {"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {}
 
 
-_FREES_EVERY_MS = "RAY_free_objects_period_milliseconds"
+_TUNED = {
+    # Ray keeps objects that nobody needs for up to a second: megabytes for each that is used.
+    "RAY_free_objects_period_milliseconds": "50",
+    # Workers wait for their first call anyway: by then they have imported what hosts stages.
+    "RAY_preload_python_modules": "curator_ray.actors",
+}
 
 
-def _frees_at_once() -> dict[str, str]:
-    """Ray keeps objects that nobody needs for up to a second: megabytes for each that is used."""
-    return {_FREES_EVERY_MS: os.environ.get(_FREES_EVERY_MS, "50")}
+def _tuned() -> dict[str, str]:
+    """Settings of Ray that suit us better than its own; what the user has set stays."""
+    return {name: os.environ.get(name, value) for name, value in _TUNED.items()}
 
 
 def _short_folder() -> str:

@@ -22,8 +22,7 @@ class Suspicions:
         self._brought: dict[str, Blame] = {}
 
     def welcome(self, source: AnyTask) -> None:
-        blame = self._run.blame(source)
-        if _says_something(blame):
+        if (blame := self._run.brought(source)) is not None and _says_something(blame):
             self._brought[next(iter(source.lineage))[0]] = blame
 
     def for_call(self, keys: Keys) -> Blame | None:

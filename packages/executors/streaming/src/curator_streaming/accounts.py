@@ -79,8 +79,7 @@ class Accounts:
         while self._unreported and self._unreported[0][0] <= self._sink.taken:
             _, final, lineages = self._unreported.popleft()
             self.taken += final.size
-            for lineage in lineages:  # now, or their sources might be done before this report
-                self._run.credit(lineage)
+            self._run.credit(lineages)  # now, or sources might be done before this report
             if final.report is not None:
                 self.report(final.report, final.keys)
 

@@ -274,13 +274,9 @@ class _Done:
     """What the scheduler is told of a report, read before the run takes the report over."""
 
     def __init__(self, report: CallReport) -> None:
-        self._seconds: dict[int, float] = {}
-        self._grown: dict[int, int] = {}
-        for part in report.parts.values():
-            for index, counts in part.counts.items():
-                self._seconds[index] = self._seconds.get(index, 0.0) + counts.seconds
-                more = counts.tasks_out - counts.tasks_in
-                self._grown[index] = self._grown.get(index, 0) + more
+        counts = report.counts
+        self._seconds = {index: of.seconds for index, of in counts.items()}
+        self._grown = {index: of.tasks_out - of.tasks_in for index, of in counts.items()}
 
     def seconds_of(self, positions: dict[int, int]) -> dict[int, float]:
         return {positions[i]: spent for i, spent in self._seconds.items() if i in positions}

@@ -51,7 +51,7 @@ class StreamingService(Service):
         self.given = self.taken = 0
         self.has_room = True
         self._closing = ExitStack()
-        run.events.listen(self._look_at)
+        run.events.listen(self._look_at, "sources_done")
         with ExitStack() as opening:
             self._driver, self._requests = self._started(opening.enter_context(ground()))
             self._closing = opening.pop_all()
@@ -193,8 +193,6 @@ class StreamingService(Service):
 
     def _look_at(self, event: dict[str, Any]) -> None:
         """What the run says: when all of a task is done, its reply is complete."""
-        if event["event"] != "sources_done":
-            return
         records, self._run.result.quarantined = self._run.result.quarantined, []
         tickets = [ticket for ticket in event["sources"] if ticket in self._open]
         with self._changed:
