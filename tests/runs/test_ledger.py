@@ -55,7 +55,7 @@ class Interleavings(RuleBasedStateMachine):
             return
         assert tainted is None
         self.ledger.group_of(piece)
-        self.ledger.credit(piece)
+        self.ledger.credit_all([piece])
         together = frozenset().union(*(self.bound[source] for source in current))
         self.bound |= dict.fromkeys(together, together)
         for (source, _), share in piece.items():

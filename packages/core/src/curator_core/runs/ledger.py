@@ -118,9 +118,15 @@ class Ledger:
         known: Fraction | None = None
         for lineage in lineages:
             for key, share in lineage.items():
-                is_half = share is known or share == HALF
-                known = share if is_half else known
-                self.credit({key: HALF if is_half else share})
+                if share is not known and share == HALF:
+                    known = share
+                source_id, attempt = key
+                if self._attempts.get(source_id) != attempt:
+                    continue
+                if share is known and self._is_untouched(source_id):
+                    self._halves.add(source_id)
+                else:
+                    self.credit({key: share})
 
     def is_due(self, key: SourceKey, *, whole: bool) -> bool:
         """Whether a plain source is done when the rest of its credit, or all, comes back now."""
@@ -150,11 +156,10 @@ class Ledger:
 
     def _is_first_half(self, source_id: str, share: Fraction) -> bool:
         """Note the first half of a source about which nothing else is known."""
-        if (
-            source_id in self._groups
-            or source_id in self._halves
-            or not (share is HALF or share == HALF)
-        ):
+        if not self._is_untouched(source_id) or not (share is HALF or share == HALF):
             return False
         self._halves.add(source_id)
         return True
+
+    def _is_untouched(self, source_id: str) -> bool:
+        return source_id not in self._groups and source_id not in self._halves

@@ -1,7 +1,6 @@
 """Listing: the sources of a run, from the first stage, from given tasks, or from a quarantine."""
 
 from collections.abc import Iterable, Iterator
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -28,7 +27,7 @@ class Source:
 
     def begun(self, attempt: int) -> AnyTask:
         """Its task, for this attempt at it."""
-        task = copy(self.task)
+        task = self.task.__copy__()
         task.lineage = whole(self.source_id, attempt)
         task.timings = {}
         return task
@@ -155,7 +154,7 @@ def _identified(
     salted = [salt] if salt else []
     seen: dict[str, int] = {}
     for position, task in enumerate(tasks):
-        task = copy(task)  # the caller's own keeps no mark of this run
+        task = task.__copy__()  # the caller's own keeps no mark of this run
         identity = task.identity() or (_content(task) if by_content else None)
         if identity is None:
             task.task_id = fingerprint("position", str(position), *salted)

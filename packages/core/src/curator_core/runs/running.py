@@ -138,7 +138,8 @@ class Run:
 
     def credit(self, lineages: Iterable[Lineage]) -> None:
         """Take in the credit of outputs that were shown."""
-        self._ledger.credit_all(one for one in lineages if self._ledger.stale(one) is None)
+        stale = self._ledger.stale  # of one source alone the ledger sees that itself
+        self._ledger.credit_all(one for one in lineages if len(one) == 1 or stale(one) is None)
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
         """Take in the report of a call on `sources`; outputs whose files are now in place.
