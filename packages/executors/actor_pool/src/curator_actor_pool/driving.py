@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,7 +86,7 @@ class Driver:
             finally:
                 self._tending.close()
 
-    def _round(self, lots: Sequence[Lot]) -> Iterator[AnyTask]:
+    def _round(self, lots: list[Lot]) -> Iterator[AnyTask]:
         began, sources = time.monotonic(), sum(map(len, lots))
         self._peak = 0.0
         *before, last = self._stages
@@ -101,12 +101,11 @@ class Driver:
         if seconds > _WORTH_A_LINE_S:
             LOG.info("actor pool: a round of %d sources took %.0f s", sources, seconds)
 
-    def _pass_on(self, planned: PlannedStage, lots: Sequence[Lot]) -> Any:
+    def _pass_on(self, planned: PlannedStage, lots: list[Lot]) -> Any:
         """The turn of a stage with others behind it; what it gives waits for all of it."""
         given: list[Lot] = []
         nbytes = 0
         turn = self._turn(planned, lots)
-        del lots  # each is let go of when it was worked on
         for call in self._calls(turn, planned):
             given += [Lot.of(parcel) for parcel in call.given]
             nbytes += call.nbytes
@@ -115,12 +114,11 @@ class Driver:
         self._after(planned)
         return given
 
-    def _finish(self, planned: PlannedStage, lots: Sequence[Lot]) -> Iterator[AnyTask]:
+    def _finish(self, planned: PlannedStage, lots: list[Lot]) -> Iterator[AnyTask]:
         """The turn of the last stage: its outputs are fetched, and then count as made."""
         import ray
 
         turn = self._turn(planned, lots)
-        del lots
         for call in self._calls(turn, planned):
             self._peak = max(self._peak, turn.nbytes_in)
             try:
@@ -133,8 +131,11 @@ class Driver:
             yield from self._report(call)
         self._after(planned)
 
-    def _turn(self, planned: PlannedStage, lots: Sequence[Lot]) -> Turn:
-        return Turn(planned, self._still_wanted(lots), self._chunks[planned.index], self._crew)
+    def _turn(self, planned: PlannedStage, lots: list[Lot]) -> Turn:
+        """Takes the lots over: each is let go of when it was worked on."""
+        turn = Turn(planned, self._still_wanted(lots), self._chunks[planned.index], self._crew)
+        lots.clear()
+        return turn
 
     def _calls(self, turn: Turn, planned: PlannedStage) -> Iterator[Finished]:
         """The calls of a turn; of the first one no more are begun once the run is to stop."""
@@ -144,7 +145,7 @@ class Driver:
             if is_first and self._run.stopping.is_asked:
                 turn.stop()
 
-    def _still_wanted(self, lots: Sequence[Lot]) -> list[Lot]:
+    def _still_wanted(self, lots: list[Lot]) -> list[Lot]:
         """Without those that are made of void attempts alone."""
         attempts = self._repeats.attempts
         if not attempts:
