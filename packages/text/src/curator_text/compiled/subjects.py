@@ -1,6 +1,8 @@
 """Subjects: what can be counted in texts, each by a kernel of its own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,19 +12,24 @@ from curator_text.compiled.documents import Documents
 from curator_text.compiled.kernels import Array
 from curator_text.phrases import FILLER, NOTICES
 
+Shape: TypeAlias = tuple[int, ...]
+
 _NOTICES = phrases.phrases_of([[FILLER], NOTICES])
 
 
-def _zeros(documents: Documents, *shape: int) -> Array:
-    return np.zeros((len(documents), *shape), np.int64)
+def _counts(
+    fill: Callable[..., None], documents: Documents, rows: Array, shape: Shape, *options: Any
+) -> Array:
+    """What a kernel puts into an array with a place for every row."""
+    out = np.zeros((len(documents), *shape), np.int64)
+    fill(documents.data, documents.starts, documents.ends, rows, *options, out)
+    return out
 
 
 @dataclass(frozen=True)
 class Characters:
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, characters.WIDTH)
-        characters.fill_characters(documents.data, documents.starts, documents.ends, rows, out)
-        return out
+        return _counts(characters.fill_characters, documents, rows, (characters.WIDTH,))
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,8 @@ class Words:
     stop_words: tuple[str, ...] = ()
 
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, words.WIDTH)
         tables = (alphabet(), words.packed_words(self.stop_words))
-        words.fill_words(documents.data, documents.starts, documents.ends, rows, tables, out)
-        return out
+        return _counts(words.fill_words, documents, rows, (words.WIDTH,), tables)
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,7 @@ class NumberOfWords:
     """For rules that ask for nothing else about them."""
 
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, 1)
-        words.fill_number_of_words(documents.data, documents.starts, documents.ends, rows, out)
-        return out
+        return _counts(words.fill_number_of_words, documents, rows, (1,))
 
 
 @dataclass(frozen=True)
@@ -52,34 +55,26 @@ class Lines:
     long: int = 0
 
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, lines.WIDTH)
         options = (alphabet(), self.short, self.long)
-        lines.fill_lines(documents.data, documents.starts, documents.ends, rows, options, out)
-        return out
+        return _counts(lines.fill_lines, documents, rows, (lines.WIDTH,), options)
 
 
 @dataclass(frozen=True)
 class SplitLines:
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, lines.WIDTH)
-        lines.fill_split_lines(documents.data, documents.starts, documents.ends, rows, out)
-        return out
+        return _counts(lines.fill_split_lines, documents, rows, (lines.WIDTH,))
 
 
 @dataclass(frozen=True)
 class Urls:
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, phrases.URL_WIDTH)
-        phrases.fill_urls(documents.data, documents.starts, documents.ends, rows, out)
-        return out
+        return _counts(phrases.fill_urls, documents, rows, (phrases.URL_WIDTH,))
 
 
 @dataclass(frozen=True)
 class Notices:
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, phrases.NOTICE_WIDTH)
-        phrases.fill_notices(documents.data, documents.starts, documents.ends, rows, _NOTICES, out)
-        return out
+        return _counts(phrases.fill_notices, documents, rows, (phrases.NOTICE_WIDTH,), _NOTICES)
 
 
 @dataclass(frozen=True)
@@ -87,9 +82,7 @@ class Blocks:
     kind: int
 
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, blocks.WIDTH)
-        blocks.fill_blocks(documents.data, documents.starts, documents.ends, rows, self.kind, out)
-        return out
+        return _counts(blocks.fill_blocks, documents, rows, (blocks.WIDTH,), self.kind)
 
 
 @dataclass(frozen=True)
@@ -100,8 +93,6 @@ class Runs:
     counted: tuple[int, ...] = ()
 
     def count(self, documents: Documents, rows: Array) -> Array:
-        out = _zeros(documents, len(self.lengths), runs.WIDTH)
         is_counted = np.array([length in self.counted for length in self.lengths], np.bool_)
         wanted = (np.array(self.lengths, np.int64), is_counted)
-        runs.fill_runs(documents.data, documents.starts, documents.ends, rows, wanted, out)
-        return out
+        return _counts(runs.fill_runs, documents, rows, (len(self.lengths), runs.WIDTH), wanted)
