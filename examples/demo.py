@@ -1,27 +1,29 @@
-"""The whole way in one command, `hatch run demo`: raw web pages in, clean pages and reasons out."""
+"""The whole way in one command, `hatch run demo`: a web archive in, clean pages and reasons out."""
 
 import argparse
-import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-import corpus
+from corpus.archives import make_archives
 from curator_core import RunResult
 from curator_core.local.executor import LocalExecutor
 from curator_core.progress import Manner, manner
 from curator_core.recipes import load_recipe
+from curator_text import LanguageFilter, StopWordLanguageFilter
+from curator_text.languages.models import missing_for
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-RECIPE = Path(__file__).parent / "web_clean.yaml"
+RECIPE = Path(__file__).parent / "text" / "web_quality.yaml"
 NEXT = """\
-  hatch run curate preview examples/web_clean.yaml    what each stage does
-  hatch run curate stages text.word_count_filter      what can be set, and how
-  change a limit in examples/web_clean.yaml, and run the demo again"""
+  hatch run curate preview examples/text/web_quality.yaml    stage by stage
+  hatch run curate stages text.gopher_quality_filter         what can be set
+  change a limit in examples/text/web_quality.yaml, and run the demo again"""
 
 
 def main() -> int:
@@ -30,11 +32,11 @@ def main() -> int:
     raw, output = wanted.out / "raw", wanted.out / "output"
     wanted.out.mkdir(parents=True, exist_ok=True)
     (wanted.out / ".gitignore").write_text("*\n")
-    with console.status("Making raw web pages"):
-        is_new = corpus.make(raw, wanted.documents)
+    with console.status("Making raw web archives"):
+        is_new = make_archives(raw, wanted.pages)
     shutil.rmtree(output, ignore_errors=True)
     made = "" if is_new else ", made by an earlier demo"
-    console.print(f"Raw pages   {_told(raw)}{made}")
+    console.print(f"Archives    {_told(raw)}{made}")
     console.print(f"Recipe      {_short(RECIPE)}")
     with console.status(f"Cleaning them on {os.cpu_count()} cores"):
         result = clean(raw, output)
@@ -51,29 +53,41 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("demo"), help="the folder for it all")
-    parser.add_argument("--documents", type=int, default=8000, help="how many raw pages to make")
+    parser.add_argument("--pages", type=int, default=4000, help="how many raw pages to make")
     return parser.parse_args()
 
 
 def clean(raw: Path, output: Path) -> RunResult:
     settings = {
-        "input.file_paths": raw / "*.jsonl*",
+        "input.file_paths": raw / "*.warc.gz",
         "output.path": output / "kept",
         "output.dropped_path": output / "dropped",
     }
     recipe = load_recipe(RECIPE, [f"{key}={value}" for key, value in settings.items()])
+    pipeline = recipe.pipeline()
+    pipeline.stages = [_with_what_is_here(stage) for stage in pipeline.stages]
     with manner(Manner(with_line=False)):  # the table below says all of it
-        return recipe.pipeline().run(LocalExecutor())
+        return pipeline.run(LocalExecutor())
+
+
+def _with_what_is_here(stage: Any) -> Any:
+    """The model of languages has no wheel for some machines; stop words do nearly as well here."""
+    if isinstance(stage, LanguageFilter) and missing_for(stage.model):
+        return StopWordLanguageFilter(language="en").with_(name=stage.name)
+    return stage
 
 
 def report(console: Console, result: RunResult, output: Path) -> None:
     kept = [*result.stages.values()][-1].items_in
-    dropped = sum(counts.items_dropped for counts in result.stages.values())
+    reading, *rules = [(name, one) for name, one in result.stages.items() if one.items_dropped]
+    pages = kept + sum(counts.items_dropped for _, counts in rules)
+    records = _reasons(reading[1].reasons, 4).replace("record of type ", "")
+    console.print(f"Not pages   {records}", soft_wrap=True)
     console.print()
-    console.print(_table(result, kept, kept + dropped, output))
-    pages = f"{kept + dropped:,} pages in, {kept:,} kept, {dropped:,} dropped"
+    console.print(_table(dict(rules), kept, pages, output))
+    told = f"{pages:,} pages in, {kept:,} kept, {pages - kept:,} dropped"
     console.print(
-        f"\n{pages}: {result.seconds:.1f} s.\n"
+        f"\n{told}: {result.seconds:.1f} s.\n"
         "Duplicates were not looked for: those of the raw pages are among the kept ones.\n"
     )
     console.print(f"{_damage(result)}\n", style="yellow")
@@ -82,49 +96,59 @@ def report(console: Console, result: RunResult, output: Path) -> None:
     console.print(f"\nNext\n{NEXT}", soft_wrap=True)
 
 
-def _table(result: RunResult, kept: int, pages: int, output: Path) -> Table:
+def _table(rules: Mapping[str, Any], kept: int, pages: int, output: Path) -> Table:
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("dropped by", no_wrap=True)
-    table.add_column("pages", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
+    for name in ("pages", "share", "left"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("because, and one of them", no_wrap=True, overflow="ellipsis", ratio=1)
-    examples = _examples(output / "dropped")
-    for name, counts in result.stages.items():
-        for reason, number in counts.reasons.items():
-            because = _why(reason, examples.get((name, reason), ""))
-            table.add_row(name, f"{number:,}", f"{number / pages:.1%}", because)
+    examples, left = _examples(output / "dropped"), pages
+    for name, counts in rules.items():
+        dropped = counts.items_dropped
+        left -= dropped
+        because = f"{_reasons(counts.reasons, 3)}\n[dim]{_beginning(examples.get(name, ''))}[/]"
+        table.add_row(name, f"{dropped:,}", f"{dropped / pages:.1%}", f"{left:,}", because)
     table.add_row()
-    table.add_row("[green]kept", f"{kept:,}", f"{kept / pages:.1%}", "")
+    table.add_row("[green]kept", f"{kept:,}", f"{kept / pages:.1%}", f"{kept:,}", "")
     return table
+
+
+def _reasons(reasons: Mapping[str, int], most: int) -> str:
+    """The most frequent ones: `84 too_few_words, 3 others`."""
+    ranked = sorted(reasons.items(), key=lambda one: -one[1])
+    told = [f"{number:,} {escape(reason)}" for reason, number in ranked[:most]]
+    others = sum(number for _, number in ranked[most:])
+    return ", ".join([*told, f"{others:,} others"] if others else told)
 
 
 def _damage(result: RunResult) -> str:
     """What could not be read, and one such place."""
-    lines = sum(record.items for record in result.quarantined)
-    if not lines:
-        return "No line was damaged."
+    records = sum(record.items for record in result.quarantined)
+    if not records:
+        return "Nothing was damaged."
     one = min(result.quarantined, key=lambda record: record.where)
-    return f"{lines} damaged lines were set aside, such as {Path(one.where).name}:\n{one.reason}"
+    where = Path(one.where).name
+    return f"{records} damaged places were set aside, such as {where}:\n{one.reason}"
 
 
-def _examples(folder: Path) -> dict[tuple[str, str], str]:
-    """The shortest page that was dropped for each reason."""
-    found: dict[tuple[str, str], str] = {}
+def _examples(folder: Path) -> dict[str, str]:
+    """The shortest page that each rule dropped."""
+    found: dict[str, str] = {}
     for row in _rows(folder):
-        cause, text = (row["_dropped_by"], row["_dropped_because"]), row["text"]
-        found[cause] = min(found.get(cause, text), text, key=lambda text: (len(text), text))
+        rule, text = row["_dropped_by"], row["text"]
+        found[rule] = min(found.get(rule, text), text, key=lambda text: (len(text), text))
     return found
 
 
 def _rows(folder: Path) -> Iterator[dict[str, str]]:
-    for path in sorted(folder.glob("*.jsonl")):
-        with open(path, encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
+    from pyarrow import parquet
+
+    for path in sorted(folder.glob("*.parquet")):
+        yield from parquet.read_table(path, columns=["_dropped_by", "text"]).to_pylist()
 
 
-def _why(reason: str, example: str) -> str:
-    begins = escape(" ".join(example[:80].split()))
-    return f"{escape(reason)}\n[dim]{begins}[/]" if begins else escape(reason)
+def _beginning(text: str) -> str:
+    return escape(" ".join(text[:80].split()))
 
 
 def _places(result: RunResult, output: Path) -> dict[str, Path]:
@@ -138,7 +162,7 @@ def _places(result: RunResult, output: Path) -> dict[str, Path]:
 
 
 def _told(raw: Path) -> str:
-    files = sorted(raw.glob("*.jsonl*"))
+    files = sorted(raw.glob("*.warc.gz"))
     size = sum(path.stat().st_size for path in files)
     return f"{_short(raw)}: {len(files)} files, {size / 1e6:.1f} MB"
 

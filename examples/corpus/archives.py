@@ -1,13 +1,14 @@
-"""A small web archive, the same on every machine: pages as servers send them, menus and all."""
+"""Small web archives, the same on every machine: pages as servers send them, menus and all."""
 
 import gzip
 import html
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from corpus.making import documents
+from corpus.making import EDITION, documents, make_once
+
+ARCHIVES = 8
 
 _PLACES = ("news", "weather", "sport", "travel", "food", "letters", "archive", "about")
 _MENU = "".join(f"<li><a href='/{name}'>{name.title()}</a></li>" for name in _PLACES)
@@ -21,16 +22,30 @@ _TEMPLATE = """<!DOCTYPE html>
 """
 
 
-def make_archive(path: Path, number: int = 400) -> None:
-    """Write an archive with so many pages, and a few other things that a crawl meets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
-        for record in records(number):
-            file.write(gzip.compress(record, 6, mtime=0))
+def make_archives(folder: Path, number: int) -> bool:
+    """Write archives with so many pages, and a few other things that a crawl meets.
+
+    False where the very same ones are there already.
+    """
+
+    def write() -> None:
+        packed = [gzip.compress(record, 6, mtime=0) for record in records(number)]
+        for place in range(ARCHIVES):
+            members = packed[place::ARCHIVES]
+            if place % 4 == 0:
+                members.insert(len(members) // 2, _damaged(members[0]))
+            (folder / f"crawl-{place:02d}.warc.gz").write_bytes(b"".join(members))
+
+    return make_once(folder, {"edition": EDITION, "pages": number}, write)
+
+
+def _damaged(member: bytes) -> bytes:
+    """As a disk gives it back that is about to fail."""
+    return member[: len(member) // 2] + bytes(8) + member[len(member) // 2 + 8 :]
 
 
 def records(number: int) -> Iterator[bytes]:
-    """The records of the archive, not yet compressed."""
+    """The records of the archives, not yet compressed."""
     yield _record("warcinfo", "", "application/warc-fields", b"software: made up\r\n")
     for index, document in enumerate(documents(number)):
         page = _page(document["text"]).encode("utf-8", "replace")
@@ -67,7 +82,3 @@ def _record(kind: str, url: str, media: str, content: bytes) -> bytes:
         f"Content-Length: {len(content)}",
     ]
     return "\r\n".join([*lines, "", ""]).encode() + content + b"\r\n\r\n"
-
-
-if __name__ == "__main__":
-    make_archive(Path(sys.argv[1]))

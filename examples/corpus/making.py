@@ -3,7 +3,8 @@
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from corpus.drawing import Dice
@@ -76,15 +77,24 @@ def _origin(kind: str, index: int, dice: Dice) -> dict[str, str]:
 
 def make(folder: Path, total: int = 8000, seed: int = 1) -> bool:
     """Write the corpus into `folder`; False where the very same one is there already."""
-    label = json.dumps({"edition": EDITION, "documents": total, "seed": seed})
+
+    def write() -> None:
+        lines = [json.dumps(one, ensure_ascii=False) for one in documents(total, seed)]
+        for number in range(FILES):
+            _write(folder, number, lines[number::FILES])
+
+    return make_once(folder, {"edition": EDITION, "documents": total, "seed": seed}, write)
+
+
+def make_once(folder: Path, facts: dict[str, object], write: Callable[[], None]) -> bool:
+    """Write into an empty folder, unless what is there was made with the same facts."""
+    label = json.dumps(facts)
     place = folder / "label.json"
     if place.is_file() and place.read_text() == label:
         return False
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    lines = [json.dumps(one, ensure_ascii=False) for one in documents(total, seed)]
-    for number in range(FILES):
-        _write(folder, number, lines[number::FILES])
+    write()
     place.write_text(label)  # last, so that half a corpus is none
     return True
 
@@ -100,3 +110,7 @@ def _write(folder: Path, number: int, lines: list[str]) -> None:
         (folder / f"{name}.gz").write_bytes(gzip.compress(raw, compresslevel=5, mtime=0))
     else:
         (folder / name).write_bytes(raw)
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from typing import Any
 import corpus
 import pyarrow.parquet as pq
 import pytest
-from corpus.archives import make_archive, records
+from corpus.archives import make_archives, records
 from corpus.sources import SOURCE_SHARES, make_sources, source_files
 from curator_core import LocalExecutor, RunResult
 from curator_core.recipes import load_recipe
@@ -75,10 +75,11 @@ def test_multilingual(tmp_path: Path) -> None:
     }
 
 
-def test_web_quality(tmp_path: Path) -> None:
+def test_web_quality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURATOR_TEXT_ENGINE", "python")  # compiling takes longer than all of this
     for module in ("resiliparse", "pycld2", "py3langid"):
         pytest.importorskip(module)
-    make_archive(tmp_path / "raw" / "pages.warc.gz", 200)
+    make_archives(tmp_path / "raw", 200)
     result = run("web_quality.yaml", tmp_path, str(tmp_path / "raw"))
     assert result.stages["warc_reader"].reasons == {
         "record of type request": 200,
