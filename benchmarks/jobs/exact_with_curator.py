@@ -11,7 +11,7 @@ folder, out = sys.argv[1:3]
 
 if __name__ == "__main__":
     started = time.perf_counter()
-    workflow = ExactDeduplicationWorkflow(f"{folder}/*.jsonl", out)
+    workflow = ExactDeduplicationWorkflow(f"{folder}/*.jsonl", out, report=False)
     result = workflow.run(LocalExecutor(workers=0))
     seconds = time.perf_counter() - started
     print(json.dumps({"seconds": seconds, "kept": result.metadata["kept"]}))

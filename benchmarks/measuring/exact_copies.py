@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 from shutil import rmtree
@@ -34,15 +35,16 @@ def _write(pages: Path, folder: Path, documents: int) -> int:
     """Copies stand among the originals, in any file, with ids of their own."""
     dice = random.Random(SEED)
     texts: list[str] = []
-    outs = [open(folder / f"{place:02d}.jsonl", "w") for place in range(FILES)]
-    for number, record in enumerate(islice(_records(pages), documents)):
-        if texts and dice.random() < SHARE:
-            record["text"] = dice.choice(texts)
-        texts.append(record["text"])
-        record["id"] = f"page-{number:08d}"
-        outs[number % FILES].write(json.dumps(record, ensure_ascii=False) + "\n")
-    for out in outs:
-        out.close()
+    with ExitStack() as stack:
+        outs = [
+            stack.enter_context(open(folder / f"{place:02d}.jsonl", "w")) for place in range(FILES)
+        ]
+        for number, record in enumerate(islice(_records(pages), documents)):
+            if texts and dice.random() < SHARE:
+                record["text"] = dice.choice(texts)
+            texts.append(record["text"])
+            record["id"] = f"page-{number:08d}"
+            outs[number % FILES].write(json.dumps(record, ensure_ascii=False) + "\n")
     return len(set(texts))
 
 
