@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import LocalExecutor, PipelineError, StageError
+from curator_core import (
+    DocumentBatch,
+    Empty,
+    FileGroup,
+    LocalExecutor,
+    PipelineError,
+    StageError,
+)
+from curator_core.exchanges.reading import ExchangeListing
 from curator_text import ShuffleWorkflow
 from curator_text.mixing.gathering import BucketReading
 
@@ -39,14 +47,12 @@ def test_every_row_comes_out_once_in_another_order(
     assert all(25 <= half <= 75 for half in halves)
 
 
-def numbers_by_key(work: Path) -> list[int]:
+def numbers_by_key(work: Path, buckets: int) -> list[int]:
     """What the buckets hold, one after another: names of files follow from where the input lay."""
-    found = []
-    folders = [path for path in (work / "buckets/0").iterdir() if path.name.isdigit()]
-    for folder in sorted(folders, key=lambda path: int(path.name)):
-        table = pa.concat_tables([pq.read_table(path) for path in folder.glob("*.parquet")])
-        found += table.sort_by("_curator_key")["number"].to_pylist()
-    return found
+    reading = BucketReading(buckets)
+    groups = ExchangeListing(str(work / "buckets"), buckets).process(Empty())
+    batches = [batch for group in groups for batch in reading.process(group)]
+    return [number for batch in batches for number in batch.data["number"].to_pylist()]
 
 
 def test_seed_and_data_decide_not_place_workers_or_buckets(
@@ -70,10 +76,9 @@ def test_seed_and_data_decide_not_place_workers_or_buckets(
     assert sorted(orders[0]) == sorted(orders[2])
     small = shuffle(source, tmp_path / "small", bucket_size="1kB", work_path=str(tmp_path / "work"))
     small.run(HERE)
-    assert len(list((tmp_path / "small").glob("part-*"))) == small.bucket_count(
-        small.size_of([str(source)])
-    )
-    assert numbers_by_key(tmp_path / "work") == orders[0]
+    buckets = small.bucket_count(small.size_of([str(source)]))
+    assert len(list((tmp_path / "small").glob("part-*"))) == buckets
+    assert numbers_by_key(tmp_path / "work", buckets) == orders[0]
 
 
 def test_equal_texts_do_not_end_up_together(
@@ -92,11 +97,11 @@ def test_a_finished_shuffle_does_nothing_and_a_broken_one_goes_on(
     source = corpus("raw", 100, files=2)
     workflow = shuffle(source, tmp_path / "out")
 
-    def broken(self: BucketReading, path: str) -> pa.Table:
+    def broken(self: BucketReading, task: FileGroup) -> Iterator[DocumentBatch]:
         raise OSError("the disk is away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(BucketReading, "_read", broken)
+        patched.setattr(BucketReading, "process", broken)
         with pytest.raises(StageError, match="the disk is away"):
             workflow.run(HERE)
     assert not list((tmp_path / "out").glob("part-*"))

@@ -107,16 +107,15 @@ class BlendWorkflow(Exchange):
             copies = one.copies()
             scattering = Scattering(
                 seed=self.seed + place,
-                buckets=buckets,
                 text_field=self.text_field,
                 copies=copies,
                 shares=fingerprint(json.dumps(copies, sort_keys=True)),
                 source=source.label,
                 source_field=self.source_field,
             )
-            stages = self.scatter(source.path_list, scattering, str(place))
+            stages = self.scatter(source.path_list, scattering, str(place), buckets)
             yield Pipeline(f"scatter-{place}", stages=stages, on_error="fail", allow_empty=True)
-        yield Pipeline("gather", stages=self.gather(), on_error="fail")
+        yield Pipeline("gather", stages=self.gather(buckets), on_error="fail")
 
     def _counts(self, place: int) -> str:
         return join(self.work_dir, "counts", str(place))

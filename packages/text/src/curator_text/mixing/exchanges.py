@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from curator_core import CompositeStage, PipelineError, Workflow
+from curator_core.exchanges import ExchangeWriter
+from curator_core.exchanges.placing import MOST_PARTITIONS
+from curator_core.exchanges.reading import ExchangeListing
 from curator_core.filesystems import StorageOptions, base_name, join
 from curator_core.finding import find_files
 from curator_core.matching import Wanted
@@ -15,11 +18,11 @@ from curator_core.stages import AnyStage
 from curator_core.suggestions import hint
 from curator_core.writing.jsonl import JsonlWriter
 from curator_core.writing.parquet import ParquetWriter
-from curator_core.writing.partitions import MOST_VALUES
 from curator_core.writing.stages import FileWriter, Mode
 
-from curator_text.mixing.gathering import BucketListing, BucketReading
-from curator_text.mixing.scattering import BUCKET, Scattering
+from curator_text.mixing.gathering import BucketReading
+from curator_text.mixing.keys import KEY
+from curator_text.mixing.scattering import Scattering
 
 Format: TypeAlias = Literal["jsonl", "parquet"]
 
@@ -91,22 +94,29 @@ class Exchange(Workflow):
         """So many buckets that each fits in memory; a power of 2, so that it seldom changes."""
         size = parsed_size(self.bucket_size) or 1
         number = 1 << max(0, -(-num_bytes // size) - 1).bit_length()
-        if number > MOST_VALUES:
+        if number > MOST_PARTITIONS:
             raise PipelineError(
                 f"{self.name}: {num_bytes / 1e9:,.0f} GB in buckets of {self.bucket_size} are too "
                 "many of them; set a larger bucket_size"
             )
         return number
 
-    def scatter(self, paths: Sequence[str], scattering: Scattering, place: str) -> list[AnyStage]:
-        folder = join(self.work_dir, "buckets", place)
-        writer = ParquetWriter(folder, partition_by=BUCKET, storage_options=self.storage_options)
+    def scatter(
+        self, paths: Sequence[str], scattering: Scattering, place: str, buckets: int
+    ) -> list[AnyStage]:
+        writer = ExchangeWriter(
+            join(self.work_dir, "buckets", place),
+            key=KEY,
+            partitions=buckets,
+            hashed=True,
+            storage_options=self.storage_options,
+        )
         return [self.reader(paths), scattering, writer]
 
-    def gather(self) -> list[AnyStage]:
+    def gather(self, buckets: int) -> list[AnyStage]:
         folder = join(self.work_dir, "buckets")
-        reading = BucketReading(self.storage_options)
-        return [BucketListing(folder, self.storage_options), reading, self._writer()]
+        listing = ExchangeListing(folder, buckets, self.storage_options)
+        return [listing, BucketReading(buckets, self.storage_options), self._writer()]
 
     def reader(self, paths: Sequence[str]) -> CompositeStage[Any, Any]:
         """What reads the files that paths stand for, by how their names end."""

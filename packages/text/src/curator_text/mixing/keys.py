@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from curator_core import DocumentBatch
 from curator_core.filesystems import base_name
+
+from curator_text.choosing import rows_at
 
 KEY = "_curator_key"
 """The column that holds the keys between two pipelines."""
 
 KEYS = 1 << 64
+
+_STORED = pa.binary(8)
 
 
 def key_of(*parts: bytes | str, seed: int) -> int:
@@ -41,7 +46,14 @@ def row_keys(task: DocumentBatch, text_field: str, seed: int, copy: int) -> Iter
 
 
 def key_column(keys: Iterator[int]) -> pa.Array:
-    return pa.array(list(keys), pa.uint64())
+    """Keys as an exchange takes hashes: rows lie in its partitions by the size of their keys."""
+    return pa.array(list(keys), pa.uint64()).view(_STORED)
+
+
+def sorted_by_key(table: pa.Table) -> pa.Table:
+    """The rows in the order of their keys, which are left out."""
+    keys = table.column(KEY).combine_chunks().view(pa.uint64())
+    return rows_at(table.drop_columns([KEY]), pc.sort_indices(keys))
 
 
 def _contents(table: pa.Table, text_field: str) -> Iterator[bytes]:

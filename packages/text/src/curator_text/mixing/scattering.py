@@ -1,31 +1,26 @@
-"""Scattering: rows get random keys, and go to the bucket that holds keys of that size."""
+"""Scattering: rows get random keys, by which an exchange puts them into buckets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
 
 from curator_text.choosing import rows_at
-from curator_text.mixing.keys import KEY, KEYS, key_column, row_keys
+from curator_text.mixing.keys import KEY, key_column, row_keys
 from curator_text.text_columns import with_column
-
-BUCKET = "_curator_bucket"
-"""The column that names the folder of a row."""
 
 _CHOICE = -1
 
 
 @dataclass
 class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Gives each row a key and a bucket. With `copies`, rows are also repeated or left out.
+    """Gives each row a key. With `copies`, rows are also repeated or left out.
 
     One batch goes out for each copy, so that many copies need no more memory than one.
     """
 
     seed: int
-    buckets: int
     text_field: str = "text"
     copies: Mapping[str, tuple[int, int]] | None = field(default=None, repr=False)
     """By batch, how often all of its rows are taken, and how many of them once more. Without,
@@ -38,7 +33,7 @@ class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
     """A column that says where a row is from."""
 
     def outputs(self) -> Sequence[str]:
-        return (KEY, BUCKET) if self.source_field is None else (KEY, BUCKET, self.source_field)
+        return (KEY,) if self.source_field is None else (KEY, self.source_field)
 
     def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
         whole, extra = self._copies_of(task)
@@ -68,17 +63,7 @@ class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
     def _keyed(self, task: DocumentBatch, copy: int, rows: Sequence[int] | None) -> DocumentBatch:
         keys = key_column(row_keys(task, self.text_field, self.seed, copy))
         table = with_column(task.data, KEY, keys)
-        table = with_column(table, BUCKET, pa.array(self._buckets(keys), pa.int32()))
         if self.source_field is not None:
             names = pa.array([self.source] * table.num_rows, pa.string())
             table = with_column(table, self.source_field, names)
         return task.with_data(table if rows is None else rows_at(table, rows))
-
-    def _buckets(self, keys: pa.Array) -> list[int]:
-        return [key * self.buckets // KEYS for key in keys.to_pylist()]
-
-
-def sorted_by_key(table: pa.Table) -> pa.Table:
-    """The rows in the order of their keys, which are left out."""
-    order = pc.sort_indices(table, [(KEY, "ascending")])
-    return table.drop_columns([KEY, BUCKET]).take(order)

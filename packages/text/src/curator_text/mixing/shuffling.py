@@ -37,9 +37,9 @@ class ShuffleWorkflow(Exchange):
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         buckets = self.bucket_count(self.size_of(self.paths))
-        scattering = Scattering(self.seed, buckets, self.text_field)
-        stages = self.scatter(self.paths, scattering, "0")
+        scattering = Scattering(self.seed, self.text_field)
+        stages = self.scatter(self.paths, scattering, "0", buckets)
         yield Pipeline("scatter", stages=stages, on_error="fail")
-        yield Pipeline("gather", stages=self.gather(), on_error="fail")
+        yield Pipeline("gather", stages=self.gather(buckets), on_error="fail")
         result.metadata["rows"] = result.runs["gather"].stages["bucket_reading"].items_out
         result.metadata["buckets"] = buckets
