@@ -155,8 +155,10 @@ class PassageWorkflow(CorpusWorkflow):
 
 @dataclass
 class SubstringDeduplicationWorkflow(PassageWorkflow):
-    """Finds stretches of `min_tokens` tokens or more that stand in the corpus more than once, in
-    one document or in several, and cuts out all but the first."""
+    """Finds long stretches of words that stand more than once, and cuts out all but the first.
+
+    A stretch has `min_tokens` tokens or more, and is found in one document or in several.
+    """
 
     min_tokens: int = 50
     """How many tokens in a row must be the same."""
@@ -186,8 +188,11 @@ class SubstringDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class SentenceDeduplicationWorkflow(PassageWorkflow):
-    """Finds sentences that follow each other in the same way more than once in the corpus, and
-    cuts out all but the first."""
+    """Finds sentences in a row that stand more than once, and cuts out all but the first.
+
+    A sentence ends at a line's end, or at . ! ? or an ellipsis before a space, where quotation
+    marks and brackets may close; at the wide marks of Chinese and Japanese it ends by itself.
+    """
 
     sentences: int = 3
     """How many sentences in a row must be the same."""
@@ -209,8 +214,10 @@ class SentenceDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class LineDeduplicationWorkflow(PassageWorkflow):
-    """Finds lines that stand in the corpus `min_count` times or more, and cuts out all but the
-    first, or all of them with `keep="none"`."""
+    """Finds lines that stand more than once in the corpus, and cuts out all but the first.
+
+    With `min_count` only those that stand so often; with `keep="none"` all of them.
+    """
 
     normalize: bool = True
     """Compare without regard to case, spaces, punctuation and symbols."""

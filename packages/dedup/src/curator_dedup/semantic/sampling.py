@@ -19,7 +19,7 @@ from curator_dedup.semantic.reading import VectorFile, VectorReading
 from curator_dedup.semantic.vectors import Matrix, vector_column
 
 _BLOCKS = "blocks"
-_MORE, _LEAST = 4, 64
+_MORE, _LEAST = 2, 64
 """A block gives so many times its share of the sample, since blocks are not alike."""
 
 _TURN = 0x9E3779B97F4A7C15

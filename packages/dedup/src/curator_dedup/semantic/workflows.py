@@ -26,7 +26,7 @@ from curator_dedup.semantic.training import CenterTraining
 _PARTITION_BYTES = 1 << 28
 """So many bytes of vectors make a partition."""
 
-_SAMPLE = 100_000
+_MOST_SAMPLED, _LEAST_SAMPLED = 100_000, 20_000
 _SAMPLED_FOR_EACH = 64
 _LEAST_FOR_EACH = 16
 
@@ -74,7 +74,8 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
     """K-means ends where its centers move less than this (the mean of squared ways)."""
 
     sample_size: int | None = None
-    """How many vectors k-means sees: 64 for each cluster, at least 100,000, unless given."""
+    """How many vectors k-means sees; unless given, 64 for each of n_clusters, at least 20,000, and
+    100,000 where n_clusters is not given."""
 
     random_state: int = 42
     """The seed of the sample, of k-means and of which_to_keep="random"."""
@@ -144,7 +145,9 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
 
     @property
     def _sample(self) -> int:
-        return self.sample_size or max(_SAMPLE, _SAMPLED_FOR_EACH * (self.n_clusters or 1))
+        if self.sample_size or not self.n_clusters:
+            return self.sample_size or _MOST_SAMPLED
+        return max(_LEAST_SAMPLED, _SAMPLED_FOR_EACH * self.n_clusters)
 
     def _sampling(self) -> Pipeline:
         listing = SampledListing(

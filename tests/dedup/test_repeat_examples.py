@@ -1,0 +1,49 @@
+"""The examples of embeddings and passages, run as their reader would."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+EXAMPLES = Path(__file__).parents[2] / "examples/dedup"
+
+
+def run(example: str, *arguments: Path) -> str:
+    command = [sys.executable, str(EXAMPLES / example), *map(str, arguments)]
+    environment = {"CURATOR_EXECUTOR": "local", "PATH": ""}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout
+
+
+def test_embeddings_tell_what_each_eps_would_remove(tmp_path: Path) -> None:
+    turn = np.arccos(1 - np.array([0, 0.0005, 0.02, 0.06, 0.15, 0.6]))
+    rows = np.stack((np.cos(turn), np.sin(turn)), axis=1)[[0, 1, 2, 3, 4, 5, 5]]
+    lines = (json.dumps({"embedding": row}) + "\n" for row in rows.tolist())
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    told = run("embeddings.py", tmp_path / "a.jsonl", tmp_path / "out").splitlines()
+    numbers = [int(line.split()[-1]) for line in told]
+    assert [line.split()[1] for line in told] == ["0.001", "0.01", "0.05", "0.1", "0.2"]
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 2
+    assert numbers[-1] > numbers[0]
+
+
+def test_boilerplate_and_copies_are_cut_out(tmp_path: Path) -> None:
+    def words(name: str, number: int) -> str:
+        return " ".join(f"{name}{place}" for place in range(number))
+
+    pages = [
+        f"Home\n{words('a', 40)}\n{words('same', 35)}",
+        f"Home\n{words('b', 40)} {words('same', 35)}",
+        f"HOME!\n{words('c', 10)}",
+        words("d", 5),
+    ]
+    raw = "".join(json.dumps({"text": page}) + "\n" for page in pages)
+    (tmp_path / "a.jsonl").write_text(raw)
+    told = run("passages.py", tmp_path / "a.jsonl", tmp_path / "out")
+    assert told == "4 pages\n1 lines stood three times or more\n1 pages were left out\n"
+    [file] = (tmp_path / "out/passages").glob("part-*")
+    left = [json.loads(line)["text"] for line in file.read_text().splitlines()]
+    assert left == [pages[0].removeprefix("Home\n"), words("b", 40), words("d", 5)]
