@@ -150,7 +150,9 @@ class TestActors:
         assert len(pids[2]) == 1
         assert not set(pids[2]) & set(pids[0])
 
-    def test_one_that_is_killed_is_replaced_and_nothing_is_lost(self, tmp_path: Path) -> None:
+    def test_one_that_is_killed_is_replaced_and_nothing_is_lost(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         killed: list[int] = []
         over = threading.Event()
 
@@ -171,6 +173,7 @@ class TestActors:
         assert sorted(task.data for task in result) == list(range(200))
         assert sum(result.worker_restarts.values()) == 2
         assert result.quarantined == []
+        assert "A worker died or was killed" not in "".join(capsys.readouterr())
 
     def test_a_task_that_ends_its_process_is_set_aside_alone(self) -> None:
         result = ran([Same(), Leaves(), Same().with_(name="behind")])

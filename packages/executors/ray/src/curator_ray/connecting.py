@@ -3,12 +3,13 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from curator_ray.errors import ClusterError
 from curator_ray.joining import join, leave
+from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
 
@@ -42,6 +43,7 @@ class _Lease:
         self.users = 0
         self.connection: Connection | None = None
         self.started: Started | None = None
+        self._quiet = ExitStack()
 
     def open(
         self, address: str | None, private: PrivateCluster, runtime_env: Mapping[str, Any] | None
@@ -51,7 +53,8 @@ class _Lease:
         wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
         if self.connection is not None and not ray.is_initialized():
             self.end()  # somebody called ray.shutdown() behind our back
-        if self.connection is None and ray.is_initialized():
+        is_new = self.connection is None
+        if is_new and ray.is_initialized():
             self.connection = Connection("found", _present_address())
         elif self.connection is None and wanted == LOCAL:
             self.started = Started(private, runtime_env)
@@ -59,18 +62,21 @@ class _Lease:
         elif self.connection is None:
             join(wanted, runtime_env)
             self.connection = Connection("joined", wanted)
+        if is_new and self.connection.kind != "found":  # else it is the caller's to say
+            self._quiet.enter_context(deaths_untold())
         _refuse_another(address, self.connection)
         return self.connection
 
     def end(self) -> None:
         connection, started = self.connection, self.started
         self.connection = self.started = None
-        if started is not None:
-            started.end()
-            forget_tokens()
-        elif connection is not None and connection.kind == "joined":
-            leave()
-            forget_tokens()
+        with self._quiet:
+            if started is not None:
+                started.end()
+                forget_tokens()
+            elif connection is not None and connection.kind == "joined":
+                leave()
+                forget_tokens()
 
 
 _LEASE = _Lease()

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 _SET_BY_RAY = ("RAY_", "PYTHONBREAKPOINT")
 
@@ -67,3 +68,28 @@ def undisturbed() -> Iterator[None]:
         logger.setLevel(level)
         if in_main:
             signal.signal(signal.SIGTERM, handler if handler is not None else signal.SIG_DFL)
+
+
+@contextmanager
+def deaths_untold() -> Iterator[None]:
+    """Keep Ray from writing a paragraph to stdout for each worker that died.
+
+    It does so whatever was said about logs. Who runs stages says what matters of it, elsewhere than
+    where results go.
+    """
+    from ray._private import worker
+
+    name = "print_to_stdstream"
+    before = getattr(worker, name, None)
+    if before is None:
+        yield
+        return
+    setattr(worker, name, _into_the_log)
+    try:
+        yield
+    finally:
+        setattr(worker, name, before)
+
+
+def _into_the_log(told: Mapping[str, Any], **_: Any) -> None:
+    logging.getLogger("curator_ray").debug("Ray says: %s", " ".join(map(str, told["lines"])))
