@@ -1,13 +1,11 @@
-"""Components in memory, by either engine, and through partitions: the same clusters."""
+"""Components in memory and through partitions: the same clusters."""
 
 import itertools
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from curator_core import DocumentBatch
 from curator_dedup.components import components
-from curator_dedup.engines import VARIABLE
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
@@ -34,15 +32,10 @@ def arrays(edges: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 @given(edges=EDGES)
 def test_components_are_those_found_by_hand(edges: list[tuple[int, int]]) -> None:
     wanted = by_hand(31, edges)
-    for engine in ("numpy", "auto"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(VARIABLE, engine)
-            assert components(31, *arrays(edges)).tolist() == wanted
+    assert components(31, *arrays(edges)).tolist() == wanted
 
 
-@pytest.mark.parametrize("engine", ["numpy", "auto"])
-def test_a_long_chain_is_one_component(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, engine)
+def test_a_long_chain_is_one_component() -> None:
     order = np.random.default_rng(0).permutation(100_000)
     assert not components(100_000, order[:-1], order[1:]).any()
 

@@ -1,1 +1,1 @@
-"""Compiled: the work on each character and each edge as machine code. Needs the extra `fast`."""
+"""Compiled: the work on each character as machine code. Needs the extra `fast`."""

@@ -302,22 +302,3 @@ def make_keys(minhashes: Array, rows: int, keys: Array) -> None:
             for place in range(band * rows, (band + 1) * rows):
                 key = _mixed((key ^ np.uint64(minhashes[document, place])) * _STEP)
             keys[document, band] = key
-
-
-@_kernel("void(int64[::1], int64[::1], int64[::1])")
-def join(parents: Array, sources: Array, targets: Array) -> None:
-    """Union-find: at the end each node's parent is the smallest node of its component."""
-    for edge in range(len(sources)):
-        one, other = sources[edge], targets[edge]
-        while parents[one] != one:
-            parents[one] = parents[parents[one]]
-            one = parents[one]
-        while parents[other] != other:
-            parents[other] = parents[parents[other]]
-            other = parents[other]
-        if one < other:
-            parents[other] = one
-        elif other < one:
-            parents[one] = other
-    for node in range(len(parents)):
-        parents[node] = parents[parents[node]]

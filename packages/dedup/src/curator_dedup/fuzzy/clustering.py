@@ -10,7 +10,7 @@ from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.components import components
-from curator_dedup.fuzzy.notes import read_note
+from curator_dedup.fuzzy.notes import marker, read_note
 from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import files_in, keys_of, numbers_column
@@ -33,13 +33,12 @@ class ClusterListing(ProcessingStage[Empty, FileGroup]):
         links = files_in(self.links, self.storage_options)
         labelled = read_note(self.note, self.storage_options)
         if labelled is None:
-            if links:
-                yield FileGroup(links)
+            yield FileGroup([marker(self.note), *links])
             return
         stars = files_in(labelled, self.storage_options)
         for number in range(self.partitions):
             parts = [partition_of(file, number, self.partitions) for file in (*links, *stars)]
-            yield FileGroup(parts, metadata={_LINKS: len(links)})
+            yield FileGroup([marker(self.note), *parts], metadata={_LINKS: len(links)})
 
 
 @dataclass
@@ -56,15 +55,18 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: FileGroup) -> DocumentBatch | None:
+        parts = task.data[1:]
+        if not parts:
+            return None
         if _LINKS not in task.metadata:
-            links = united([self._whole(part) for part in task.data]).unify_dictionaries()
+            links = united([self._whole(part) for part in parts]).unify_dictionaries()
             labelled = labels_of(keys_of(links["doc"]), keys_of(links["to"]))
             return DocumentBatch(members_of(links, *labelled))
         count = task.metadata[_LINKS]
-        links = united([self._partition(part) for part in task.data[:count]])
+        links = united([self._partition(part) for part in parts[:count]])
         if not links.num_rows:
             return None
-        stars = [self._partition(part) for part in task.data[count:]]
+        stars = [self._partition(part) for part in parts[count:]]
         return DocumentBatch(members_of(links.unify_dictionaries(), *_spread(links, stars)))
 
     def _whole(self, part: FilePart) -> pa.Table:

@@ -20,9 +20,9 @@ from curator_dedup.counting import COUNTS
 from curator_dedup.fuzzy.documents import document_ids
 from curator_dedup.fuzzy.folders import batch_for
 from curator_dedup.fuzzy.indexes import Entries, entries_in, folder_of_partition
-from curator_dedup.fuzzy.notes import read_note
+from curator_dedup.fuzzy.notes import marker, read_note
 from curator_dedup.fuzzy.permutations import Words
-from curator_dedup.fuzzy.signing import KEY, TEXT
+from curator_dedup.fuzzy.signing import EMPTY, KEY, NO_RECORD, TEXT
 from curator_dedup.fuzzy.tables import files_in, keys_of, numbers_column
 
 _BANDS = "bands"
@@ -49,6 +49,7 @@ class BandListing(ProcessingStage[Empty, FileGroup]):
             parts = [partition_of(file, number, self.partitions) for file in bands]
             for crawl in note["crawls"] if note else ():
                 parts += files_in(folder_of_partition(crawl, number), self.storage_options)
+            parts.insert(0, marker(f"{self.path}#{number}"))
             yield FileGroup(parts, metadata={_BANDS: [len(bands), number]})
 
 
@@ -73,10 +74,10 @@ class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
             return
         read = (
             read_partition(part, self.partitions, storage_options=self.storage_options)
-            for part in task.data[:count]
+            for part in task.data[1 : count + 1]
         )
         bands = united(list(read)).unify_dictionaries().combine_chunks()
-        entries = entries_in(task.data[count:], self.storage_options)
+        entries = entries_in(task.data[count + 1 :], self.storage_options)
         matched = _Matched(bands, entries)
         links = matched.links()
         if links.num_rows:
@@ -96,7 +97,7 @@ class _Matched:
         self._bands = bands
         self._index = entries
         states = bands["state"].to_numpy()
-        self._left_out = np.flatnonzero(states != TEXT)
+        self._left_out = np.flatnonzero((states == EMPTY) | (states == NO_RECORD))
         rows = np.flatnonzero(states == TEXT)
         keys = keys_of(bands["key"])[rows]
         order = np.argsort(keys, kind="stable")

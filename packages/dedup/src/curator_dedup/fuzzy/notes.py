@@ -7,6 +7,7 @@ directory refuses.
 import json
 from typing import Any
 
+from curator_core import FilePart
 from curator_core.filesystems import StorageOptions, open_filesystem
 
 
@@ -23,3 +24,9 @@ def read_note(path: str, storage_options: StorageOptions | None = None) -> Any:
         return json.loads(fs.cat_file(inner))
     except (FileNotFoundError, ValueError):
         return None
+
+
+def marker(path: str) -> FilePart:
+    """A part of every task that is listed from files in between. A listing of nothing at all would
+    be taken for a disk that is not there, and what was made before would stay."""
+    return FilePart(path)

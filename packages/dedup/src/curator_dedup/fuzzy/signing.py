@@ -21,8 +21,9 @@ from curator_dedup.fuzzy.signatures import Signing
 from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
-TEXT, EMPTY, NO_RECORD = 0, 1, 2
-"""What stands in the column `state`."""
+TEXT, EMPTY, NO_RECORD, COUNTED = range(4)
+"""What stands in the column `state`. A block of documents without any word has one row, `COUNTED`,
+so that it is not nothing."""
 
 KEY = pa.binary(8)
 
@@ -76,6 +77,7 @@ class DocumentSigning(ProcessingStage[FileGroup, DocumentBatch]):
                 yield from reading.rejected
                 rows.add(reading, signing, part)
         if rows.documents or rows.none:
+            rows.fill()
             yield DocumentBatch(rows.table(block_id(task.data)))
 
 
@@ -110,6 +112,11 @@ class _Rows:
             self._others.append(_Places(file, reading.positions[~known][empty], EMPTY))
         if len(reading.bad):
             self._others.append(_Places(file, reading.bad, NO_RECORD))
+
+    def fill(self) -> None:
+        """See that there is a row at all."""
+        if not any(len(place.rows) for place in (*self._signed, *self._others)):
+            self._others.append(_Places(0, np.zeros(1, np.int64), COUNTED))
 
     def _file(self, part: FilePart) -> int:
         if part.path not in self._files:

@@ -21,6 +21,7 @@ from curator_dedup.fuzzy.folders import FolderWriter
 from curator_dedup.fuzzy.indexes import EntryListing, EntryReading, Index, crawl_name, note_earlier
 from curator_dedup.fuzzy.matching import ENTRIES, LINKS, BandListing, BandMatching
 from curator_dedup.fuzzy.notes import write_note
+from curator_dedup.fuzzy.partitions import PartitionListing, PartitionReading
 from curator_dedup.fuzzy.signing import DocumentSigning, SigningOptions
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.verifying import Gathering
@@ -264,9 +265,13 @@ class FuzzyDeduplicationWorkflow(CorpusWorkflow):
 
     def _deciding(self, partitions: int) -> Pipeline:
         folder = self.folder("members" if self.verify is None else "shingled")
-        reader = ExchangeReader(folder, partitions, storage_options=self.storage)
-        writer = self._exchange("decisions", "block", partitions)
-        return self._later("decide", [reader, ClusterDeciding(self.keep, self.verify), writer])
+        stages: list[AnyStage] = [
+            PartitionListing(folder, partitions, self.storage),
+            PartitionReading(partitions, self.storage),
+            ClusterDeciding(self.keep, self.verify),
+            self._exchange("decisions", "block", partitions),
+        ]
+        return self._later("decide", stages)
 
     def _removing(self, partitions: int) -> Pipeline:
         removing = Removing(

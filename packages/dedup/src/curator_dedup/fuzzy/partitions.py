@@ -1,0 +1,46 @@
+"""Partitions: the rows of an exchange, which may be none at all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingStage
+from curator_core.exchanges.reading import partition_of, read_partition, united
+from curator_core.filesystems import StorageOptions
+
+from curator_dedup.fuzzy.notes import marker
+from curator_dedup.fuzzy.tables import files_in
+
+
+@dataclass
+class PartitionListing(ProcessingStage[Empty, FileGroup]):
+    """Lists partitions, also those of which there is no file."""
+
+    path: str
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        files = files_in(self.path, self.storage_options)
+        for number in range(self.partitions):
+            parts = [partition_of(file, number, self.partitions) for file in files]
+            yield FileGroup([marker(f"{self.path}#{number}"), *parts])
+
+
+@dataclass
+class PartitionReading(ProcessingStage[FileGroup, DocumentBatch]):
+    """Reads one partition."""
+
+    fans_out = False
+
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> DocumentBatch | Dropped:
+        tables = [
+            read_partition(part, self.partitions, storage_options=self.storage_options)
+            for part in task.data[1:]
+        ]
+        table = united(tables) if tables else None
+        if table is None or not table.num_rows:
+            return Dropped("nothing in this partition", 1)
+        return DocumentBatch(table)
