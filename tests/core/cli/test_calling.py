@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -185,3 +186,19 @@ def test_a_stdout_that_was_never_open(desk: Path) -> None:
     command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', 'recipe.yaml'])} >&-"]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_an_interrupt_during_the_start_shows_no_traceback() -> None:
+    """SIGINT arrives while the package is imported: the import itself sends it."""
+    code = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'curator_core.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from _curate import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
