@@ -11,8 +11,7 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import Groups, Keep, groups_of, path_ranks, words_of
-from curator_dedup.exact.hashing import EMPTY, NO_RECORD, TEXT
-from curator_dedup.exact.indexes import KNOWN
+from curator_dedup.exact.hashing import EMPTY, KNOWN, NO_RECORD, TEXT
 
 
 @dataclass

@@ -19,6 +19,9 @@ from curator_dedup.readings import Reading, TextFields, readings_of
 TEXT, EMPTY, NO_RECORD = 0, 1, 2
 """What stands in the column `state`."""
 
+KNOWN = "known"
+"""The column that says whether an earlier crawl has the text."""
+
 
 @dataclass
 class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):

@@ -16,7 +16,7 @@ from curator_core.runs.directory import RunDirectory
 from curator_core.runs.locks import take_lock
 
 from curator_dedup.digests import DIGEST
-from curator_dedup.exact.hashing import TEXT
+from curator_dedup.exact.hashing import KNOWN, TEXT
 from curator_dedup.fuzzy.folders import batch_for
 from curator_dedup.fuzzy.indexes import folder_of_partition
 from curator_dedup.fuzzy.notes import read_note
@@ -24,9 +24,6 @@ from curator_dedup.fuzzy.tables import files_in
 
 PARTITIONS = 16
 """An index keeps its number of partitions for good, so it begins with some."""
-
-KNOWN = "known"
-"""The column that says whether an earlier crawl has the text."""
 
 _HASHES = "hashes"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from curator_core import Executor, FilePart, InputError, Pipeline, WorkflowResult
 from curator_core.exchanges import ExchangeReader, ExchangeWriter
@@ -13,19 +13,12 @@ from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
 from curator_dedup.exact.deciding import DuplicateDeciding
 from curator_dedup.exact.hashing import DocumentHashing
-from curator_dedup.exact.indexes import (
-    PARTITIONS,
-    HashListing,
-    HashOptions,
-    HashReading,
-    HashRemembering,
-    held,
-)
-from curator_dedup.fuzzy.folders import FolderWriter
-from curator_dedup.fuzzy.indexes import Index, crawl_name, note_earlier
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter
+
+if TYPE_CHECKING:
+    from curator_dedup.fuzzy.indexes import Index
 
 _PARTITION_BYTES = 1 << 30
 """So much text makes a partition of hashes: some ten to a few hundred megabytes in memory."""
@@ -83,8 +76,12 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
         return CLUSTER_COLUMNS if self.has_clusters else ()
 
     @property
-    def index(self) -> Index | None:
-        return None if self.index_path is None else Index(str(self.index_path), self.storage)
+    def index(self) -> "Index | None":
+        if self.index_path is None:
+            return None
+        from curator_dedup.fuzzy.indexes import Index  # only where there is one: a quicker start
+
+        return Index(str(self.index_path), self.storage)
 
     def run(
         self,
@@ -95,6 +92,8 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     ) -> WorkflowResult:
         if self.index_path is None:
             return super().run(executor, resume=resume, allow_empty=allow_empty)
+        from curator_dedup.exact.indexes import held
+
         self.refuse_problems(allow_empty=allow_empty)
         with held(str(self.index_path), self.storage):
             return super().run(executor, resume=resume, allow_empty=allow_empty)
@@ -102,21 +101,22 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
         partitions = self._partitions(files)
-        if self.index is not None:
-            note_earlier(self.index, files, self._earlier)
+        self._note_earlier(files)
         yield self._hashing(partitions)
         self.refuse_unread(result, "hash")
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self._removing(partitions)
         if self.index is not None:
-            yield self._indexing(self.index.crawl(crawl_name(files)), partitions)
+            yield self._indexing(self.index, files, partitions)
         result.metadata |= self._counts()
 
     def _partitions(self, files: Sequence[FilePart]) -> int:
         fitting = partitions_for(sum(file.size for file in files), _PARTITION_BYTES)
         if self.index is None:
             return self.partitions or fitting
+        from curator_dedup.exact.indexes import PARTITIONS, HashOptions
+
         wanted = self.partitions or max(PARTITIONS, 4 * fitting)
         kept = self.index.opened(HashOptions(normalize=self.normalize), wanted)
         if self.partitions not in (None, kept):
@@ -125,6 +125,12 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
                 f"has {kept}; leave partitions out, or give another index_path"
             )
         return kept
+
+    def _note_earlier(self, files: Sequence[FilePart]) -> None:
+        if self.index is not None:
+            from curator_dedup.fuzzy.indexes import note_earlier
+
+            note_earlier(self.index, files, self._earlier)
 
     @property
     def _earlier(self) -> str:
@@ -158,16 +164,22 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
         folder, options = self.folder("hashes"), self.storage_options
         if self.index is None:
             return [ExchangeReader(folder, partitions, storage_options=options)]
+        from curator_dedup.exact.indexes import HashListing, HashReading
+
         listing = HashListing(folder, partitions, self._earlier, options)
         return [listing, HashReading(partitions, options)]
 
-    def _indexing(self, folder: str, partitions: int) -> Pipeline:
-        options = self.storage_options
+    def _indexing(self, index: "Index", files: Sequence[FilePart], partitions: int) -> Pipeline:
+        from curator_dedup.exact.indexes import HashListing, HashRemembering
+        from curator_dedup.fuzzy.folders import FolderWriter
+        from curator_dedup.fuzzy.indexes import crawl_name
+
+        name, options = crawl_name(files), self.storage_options
+        folder = index.crawl(name)
         listing = HashListing(self.folder("hashes"), partitions, self._earlier, options)
         writer = FolderWriter(folder, mode="overwrite", storage_options=options)
         stages: list[AnyStage] = [listing, HashRemembering(partitions, options), writer]
-        name = f"index_{folder.rpartition('/')[2][:12]}"
-        return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
+        return Pipeline(f"index_{name[:12]}", stages=stages, on_error="fail", allow_empty=True)
 
     def _removing(self, partitions: int) -> Pipeline:
         options = self.storage_options
