@@ -29,6 +29,7 @@ from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter
 from curator_dedup.reporting.curves import Curve
+from curator_dedup.reporting.curves import Curve
 
 _PARTITION_BYTES = 1 << 30
 """So much text makes a partition of bands: a few hundred megabytes in memory."""
@@ -106,6 +107,10 @@ class FuzzyDeduplicationWorkflow(CorpusWorkflow):
     @property
     def columns_to_add(self) -> Sequence[str]:
         return CLUSTER_COLUMNS if self.has_clusters else ()
+
+    @property
+    def curve(self) -> Curve:
+        return Curve(self.num_bands, self.minhashes_per_band)
 
     @property
     def signing(self) -> SigningOptions:
