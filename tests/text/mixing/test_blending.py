@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from curator_core import InputError, LocalExecutor, PipelineError, ResumeError
+from curator_core.cli.calling import call
 from curator_text import BlendSource, BlendWorkflow
 
 HERE = LocalExecutor(workers=0)
@@ -21,6 +22,24 @@ def blend(out: Path, *sources: tuple[Path, float], **options: Any) -> BlendWorkf
 
 def counted(rows: list[dict[str, Any]]) -> dict[str, int]:
     return dict(Counter(row["source"] for row in rows))
+
+
+def test_what_each_source_gave_can_be_read(
+    corpus: Corpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    corpus("web", 20)
+    corpus("code", 10)
+    monkeypatch.chdir(tmp_path)
+    sources = "[{paths: web, weight: 3}, {paths: code, weight: 1, name: programs}]"
+    recipe = f"workflow: text.blend\noptions: {{sources: {sources}, output_path: out}}\n"
+    Path("blend.yaml").write_text(recipe)
+    assert call(["run", "blend.yaml", "--executor", "local"]) == 0
+    lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
+    at = lines.index("sources web, has 20, gives 20, epochs 1.0")
+    assert lines[at + 1] == "programs, has 10, gives 6, epochs 0.6"
 
 
 def test_shares_are_exact_and_small_sources_repeat_evenly(

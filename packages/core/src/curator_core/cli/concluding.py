@@ -63,8 +63,18 @@ def _verdict(name: str, result: "WorkflowResult") -> str:
 
 def _counted(metadata: dict[str, Any]) -> Iterator[Line]:
     for name, value in metadata.items():
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        yield name.replace("_", " "), f"{value:,}" if is_count else str(value)
+        rows = value if isinstance(value, list) else [value]
+        for at, row in enumerate(rows):
+            facts = row.items() if isinstance(row, dict) else [("", row)]
+            told = ", ".join(_told(key, fact) for key, fact in facts)
+            yield "" if at else name.replace("_", " "), told
+
+
+def _told(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return f"{name} {value:,}".strip() if is_count else f"{name} {value}".strip()
 
 
 def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
