@@ -1,6 +1,7 @@
 """Contexts: what Ray Data is told about a job, and what of its talk is kept from the user."""
 
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from curator_core.errors import PipelineError
+from curator_core.failing import reason_of
 from curator_core.suggestions import hint
 
 from curator_ray_data.options import RayDataOptions
@@ -22,6 +24,7 @@ _OURS = {
     "enable_auto_log_stats": False,
     "print_on_execution_start": False,
 }
+_DEATH = "^A worker died or was killed while executing a task"
 _LOCK = threading.RLock()
 
 
@@ -90,8 +93,27 @@ class Overheard(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
+            record.exc_text = record.exc_text or reason_of(error)
+            record.exc_info = None  # others may keep the record
             _let_go(error)
             self.errors.append(error)
+
+
+@contextmanager
+def _deaths_untold() -> Iterator[None]:
+    """Ray prints a paragraph to stdout for each worker that dies; a run tells of it by itself."""
+    from ray._private import ray_logging
+
+    printed: Any = getattr(ray_logging, "stdout_deduplicator", None)
+    before = getattr(printed, "skip_re", None)
+    if printed is not None:
+        patterns = [before.pattern, _DEATH] if before else [_DEATH]
+        printed.skip_re = re.compile("|".join(patterns))
+    try:
+        yield
+    finally:
+        if printed is not None:
+            printed.skip_re = before
 
 
 def _let_go(error: BaseException | None) -> None:
@@ -114,7 +136,8 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
         handler.setLevel(logging.ERROR if shows_progress else _SILENT)
     logger.addHandler(overheard)
     try:
-        yield overheard
+        with _deaths_untold():
+            yield overheard
     finally:
         logger.removeHandler(overheard)
         for handler, level in zip(consoles, levels, strict=True):

@@ -46,11 +46,12 @@ class _Lot:
 class Driver:
     """One run on one cluster."""
 
-    def __init__(self, run: "Run", place: Place, options: RayDataOptions) -> None:
+    def __init__(self, run: "Run", sources: Sources, place: Place, options: RayDataOptions) -> None:
         self._run = run
         self._place = place
         self._options = options
-        self._sources = Sources(run, options, place.store_bytes * _SHARE_OF_STORE)
+        self._sources = sources
+        sources.most_bytes = max(sources.most_bytes, place.store_bytes * _SHARE_OF_STORE)
         self._known = Suspicions(run)
         self._repeats = Repeats(run)
         self._losses = Losses(run, self._known, self._repeats)

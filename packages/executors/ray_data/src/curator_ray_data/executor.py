@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,9 @@ from curator_ray_data.options import RayDataOptions
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
+    from curator_ray.connecting import Connection
+
+    from curator_ray_data.sources import Sources
 
 LOG = logging.getLogger("curator_core")
 
@@ -69,22 +72,26 @@ class RayDataExecutor(Executor):
             yield from refused(plan, look())
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        from curator_ray.connecting import connected
         from curator_ray.environments import wrong_environments
         from curator_ray.listing import only_listed
-        from curator_ray.starting import PrivateCluster
-        from curator_ray.surveying import Survey
+
+        from curator_ray_data.sources import Sources
 
         if not run.worker_stages:
             yield from only_listed(run)
             return
         if problems := list(wrong_environments(plan)):
             raise PipelineError(problems)
+        sources = Sources(run, self.options)
+        if sources.is_empty:
+            return
         _warn_once()
-        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
-        imports = _importing()
-        with connected(self.options.address, private) as connection:
-            imports.join()
+        yield from self._outputs(plan, run, sources)
+
+    def _outputs(self, plan: Plan, run: "Run", sources: "Sources") -> Iterator[AnyTask]:
+        from curator_ray.surveying import Survey
+
+        with self._connected() as connection:
             run.events.tell("connected", how=connection.kind, address=connection.address)
             from curator_ray_data.contexts import check_context
             from curator_ray_data.driving import Driver
@@ -96,7 +103,22 @@ class RayDataExecutor(Executor):
             if problems := list(refused(plan, survey.facts)):
                 raise ResourceError("\n".join(problems))
             with place_for(plan, run.token, connection, survey) as place:
-                yield from Driver(run, place, self.options).outputs()
+                yield from Driver(run, sources, place, self.options).outputs()
+
+    @contextmanager
+    def _connected(self) -> "Iterator[Connection]":
+        from curator_ray.connecting import connected
+        from curator_ray.starting import PrivateCluster
+
+        from curator_ray_data.hushing import hushed
+
+        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        imports = _importing()
+        with ExitStack() as stack:
+            with hushed():
+                connection = stack.enter_context(connected(self.options.address, private))
+            imports.join()
+            yield connection
 
 
 def _importing() -> threading.Thread:

@@ -1,6 +1,7 @@
 """Sources: which of them a job gets, and how they are cut into blocks."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,10 +27,18 @@ _MOST_BYTES = 1 << 26
 class Sources:
     """Takes sources from the run for one job after the other."""
 
-    def __init__(self, run: "Run", options: RayDataOptions, room_bytes: float) -> None:
-        self._left = run.sources()
+    def __init__(self, run: "Run", options: RayDataOptions) -> None:
+        self._left: Iterator[AnyTask] = run.sources()
         self._options = options
-        self._most_bytes = max(_MOST_BYTES, room_bytes)
+        self.most_bytes: float = _MOST_BYTES
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to do; then Ray need not be started."""
+        first = next(self._left, None)
+        if first is not None:
+            self._left = chain([first], self._left)
+        return first is None
 
     def take(self) -> list[AnyTask]:
         """Those of the next job; none at the end."""
@@ -38,7 +47,7 @@ class Sources:
         for task in self._left:
             found.append(task)
             size += task.num_bytes
-            if len(found) >= self._options.max_sources_per_job or size > self._most_bytes:
+            if len(found) >= self._options.max_sources_per_job or size > self.most_bytes:
                 break
         return found
 
