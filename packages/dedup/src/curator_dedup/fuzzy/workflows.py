@@ -29,7 +29,6 @@ from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter
 from curator_dedup.reporting.curves import Curve
-from curator_dedup.reporting.curves import Curve
 
 _PARTITION_BYTES = 1 << 30
 """So much text makes a partition of bands: a few hundred megabytes in memory."""
@@ -119,10 +118,6 @@ class FuzzyDeduplicationWorkflow(CorpusWorkflow):
             words, self.char_ngrams, self.normalize, self.num_bands, self.minhashes_per_band,
             self.seed,
         )  # fmt: skip
-
-    @property
-    def curve(self) -> Curve:
-        return Curve(self.num_bands, self.minhashes_per_band)
 
     @property
     def index(self) -> Index | None:
