@@ -24,6 +24,7 @@ from curator_dedup import (
     SentenceDeduplicationWorkflow,
     SubstringDeduplicationWorkflow,
 )
+from curator_dedup.passages import anchoring, collecting, windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -286,6 +287,19 @@ def test_one_line_in_many_documents_costs_a_row_for_each_block(
     assert [found[n] for n in range(1, 50_000)] == [str(n) for n in range(1, 50_000)]
     [repeats] = (tmp_path / "out/.curator/line_deduplication/repeats").glob("part-*")
     assert pq.read_metadata(repeats).num_rows == 1
+
+
+def test_what_is_held_at_once_makes_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = corpus(tmp_path / "raw")
+    told = substring(source, tmp_path / "whole").run(HERE).metadata
+    for module in (collecting, anchoring):
+        monkeypatch.setattr(module, "_HELD", 100)
+    monkeypatch.setattr(windows, "_CHARACTERS", 500)
+    assert substring(source, tmp_path / "out").run(HERE).metadata == told
+    assert _texts_in(tmp_path / "out") == _texts_in(tmp_path / "whole")
+    assert len(list((tmp_path / "out").glob(".curator/*/passages/part-*"))) > 4
 
 
 def test_one_gigantic_document_is_cut_too(tmp_path: Path, records_in: RecordsIn) -> None:

@@ -51,7 +51,7 @@ class PassageCollecting(ProcessingStage[FileGroup, DocumentBatch]):
                 rows.add(documents, chunk.start, windows, _chosen(windows, known))
                 if rows.size > _HELD:
                     yield rows.batch()
-        yield rows.last()
+        yield rows.batch()
 
     def _anchors(self, task: FileGroup, block: str) -> Words:
         found = [np.zeros(0, np.uint64)]
@@ -106,12 +106,11 @@ class _Rows:
         self.size += len(firsts)
 
     def batch(self) -> DocumentBatch:
-        held, self._held, self.size = self._held, [], 0
-        return DocumentBatch(_table(self._block, held))
-
-    def last(self) -> DocumentBatch:
-        table = self.batch().data if self._held else _nothing(self._block)
-        return DocumentBatch(table.replace_schema_metadata({COUNTS: json.dumps(self._counts)}))
+        table = _table(self._block, self._held) if self._held else _nothing(self._block)
+        told = {COUNTS: json.dumps(self._counts)}
+        self._held, self.size = [], 0
+        self._counts.clear()
+        return DocumentBatch(table.replace_schema_metadata(told))
 
 
 def _table(block: str, held: list[tuple[str, Words, Indices, Indices]]) -> pa.Table:
