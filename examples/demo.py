@@ -20,6 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 
 RECIPE = Path(__file__).parent / "text" / "web_quality.yaml"
+LEAST_PAGES = 100
 NEXT = """\
   hatch run curate preview examples/text/web_quality.yaml    stage by stage
   hatch run curate stages text.gopher_quality_filter         what can be set
@@ -54,7 +55,10 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("demo"), help="the folder for it all")
     parser.add_argument("--pages", type=int, default=4000, help="how many raw pages to make")
-    return parser.parse_args()
+    wanted = parser.parse_args()
+    if wanted.pages < LEAST_PAGES:
+        parser.error(f"--pages is {wanted.pages}, but must be {LEAST_PAGES} or more")
+    return wanted
 
 
 def clean(raw: Path, output: Path) -> RunResult:

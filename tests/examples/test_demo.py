@@ -136,6 +136,13 @@ def test_once_more_gives_the_same_from_the_same_raw_pages(demo: Shown) -> None:
     assert sorted(row["url"] for row in demo.rows("kept")) == before
 
 
+def test_too_few_pages_are_refused() -> None:
+    command = [sys.executable, str(REPOSITORY / "examples" / "demo.py"), "--pages", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.endswith("error: --pages is 0, but must be 100 or more\n")
+
+
 def test_archives_are_made_once(tmp_path: Path) -> None:
     assert make_archives(tmp_path / "raw", 20)
     before = {path: path.read_bytes() for path in (tmp_path / "raw").iterdir()}
