@@ -106,7 +106,7 @@ class Driver:
         given: list[Lot] = []
         nbytes = 0
         turn = self._turn(planned, lots)
-        for call in self._calls(turn, planned):
+        for call in turn.calls():
             given += [Lot.of(parcel) for parcel in call.given]
             nbytes += call.nbytes
             self._peak = max(self._peak, turn.nbytes_in, nbytes)
@@ -119,7 +119,7 @@ class Driver:
         import ray
 
         turn = self._turn(planned, lots)
-        for call in self._calls(turn, planned):
+        for call in turn.calls():
             self._peak = max(self._peak, turn.nbytes_in)
             try:
                 for parcel in call.given:
@@ -133,17 +133,10 @@ class Driver:
 
     def _turn(self, planned: PlannedStage, lots: list[Lot]) -> Turn:
         """Takes the lots over: each is let go of when it was worked on."""
-        turn = Turn(planned, self._still_wanted(lots), self._chunks[planned.index], self._crew)
+        wanted, chunks = self._still_wanted(lots), self._chunks[planned.index]
         lots.clear()
-        return turn
-
-    def _calls(self, turn: Turn, planned: PlannedStage) -> Iterator[Finished]:
-        """The calls of a turn; of the first one no more are begun once the run is to stop."""
         is_first = planned is self._stages[0]
-        for call in turn.calls():
-            yield call
-            if is_first and self._run.stopping.is_asked:
-                turn.stop()
+        return Turn(planned, wanted, chunks, self._crew, is_first=is_first)
 
     def _still_wanted(self, lots: list[Lot]) -> list[Lot]:
         """Without those that are made of void attempts alone."""

@@ -81,6 +81,10 @@ class Pools:
         """The nodes that may be used, with what is ours there."""
 
         self.with_gpus: set[str] = set()
+        self.changes = 0
+        """Counts whatever may leave room for another actor."""
+
+        self._kinds: dict[int, Kind] = {}
         self._hosts = hosts
         self._numbers = 0
         self._calls = 0
@@ -89,13 +93,23 @@ class Pools:
 
     def of(self, planned: PlannedStage) -> list[Member]:
         """The actors that may run this stage, those included that are still starting."""
-        kind = Kind.of(planned)
+        kind = self._kind(planned)
         return [m for m in self.members.values() if m.kind == kind and m.ended_by is None]
 
     def ready(self, planned: PlannedStage) -> list[Member]:
         return [m for m in self.of(planned) if planned.index in m.ready]
 
+    def _kind(self, planned: PlannedStage) -> Kind:
+        if planned.index not in self._kinds:
+            self._kinds[planned.index] = Kind.of(planned)
+        return self._kinds[planned.index]
+
     # Starting and preparing
+
+    def use(self, node: NodeFacts) -> None:
+        """This node may be used from now on."""
+        self.nodes[node.node_id] = node
+        self.changes += 1
 
     def staff(self, planned: PlannedStage, most: int, shunned: Iterable[str] = ()) -> None:
         """Have up to `most` actors for a stage, or as many as fit or were asked for."""
@@ -115,14 +129,14 @@ class Pools:
             self._start(planned, self.nodes[name])
 
     def _room(self, planned: PlannedStage, node: str, present: Counter[str]) -> int:
-        kind = Kind.of(planned)
+        kind = self._kind(planned)
         others = [m.kind.resources for m in self.members.values()
                   if m.node == node and m.kind != kind and m.ended_by is None]  # fmt: skip
         return room_left(planned, self.nodes[node], others) - present[node]
 
     def _make_room(self, planned: PlannedStage, names: Sequence[str]) -> None:
         """End actors of other stages, which are idle now, where they hold what this one lacks."""
-        kind = Kind.of(planned)
+        kind = self._kind(planned)
         for name in names:
             alone = room_left(planned, self.nodes[name], ())
             for member in [m for m in self.members.values() if m.node == name and m.kind != kind]:
@@ -138,13 +152,13 @@ class Pools:
             runtime_env=planned.runtime_env,
             options={"num_cpus": 0},  # stages take turns, and the CPUs of the run are reserved
         )
-        member = Member(self._numbers, host, node.node_id, Kind.of(planned))
+        member = Member(self._numbers, host, node.node_id, self._kind(planned))
         self.members[member.number] = member
         self.inbox.expect(host.greeting, Subject("hello", member.number))
 
     def greeted(self, member: Member, planned: PlannedStage) -> None:
         member.is_up = True
-        if member.kind == Kind.of(planned):
+        if member.kind == self._kind(planned):
             self._prepare(member, planned)
 
     def _prepare(self, member: Member, planned: PlannedStage) -> None:
@@ -192,11 +206,13 @@ class Pools:
         if not member.is_up:
             self.remove(member)
             return
+        self.changes += 1
         member.ended_by = time.monotonic() + _END_PATIENCE_S
         self.inbox.expect(member.host.end(), Subject("end", member.number))
 
     def remove(self, member: Member) -> None:
         """It is gone, or is to be gone now: nothing is heard of it any more."""
+        self.changes += 1
         self.members.pop(member.number, None)
         member.host.kill()
         kinds: tuple[Any, ...] = ("hello", "prepare", "drop", "end")

@@ -49,6 +49,10 @@ class Tending:
         for node in survey.facts.nodes:
             self._welcome(node)
 
+    @property
+    def is_stopping(self) -> bool:
+        return self._run.stopping.is_asked
+
     def close(self) -> None:
         self._reservations.close()
 
@@ -56,7 +60,7 @@ class Tending:
         """`planned` is at work; `gone` is told of its actors on nodes that have left."""
         for node, cpus in self._reservations.granted():
             ours = self._ours.get(node.node_id, node)
-            self._pools.nodes[node.node_id] = replace(ours, cpus=cpus)
+            self._pools.use(replace(ours, cpus=cpus))
         now = time.monotonic()
         if now < self._next_look:
             return

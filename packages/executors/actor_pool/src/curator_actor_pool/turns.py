@@ -1,5 +1,6 @@
 """Turns: one stage at work on all that waits for it, until nothing is left."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from curator_actor_pool.tending import Tending
 
 _PATIENCE_S = 0.1
+_STAFF_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,16 @@ class Turn:
     """One stage's turn. Whoever takes `calls()` may take its time."""
 
     def __init__(
-        self, planned: PlannedStage, lots: Iterable[Lot], chunks: Chunks, crew: Crew
+        self,
+        planned: PlannedStage,
+        lots: Iterable[Lot],
+        chunks: Chunks,
+        crew: Crew,
+        *,
+        is_first: bool,
     ) -> None:
         self._planned = planned
+        self._is_first = is_first
         self._line = Line(lots)
         self._chunks = chunks
         self._crew = crew
@@ -65,16 +74,16 @@ class Turn:
             "drop": lambda _, __: None,
             "end": lambda member, _: self._pools.remove(member),
         }
+        self._staffed_at = 0.0
+        self._staffed_with = -1
         self.nbytes_in = self._line.nbytes
-
-    def stop(self) -> None:
-        """What has not begun stays undone."""
-        self._line.clear()
 
     def calls(self) -> Iterator[Finished]:
         """Calls as they are done, in whichever order."""
         while self._line.tasks or any(m.calls for m in self._pools.members.values()):
             self._crew.tending.look(self._planned, self._gone)
+            if self._is_first and self._crew.tending.is_stopping:
+                self._line.clear()  # what has not begun stays undone
             self._feed()
             for came in self._pools.inbox.take(_PATIENCE_S):
                 finished = self._hear(came)
@@ -87,18 +96,26 @@ class Turn:
         """A free actor gets the next; some more where calls are so short that it would wait."""
         if not self._line.tasks:
             return
-        index = self._planned.index
-        shunned = self._crew.setbacks.shunned.get(index, ())
+        self._staff()
+        ready = self._pools.ready(self._planned)
+        ahead = self._chunks.ahead(self._crew.slots, self._line.tasks, len(ready))
+        for calls in range(ahead):
+            for member in [m for m in ready if len(m.calls) == calls]:
+                if not self._line.tasks:
+                    return
+                self._give(member, len(ready))
+
+    def _staff(self) -> None:
+        """Where somebody came or went since the last time; now and then in any case."""
+        now = time.monotonic()
+        is_new = self._pools.changes != self._staffed_with
+        if not is_new and now - self._staffed_at < _STAFF_EVERY_S:
+            return
         under_way = sum(len(m.calls) for m in self._pools.members.values())
         wanted = self._chunks.calls(self._line.tasks) + under_way
+        shunned = self._crew.setbacks.shunned.get(self._planned.index, ())
         self._pools.staff(self._planned, wanted, shunned)
-        ready = self._pools.ready(self._planned)
-        while self._line.tasks and ready:
-            member = min(ready, key=lambda m: len(m.calls))
-            ahead = self._chunks.ahead(self._crew.slots, self._line.tasks, len(ready))
-            if len(member.calls) >= ahead:
-                return
-            self._give(member, len(ready))
+        self._staffed_at, self._staffed_with = now, self._pools.changes
 
     def _give(self, member: Member, actors: int) -> None:
         count = self._chunks.tasks(self._line.tasks, self._line.nbytes, actors)
@@ -128,7 +145,10 @@ class Turn:
         assert index is not None
         if came.told.error is None:
             member.ready.add(index)
-            self._crew.setbacks.came_up(self._planned)
+            if index == self._planned.index:
+                self._crew.setbacks.came_up(self._planned)
+            else:  # it had begun with that before its turn was over
+                self._pools.greeted(member, self._planned)
             return
         self._pools.let_end(member)
         if index == self._planned.index:
