@@ -17,7 +17,7 @@ def small() -> Iterator[None]:
     from curator_ray.connecting import connected
     from curator_ray.starting import PrivateCluster
 
-    with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
+    with connected(private=PrivateCluster(cpus=2, gpus=1, object_store_gb=0.3)):
         yield
 
 

@@ -15,9 +15,7 @@ class TestOptions:
         assert executor.options == RayDataOptions(override_num_blocks=8, preserve_order=True)
 
     def test_a_wrong_name_gets_a_suggestion(self) -> None:
-        with pytest.raises(
-            PipelineError, match=r"no option 'overide_num_blocks' \(did you mean"
-        ):
+        with pytest.raises(PipelineError, match=r"no option 'overide_num_blocks' \(did you mean"):
             RayDataExecutor(config={"overide_num_blocks": 8})
 
     def test_both_at_once_are_refused(self) -> None:

@@ -1,0 +1,116 @@
+"""Two nodes on this machine, one of them with GPUs: who runs where, and is prepared how often."""
+
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
+from curator_core.testing.contract.lifetimes import check_lives
+from curator_core.testing.contract.logs import read_log
+from curator_core.testing.contract.stages import Lives, Rests
+from curator_ray_data.executor import RayDataExecutor
+
+pytest.importorskip("ray.data")
+
+STORE_BYTES = 150_000_000
+SMALL = Resources(cpus=0.1)
+
+
+@contextmanager
+def two_nodes() -> Iterator[Any]:
+    """A head with a CPU, and a node with one and two GPUs of 40 GB."""
+    import ray
+    from curator_ray.facts import GPU_MEMORY_LABEL
+    from curator_ray.settings import environment, undisturbed
+    from ray.cluster_utils import Cluster
+
+    with (
+        tempfile.TemporaryDirectory(prefix="cd-", ignore_cleanup_errors=True) as folder,
+        environment({"RAY_TMPDIR": folder}),
+        undisturbed(),
+    ):
+        cluster: Any = Cluster(
+            initialize_head=True,
+            head_node_args={
+                "num_cpus": 1,
+                "include_dashboard": False,
+                "object_store_memory": STORE_BYTES,
+            },
+        )
+        cluster.add_node(
+            num_cpus=1, num_gpus=2, object_store_memory=STORE_BYTES, labels={GPU_MEMORY_LABEL: "40"}
+        )
+        ray.init(address=cluster.address, log_to_driver=False)
+        try:
+            yield cluster
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two(one_ray: Any) -> Any:
+    return one_ray.use(two_nodes, Path(__file__).parent)
+
+
+@dataclass
+class Where(ProcessingStage[Task[Any], Task[Any]]):
+    """Gives the node, the worker and the devices that a task met."""
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        time.sleep(0.05)
+        devices = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return task.with_data((self._worker.node.node_id, self._worker.worker_id, devices))
+
+
+def ran(*stages: Any, count: int = 24) -> list[Any]:
+    given = [Task(number) for number in range(count)]
+    return list(Pipeline("p", stages=list(stages)).run(RayDataExecutor(), tasks=given))
+
+
+def node_with_gpus() -> str:
+    import ray
+
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    [found] = [node["NodeID"] for node in nodes if node["Resources"].get("GPU")]
+    return str(found)
+
+
+def test_whole_devices_go_to_one_worker_each() -> None:
+    gpu = Where().with_(resources=Resources(cpus=0.1, gpus=1), num_workers=2)
+
+    met = {task.data for task in ran(gpu)}
+
+    assert {node for node, _, _ in met} == {node_with_gpus()}
+    assert sorted(devices for _, _, devices in met) == ["0", "1"]
+
+
+def test_workers_of_ten_gb_share_devices_of_forty() -> None:
+    small = Where().with_(resources=Resources(cpus=0.1, gpu_memory_gb=10), num_workers=5)
+
+    met = {task.data for task in ran(small, count=60)}
+
+    shared = Counter(devices for _, _, devices in met)
+    assert sorted(shared.values()) == [1, 4]
+
+
+def test_each_node_is_prepared_once_and_each_worker_torn_down(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lives = Lives(str(log)).with_(num_workers=3, resources=Resources(cpus=0.45))
+
+    assert len(ran(lives, Rests(0.05).with_(resources=SMALL), count=12)) == 12
+
+    events = read_log(log)
+    check_lives(events)
+    assert len({event.place for event in events if event.kind == "node"}) == 2
+    assert len({event.place for event in events if event.kind == "setup"}) == 3
