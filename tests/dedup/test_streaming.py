@@ -1,12 +1,19 @@
 """The same result from the streaming executor."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from curator_core import LocalExecutor
-from curator_dedup import ExactDeduplicationWorkflow
+from curator_core import JsonlReader, JsonlWriter, LocalExecutor, Pipeline
+from curator_dedup import (
+    BloomDeduplication,
+    ExactDeduplicationWorkflow,
+    SemanticDeduplicationWorkflow,
+    SubstringDeduplicationWorkflow,
+)
 
 pytest.importorskip("ray")
 pytest.importorskip("curator_streaming")
@@ -41,3 +48,49 @@ def test_streaming_keeps_the_same_documents(tmp_path: Path) -> None:
         results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
     assert results[0] == results[1]
     assert results[0][0]["kept"] == 37
+
+
+def repeating(raw: Path) -> Path:
+    """Texts with passages of each other's, and vectors near each other."""
+    raw.mkdir()
+    for place in range(4):
+        lines = []
+        for number in range(60):
+            same = number % 7
+            words = [f"p{same}x{word}" for word in range(12)] + [f"{place}w{number}"] * 3
+            angle = 0.4 * same + 0.001 * place
+            record = {"text": " ".join(words), "embedding": [math.cos(angle), math.sin(angle)]}
+            lines.append(json.dumps(record) + "\n")
+        (raw / f"{place}.jsonl").write_text("".join(lines))
+    return raw
+
+
+@pytest.mark.usefixtures("private_ray")
+@pytest.mark.parametrize("kind", [SemanticDeduplicationWorkflow, SubstringDeduplicationWorkflow])
+def test_streaming_finds_the_same_vectors_and_passages(tmp_path: Path, kind: Any) -> None:
+    from curator_streaming.executor import StreamingExecutor
+
+    raw = repeating(tmp_path / "raw")
+    options = {} if kind is SemanticDeduplicationWorkflow else {"min_tokens": 10}
+    results = []
+    for name, executor in (("here", LocalExecutor(workers=0)), ("there", StreamingExecutor())):
+        out = tmp_path / name
+        workflow = kind(str(raw), str(out), input_blocksize=8000, partitions=3, **options)
+        told = workflow.run(executor).metadata
+        results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
+    assert results[0] == results[1]
+    assert results[0][1] != sorted(path.read_text() for path in raw.iterdir())
+
+
+@pytest.mark.usefixtures("private_ray")
+def test_streaming_gives_the_filter_to_one_worker(tmp_path: Path) -> None:
+    from curator_streaming.executor import StreamingExecutor
+
+    raw = repeating(tmp_path / "raw")
+    for path in list(raw.iterdir()):
+        (raw / f"again-{path.name}").write_text(path.read_text())
+    out = tmp_path / "out"
+    stages = [JsonlReader(str(raw)), BloomDeduplication(), JsonlWriter(str(out))]
+    Pipeline("once", stages=stages).run(StreamingExecutor())
+    lines = [line for path in out.glob("part-*") for line in path.read_text().splitlines()]
+    assert len(lines) == len({json.loads(line)["text"] for line in lines}) == 240
