@@ -130,7 +130,7 @@ class _Matched:
         for name in ("block", "file", "row", "state", "priority"):
             if name in chosen.column_names:
                 columns[name] = chosen[name]
-        return pa.table(columns, metadata={COUNTS: json.dumps({"links": int(once.sum())})})
+        return pa.table(columns, metadata={COUNTS: json.dumps({"links": len(once)})})
 
     def _stars(self) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
         """Rows, and the row each is linked with, or its place in the index where that is known."""

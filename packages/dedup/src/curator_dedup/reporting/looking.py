@@ -7,7 +7,13 @@ import numpy as np
 import orjson
 from curator_core import CuratorError, FilePart
 from curator_core.compression import compression_of
-from curator_core.filesystems import StorageOptions, is_local, open_filesystem, open_input
+from curator_core.filesystems import (
+    StorageOptions,
+    is_local,
+    local_path,
+    open_filesystem,
+    open_input,
+)
 
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import pieces_of
@@ -17,6 +23,9 @@ Record: TypeAlias = dict[str, Any]
 LARGEST_LINE = 1 << 24
 LARGEST_PACKED = 1 << 26
 """Of compressed files all up to a place must be read, so larger ones are not looked into."""
+
+MOST_OF_REMOTE = 20
+"""So many lines of a file that is not on this machine are read."""
 
 
 class Place(NamedTuple):
@@ -61,8 +70,11 @@ def _in_file(
 def _of_plain(
     file: str, rows: list[int], storage_options: StorageOptions | None
 ) -> Iterator[tuple[int, bytes]]:
-    with open_input(file, storage_options) as source:
-        for row in rows:
+    local = local_path(file)
+    # A local file is buffered here, since `open_input` does not. A store gives large blocks at once,
+    # of which a line is little: so only few are asked for.
+    with open(local, "rb") if local else open_input(file, storage_options) as source:
+        for row in rows if local else rows[:MOST_OF_REMOTE]:
             source.seek(row)
             yield row, source.readline(LARGEST_LINE)
 
