@@ -103,7 +103,7 @@ def test_documents_are_found_by_their_places(tmp_path: Path, write: Write) -> No
 
 def test_differences_are_marked() -> None:
     assert marked("a <b> c", "a <d> c") == (
-        "a &lt;<mark>b</mark>&gt; c", "a &lt;<mark>d</mark>&gt; c")  # fmt: skip
+        "a <mark>&lt;b&gt; </mark>c", "a <mark>&lt;d&gt; </mark>c")  # fmt: skip
     assert marked("same", "same") == ("same", "same")
     left, right = marked("x" * (LONGEST + 5), "x" * LONGEST)
     assert left.endswith(" … <i>5 more characters</i>")

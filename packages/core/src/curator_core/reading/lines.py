@@ -47,7 +47,7 @@ def whole_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Lines]:
             offset, held, size, fresh = offset + size, [], 0, chunk[end:]
         cut = fresh.rfind(b"\n") + 1
         if cut:
-            lines = b"".join((*held, fresh[:cut]))
+            lines = b"".join((*held, memoryview(fresh)[:cut]))  # one copy, not two
             yield Lines(lines, offset)
             offset, held, size, fresh = offset + len(lines), [], 0, fresh[cut:]
         if fresh:

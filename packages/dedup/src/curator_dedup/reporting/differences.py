@@ -8,11 +8,14 @@ from html import escape
 LONGEST = 4000
 """So many characters of a text are compared and shown."""
 
-_PIECES = re.compile(r"\s+|\w+|[^\w\s]")
+_PIECES = re.compile(r"\s+|\S+\s*")
+"""Words with the spaces behind them: by themselves, spaces would be compared each with each."""
 
 
 def marked(left: str, right: str) -> tuple[str, str]:
     """Both texts as HTML, escaped, with differing words in `<mark>`."""
+    if left == right:
+        return (_whole([escape(left[:LONGEST])], left),) * 2
     ours, theirs = _PIECES.findall(left[:LONGEST]), _PIECES.findall(right[:LONGEST])
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     parts: tuple[list[str], list[str]] = ([], [])
