@@ -71,7 +71,7 @@ def _of_plain(
     file: str, rows: list[int], storage_options: StorageOptions | None
 ) -> Iterator[tuple[int, bytes]]:
     local = local_path(file)
-    # A local file is buffered here, since `open_input` does not. A store gives large blocks at once,
+    # A local file is buffered here, since `open_input` does not do so. A store gives large blocks,
     # of which a line is little: so only few are asked for.
     with open(local, "rb") if local else open_input(file, storage_options) as source:
         for row in rows if local else rows[:MOST_OF_REMOTE]:
