@@ -11,6 +11,7 @@ from curator_core import JsonlReader, JsonlWriter, LocalExecutor, Pipeline
 from curator_dedup import (
     BloomDeduplication,
     ExactDeduplicationWorkflow,
+    FuzzyDeduplicationWorkflow,
     SemanticDeduplicationWorkflow,
     SubstringDeduplicationWorkflow,
 )
@@ -29,7 +30,15 @@ def private_ray() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("private_ray")
-def test_streaming_keeps_the_same_documents(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [(ExactDeduplicationWorkflow, 37), (FuzzyDeduplicationWorkflow, 1)],  # numbers are alike
+)
+def test_streaming_keeps_the_same_documents(
+    tmp_path: Path,
+    kind: type[ExactDeduplicationWorkflow] | type[FuzzyDeduplicationWorkflow],
+    kept: int,
+) -> None:
     from curator_streaming.executor import StreamingExecutor
 
     raw = tmp_path / "raw"
@@ -41,13 +50,11 @@ def test_streaming_keeps_the_same_documents(tmp_path: Path) -> None:
     results = []
     for name, executor in (("here", LocalExecutor(workers=0)), ("there", StreamingExecutor())):
         out = tmp_path / name
-        workflow = ExactDeduplicationWorkflow(
-            str(raw), str(out), input_blocksize=2000, partitions=3
-        )
+        workflow = kind(str(raw), str(out), input_blocksize=2000, partitions=3)
         told = workflow.run(executor).metadata
         results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
     assert results[0] == results[1]
-    assert results[0][0]["kept"] == 37
+    assert results[0][0]["kept"] == kept
 
 
 def repeating(raw: Path) -> Path:
