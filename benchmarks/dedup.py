@@ -11,6 +11,7 @@ from pathlib import Path
 
 import dedup_exact
 import dedup_fuzzy
+import dedup_passages
 import dedup_semantic
 from measuring.figures import Figure, save, show
 from measuring.timing import JobFailedError
@@ -28,6 +29,7 @@ def _fuzzy(name: str) -> Measured:
 ALL: dict[str, Measured] = {
     "exact": lambda quick: dedup_exact.figures(dedup_exact.QUICK if quick else None),
     **{name: _fuzzy(name) for name in dedup_fuzzy.ALL},
+    "passages": lambda quick: dedup_passages.figures(dedup_passages.QUICK if quick else None),
     "semantic": lambda quick: dedup_semantic.figures(dedup_semantic.QUICK if quick else None),
 }
 
