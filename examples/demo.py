@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from corpus.archives import make_archives
-from curator_core import RunResult
+from curator_core import RunResult, WorkflowResult
 from curator_core.local.executor import LocalExecutor
 from curator_core.progress import Manner, manner
 from curator_core.recipes import load_recipe
+from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
 from curator_text import LanguageFilter, StopWordLanguageFilter
 from curator_text.languages.models import missing_for
 from rich.console import Console
@@ -47,7 +48,9 @@ def main() -> int:
         console.print(f"{len(failed)} batches failed, such as one in {one.stage}: {one.reason}")
         console.print(f"All of them are in {result.run_dir}/quarantine", soft_wrap=True)
         return 1
-    report(console, result, output)
+    with console.status("Looking for duplicates among those that are kept"):
+        copies = without_copies(output)
+    report(console, result, copies, output)
     return 0
 
 
@@ -74,6 +77,15 @@ def clean(raw: Path, output: Path) -> RunResult:
         return pipeline.run(LocalExecutor())
 
 
+def without_copies(output: Path) -> list[WorkflowResult]:
+    """Of equal pages one stays, and then of pages of nearly the same words."""
+    kept, different, unique = (str(output / name) for name in ("kept", "different", "unique"))
+    exact = ExactDeduplicationWorkflow(kept, different)
+    fuzzy = FuzzyDeduplicationWorkflow(different, unique)
+    with manner(Manner(with_line=False)):
+        return [way.run(LocalExecutor()) for way in (exact, fuzzy)]
+
+
 def _with_what_is_here(stage: Any) -> Any:
     """The model of languages has no wheel for some machines; stop words do nearly as well here."""
     if isinstance(stage, LanguageFilter) and missing_for(stage.model):
@@ -81,7 +93,7 @@ def _with_what_is_here(stage: Any) -> Any:
     return stage
 
 
-def report(console: Console, result: RunResult, output: Path) -> None:
+def report(console: Console, result: RunResult, copies: list[WorkflowResult], output: Path) -> None:
     kept = [*result.stages.values()][-1].items_in
     reading, *rules = [(name, one) for name, one in result.stages.items() if one.items_dropped]
     pages = kept + sum(counts.items_dropped for _, counts in rules)
@@ -90,14 +102,19 @@ def report(console: Console, result: RunResult, output: Path) -> None:
     console.print()
     console.print(_table(dict(rules), kept, pages, output))
     told = f"{pages:,} pages in, {kept:,} kept, {pages - kept:,} dropped"
-    console.print(
-        f"\n{told}: {result.seconds:.1f} s.\n"
-        "Duplicates were not looked for: those of the raw pages are among the kept ones.\n"
-    )
+    console.print(f"\n{told}: {result.seconds:.1f} s.\n{_told_of(copies)}\n")
     console.print(f"{_damage(result)}\n", style="yellow")
-    for what, place in _places(result, output).items():
+    pages_of_copies = Path(copies[-1].report or output)
+    for what, place in {**_places(result, output), "Duplicates": pages_of_copies}.items():
         console.print(f"{what:11} {_short(place)}", soft_wrap=True)
     console.print(f"\nNext\n{NEXT}", soft_wrap=True)
+
+
+def _told_of(copies: list[WorkflowResult]) -> str:
+    equal, near = (found.metadata["removed"] for found in copies)
+    seconds = sum(found.seconds for found in copies)
+    left = copies[-1].metadata["kept"]
+    return f"{equal:,} equal and {near:,} nearly equal, {left:,} unique: {seconds:.1f} s."
 
 
 def _table(rules: Mapping[str, Any], kept: int, pages: int, output: Path) -> Table:
@@ -159,6 +176,7 @@ def _places(result: RunResult, output: Path) -> dict[str, Path]:
     run = Path(result.run_dir or output)
     return {
         "Kept": output / "kept",
+        "Unique": output / "unique",
         "Dropped": output / "dropped",
         "Set aside": run / "quarantine",
         "Run": run,

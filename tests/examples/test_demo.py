@@ -72,6 +72,17 @@ def planted() -> dict[str, str]:
     return {one["url"]: one["planted"] for one in corpus.documents(PAGES)}
 
 
+def test_planted_duplicates_are_not_among_the_unique_pages(demo: Shown) -> None:
+    kinds, texts = planted(), [row["text"] for row in demo.rows("unique")]
+    assert len(texts) == len(set(texts))
+    kept = Counter(kinds[row["url"]] for row in demo.rows("kept"))
+    unique = sum(kinds[row["url"]] in GOOD for row in demo.rows("unique"))
+    # Of a page and its copies one stays, whichever comes first; some copies differ in much.
+    assert kept["good page"] <= unique <= 1.2 * kept["good page"]
+    assert unique < 0.8 * sum(kept[kind] for kind in GOOD)
+    assert (demo.folder / "output/unique/.curator/fuzzy_deduplication/duplicates.html").is_file()
+
+
 def test_every_page_worth_keeping_is_kept_and_hardly_another(demo: Shown) -> None:
     kinds = planted()
     kept = Counter(kinds[row["url"]] for row in demo.rows("kept"))
