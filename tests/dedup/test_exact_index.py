@@ -91,3 +91,20 @@ def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -
 def test_two_crawls_at_once_are_refused(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
     with held(str(tmp_path / "index")), pytest.raises(ResumeError, match="is in use by process"):
         crawl("monday", "1")
+
+
+def test_an_index_lies_on_any_file_system() -> None:
+    import fsspec
+
+    fs = fsspec.filesystem("memory")
+    for day, texts in (("1", "ab"), ("2", "bcc")):
+        lines = "".join(f'{{"text": "{text}"}}\n' for text in texts)
+        fs.pipe_file(f"/indexed/raw{day}/a.jsonl", lines.encode())
+    kept = []
+    for day in "12":
+        workflow = ExactDeduplicationWorkflow(
+            f"memory://indexed/raw{day}", f"memory://indexed/out{day}",
+            index_path="memory://indexed/index",
+        )  # fmt: skip
+        kept.append(workflow.run(HERE).metadata["kept"])
+    assert kept == [2, 1]

@@ -73,9 +73,11 @@ def _folders_in(output: Output) -> Iterator[str]:
     fs, path = open_filesystem(output.folder, output.storage_options)
     if not fs.isdir(path):
         return
-    for entry in sorted(fs.ls(path, detail=False)):
+    for entry in sorted(name.rstrip("/") for name in fs.ls(path, detail=False)):
+        if entry == path.rstrip("/"):  # some stores list a folder as an entry of itself
+            continue
         if not base_name(entry).startswith((".", "_")) and fs.isdir(entry):
-            below = replace(output, folder=full_path(fs, entry.rstrip("/")))
+            below = replace(output, folder=full_path(fs, entry))
             yield below.folder
             yield from _folders_in(below)
 
