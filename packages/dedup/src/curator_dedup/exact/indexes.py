@@ -110,7 +110,7 @@ class HashRemembering(ProcessingStage[FileGroup, DocumentBatch]):
             return None
         once = fresh.group_by("hash", use_threads=False).aggregate([("origin", "first")])
         table = pa.table({"hash": once["hash"], "origin": once["origin_first"]})
-        folder = folder_of_partition("", task.metadata[_HASHES][1])
+        folder = folder_of_partition("", task.metadata[_HASHES][1]).lstrip("/")
         return batch_for(folder, table, key="hash", partitions=1)
 
 
