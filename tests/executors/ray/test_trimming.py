@@ -17,6 +17,10 @@ def running():
 def flavour():
     return os.environ.get("FLAVOUR")
 
+def imported():
+    import sys
+    return "requests" in sys.modules
+
 with connected(private=PrivateCluster(cpus=1)):
     before = running()
     task = ray.remote(num_cpus=0)(flavour)
@@ -25,6 +29,7 @@ with connected(private=PrivateCluster(cpus=1)):
         before,
         ray.get(task.remote()),
         ray.get(task.options(runtime_env=env).remote(), timeout=60),
+        ray.get(ray.remote(num_cpus=0)(imported).remote()),
     ]))
 """
 
@@ -33,10 +38,11 @@ class TestTrimming:
     def test_agents_sleep_until_a_worker_needs_an_environment(self, script: Any) -> None:
         said, complaints = script(DRIVER).communicate(timeout=90)
         assert complaints == ""
-        before, plain, flavoured = json.loads(said)
+        before, plain, flavoured, heavy = json.loads(said)
         assert before.count("sleeping.py") == 2
         assert not {"log_monitor.py", "dashboard.py", "agent.py", "main.py"}.intersection(before)
         assert (plain, flavoured) == (None, "plum")
+        assert not heavy
 
     def test_ray_is_as_it_was_afterwards(self) -> None:
         from curator_ray.trimming import ended_at_once, trimmed

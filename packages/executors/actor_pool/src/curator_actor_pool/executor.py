@@ -46,8 +46,10 @@ class RayActorPoolExecutor(Executor):
         ]
         if problems:
             raise PipelineError(problems)
+        from curator_ray.postponing import import_ray
+
         try:
-            import ray
+            ray = import_ray()
         except ModuleNotFoundError:
             raise PipelineError(
                 "the actor pool executor needs Ray, which is not installed here: "

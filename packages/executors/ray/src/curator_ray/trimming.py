@@ -1,6 +1,6 @@
-"""Trimming: a private cluster does without those of Ray's processes that nobody would ask.
+"""Trimming: a private cluster does without what of Ray's nobody would ask, processes and imports.
 
-Each of them spends half a second of a core on imports, and most of them are waited for. All of this
+Each process spends half a second of a core on imports, and most of them are waited for. All of this
 is about Ray's inside: where it looks other than it did, Ray does everything as it always does.
 """
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
-from curator_ray import sleeping
+from curator_ray import laboring, sleeping
 
 _AGENTS = ("dashboard_agent", "runtime_env_agent")
 _COMMAND = "_build_python_executable_command_memory_profileable"
@@ -27,6 +27,7 @@ def trimmed() -> Iterator[None]:
             changes.enter_context(_replaced(node, needless, lambda _: _left_out))
         if hasattr(import_module("ray._raylet"), "persist_port"):
             changes.enter_context(_replaced(services, _COMMAND, _with_sleeping_agents))
+        changes.enter_context(_replaced(node, "start_raylet", _with_our_workers))
         yield
 
 
@@ -53,6 +54,15 @@ def _with_sleeping_agents(starts: Callable[..., list[str]]) -> Callable[..., lis
         return starts(component, *more, **others)
 
     return command
+
+
+def _with_our_workers(starts: Callable[..., None]) -> Callable[..., None]:
+    def start_raylet(node: Any, *more: Any, **others: Any) -> None:
+        if hasattr(node._ray_params, "worker_path"):  # noqa: SLF001 - there is no option for it
+            node._ray_params.worker_path = laboring.__file__  # noqa: SLF001
+        starts(node, *more, **others)
+
+    return start_raylet
 
 
 def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:

@@ -57,8 +57,10 @@ class RayDataExecutor(Executor):
         """Wrong hints; and what no node has, where Ray is connected already."""
         if problems := list(wrong_hints(plan)):
             raise PipelineError(problems)
+        from curator_ray.postponing import import_ray
+
         try:
-            import ray
+            ray = import_ray()
         except ModuleNotFoundError:
             raise PipelineError(
                 "the Ray Data executor needs Ray, which is not installed here: "

@@ -58,8 +58,10 @@ class StreamingExecutor(Executor):
         problems = list(wrong_hints(plan))
         if problems:
             raise PipelineError(problems)
+        from curator_ray.postponing import import_ray
+
         try:
-            import ray
+            ray = import_ray()
         except ModuleNotFoundError:
             raise PipelineError(
                 "the streaming executor needs Ray, which is not installed here: "
