@@ -1,6 +1,7 @@
 """What only the Ray Data executor does: its jobs, blocks, pools and refusals, on a private Ray."""
 
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,14 @@ class Tells(Numbers):
     """What its process sees of devices."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        import os
-
         return task.with_data((os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES")))
+
+
+class Reads(Numbers):
+    """Adds what a variable of its environment says."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task.with_data((*task.data, os.environ.get("CURATOR_TEST_OWN")))
 
 
 class Swells(Numbers):
@@ -92,6 +98,15 @@ def test_devices_are_told_to_those_who_asked_and_to_nobody_else() -> None:
 
     assert {task.data[1] for task in with_device} == {"0"}
     assert {task.data[1] for task in without} == {""}
+
+
+def test_an_environment_of_its_own_is_seen_by_no_other() -> None:
+    own = Reads().with_(name="own", runtime_env={"env_vars": {"CURATOR_TEST_OWN": "yes"}})
+    pipeline = Pipeline("p", stages=[own, Reads()])
+
+    result = pipeline.run(RayDataExecutor(), tasks=[Task(())])
+
+    assert [task.data for task in result] == [("yes", None)]
 
 
 def test_large_results_come_while_the_rest_is_held_back() -> None:

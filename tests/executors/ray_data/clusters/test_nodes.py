@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
-from curator_core.testing.contract.lifetimes import check_lives
-from curator_core.testing.contract.logs import read_log
+from curator_core.testing.contract.logs import lives, read_log
 from curator_core.testing.contract.stages import Lives, Rests
 from curator_ray_data.executor import RayDataExecutor
 
@@ -106,11 +105,13 @@ def test_workers_of_ten_gb_share_devices_of_forty() -> None:
 
 def test_each_node_is_prepared_once_and_each_worker_torn_down(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    lives = Lives(str(log)).with_(num_workers=3, resources=Resources(cpus=0.45))
+    living = Lives(str(log)).with_(num_workers=3, resources=Resources(cpus=0.45))
 
-    assert len(ran(lives, Rests(0.05).with_(resources=SMALL), count=12)) == 12
+    assert len(ran(living, Rests(0.05).with_(resources=SMALL), count=12)) == 12
 
     events = read_log(log)
-    check_lives(events)
-    assert len({event.place for event in events if event.kind == "node"}) == 2
-    assert len({event.place for event in events if event.kind == "setup"}) == 3
+    nodes = Counter(event.place for event in events if event.kind == "node")
+    assert sorted(nodes.values()) == [1, 1]
+    assert len(lives(events, "setup")) == 3
+    assert set(lives(events, "setup").values()) == {1}
+    assert lives(events, "teardown") == lives(events, "setup")
