@@ -1,0 +1,88 @@
+"""Decoding: bytes of any format become pixels, upright, at the size that is wanted.
+
+    pixels = decode(data, View(short_side=224))     # uint8, height x width x 3
+    grey = decode(data, View(box=(32, 32), mode="L"))  # uint8, 32 x 32
+
+A JPEG is decoded at a fraction of its size where that is still at least twice what is wanted, then
+resized with antialiasing: over 50 dB to what decoding all of it would give. EXIF orientation is
+applied. Of animations it is the first frame. `UndecodableError` says what is wrong, always: no
+other error leaves here. Whatever the bytes, the result depends on them and on the view alone.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from curator_image.converting import converted
+from curator_image.opening import Encoded, UndecodableError, opened
+from curator_image.views import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+__all__ = ["Encoded", "Pixels", "UndecodableError", "decode", "orientation_of", "picture"]
+
+Pixels: TypeAlias = "NDArray[np.uint8]"
+
+_ORIENTATION = 0x0112
+_DRAFT = 2
+"""How many times larger than wanted a JPEG is decoded: with less, resizing would show."""
+
+
+def decode(data: Encoded, view: View = View()) -> Pixels:  # noqa: B008 - it is frozen
+    """The pixels of a picture as `view` wants them: (height, width, 3), or (height, width) of grey.
+
+    The array may be shared with other stages and cannot be written to: copy it first.
+    """
+    import numpy as np
+
+    return np.asarray(picture(data, view))
+
+
+def picture(data: Encoded, view: View = View()) -> "Image.Image":  # noqa: B008 - it is frozen
+    """The same as a Pillow image, for stages that go on with Pillow."""
+    with opened(data, view.max_pixels) as image:
+        orientation = orientation_of(image)
+        turned = orientation >= 5
+        width, height = image.size[::-1] if turned else image.size
+        upright = view.size_for(width, height)
+        target = upright[::-1] if turned else upright
+        _hurry(image, view, target)
+        image.load()
+        fitting = converted(image, view.mode)
+        if fitting.size != target:
+            fitting = fitting.resize(target, _filter(view))
+        return _upright(fitting, orientation)
+
+
+def orientation_of(image: "Image.Image") -> int:
+    """1 to 8 as EXIF counts; 1, upright, where it says nothing of use."""
+    try:
+        found: Any = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # noqa: BLE001 - a picture is fine whatever its EXIF data look like
+        return 1
+    return found if isinstance(found, int) and 1 <= found <= 8 else 1
+
+
+def _hurry(image: "Image.Image", view: View, target: tuple[int, int]) -> None:
+    """Let a JPEG's decoder make a smaller picture, or one without colours, if that will do."""
+    if image.format not in ("JPEG", "MPO") or image.mode not in ("RGB", "L"):
+        return
+    width, height = target
+    image.draft(view.mode if image.mode == "RGB" else None, (width * _DRAFT, height * _DRAFT))
+
+
+def _filter(view: View) -> "Image.Resampling":
+    from PIL import Image
+
+    return Image.Resampling[view.resampling.upper()]
+
+
+def _upright(image: "Image.Image", orientation: int) -> "Image.Image":
+    from PIL.Image import Transpose
+
+    ways = (None, None, Transpose.FLIP_LEFT_RIGHT, Transpose.ROTATE_180, Transpose.FLIP_TOP_BOTTOM,
+            Transpose.TRANSPOSE, Transpose.ROTATE_270, Transpose.TRANSVERSE,
+            Transpose.ROTATE_90)  # fmt: skip
+    way = ways[orientation]
+    return image if way is None else image.transpose(way)

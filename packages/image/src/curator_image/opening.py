@@ -1,0 +1,73 @@
+"""Opening: encoded bytes become a picture whose header is read and whose size is allowed.
+
+Only formats that Pillow decodes by itself are opened: no EPS, which would start Ghostscript.
+"""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+from curator_core.errors import InputError
+
+from curator_image.views import MOST_PIXELS
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FORMATS = (
+    "JPEG", "PNG", "WEBP", "GIF", "AVIF", "TIFF", "BMP", "MPO", "PPM", "JPEG2000", "ICO", "ICNS",
+    "DDS", "DIB", "PCX", "PSD", "QOI", "SGI", "SPIDER", "TGA", "XBM", "XPM", "IM", "BLP", "DCX",
+)  # fmt: skip
+
+
+Encoded: TypeAlias = bytes | bytearray | memoryview
+
+
+class UndecodableError(InputError):
+    """Bytes that become no picture, or one that is too large."""
+
+
+@contextmanager
+def opened(data: Encoded, max_pixels: int = MOST_PIXELS) -> "Iterator[Image.Image]":
+    """A picture, its pixels not decoded yet; UndecodableError for all that goes wrong inside."""
+    if not memoryview(data).nbytes:
+        raise UndecodableError("the image has no bytes at all")
+    try:
+        with _open(data) as image:
+            _refuse_large(image.size, max_pixels)
+            yield image
+    except UndecodableError:
+        raise
+    except MemoryError:
+        raise UndecodableError("the image needs more memory than there is") from None
+    except Exception as error:  # decoders raise whatever their format leads them to
+        raise UndecodableError(_told(error)) from error
+
+
+def _open(data: Encoded) -> "Image.Image":
+    from PIL import Image
+
+    with warnings.catch_warnings():  # of sizes, which are looked at here, and of odd metadata
+        warnings.simplefilter("ignore")
+        return Image.open(io.BytesIO(data), formats=FORMATS)
+
+
+def _refuse_large(size: tuple[int, int], most: int) -> None:
+    width, height = size
+    if width * height > most:
+        raise UndecodableError(
+            f"{width} x {height} is more than {most:,} pixels; raise max_pixels if that is meant"
+        )
+
+
+def _told(error: Exception) -> str:
+    from PIL import Image, UnidentifiedImageError
+
+    if isinstance(error, UnidentifiedImageError):
+        return "it is no image of a known format"
+    if isinstance(error, Image.DecompressionBombError):
+        return "it is larger than Pillow opens (a decompression bomb?)"
+    said = str(error).strip().splitlines()
+    return f"damaged image: {said[0][:200] if said else type(error).__name__}"
