@@ -11,18 +11,19 @@ other error leaves here. Whatever the bytes, the result depends on them and on t
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from curator_image.converting import converted
 from curator_image.opening import Encoded, UndecodableError, opened
 from curator_image.views import View
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image
 
 __all__ = ["Encoded", "Pixels", "UndecodableError", "decode", "orientation_of", "picture"]
 
-Pixels: TypeAlias = "NDArray[np.uint8]"
+Pixels: TypeAlias = NDArray[np.uint8]
 
 _ORIENTATION = 0x0112
 _DRAFT = 2
@@ -34,8 +35,6 @@ def decode(data: Encoded, view: View = View()) -> Pixels:  # noqa: B008 - it is 
 
     The array may be shared with other stages and cannot be written to: copy it first.
     """
-    import numpy as np
-
     return np.asarray(picture(data, view))
 
 
