@@ -1,0 +1,24 @@
+"""Cosine transforms of many small pictures at once, as products of matrices."""
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@cache
+def cosines(first: int, rows: int, size: int) -> Floats:
+    """So many rows of the DCT-II of `size` numbers, from number `first` on, not normalized."""
+    frequencies = np.arange(first, first + rows)[:, None]
+    places = 2 * np.arange(size)[None, :] + 1
+    return np.asarray(np.cos(np.pi / (2 * size) * frequencies * places))
+
+
+def lowest_frequencies(
+    squares: npt.NDArray[np.uint8] | npt.NDArray[np.float32], first: int, rows: int
+) -> Floats:
+    """The same few frequencies in both directions, of squares of one size."""
+    matrix = cosines(first, rows, squares.shape[-1])
+    return np.asarray(matrix @ squares.astype(np.float64) @ matrix.T)

@@ -1,0 +1,73 @@
+"""Fingerprints: hashes of grey pictures of the size that each kind asks for.
+
+Bits stand in rows, the first in the highest bit of the first byte: as hexadecimal digits they are
+what ImageHash prints, and for PDQ what its own tools print.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from curator_image.hashing.cosines import lowest_frequencies
+
+HashKind: TypeAlias = Literal["phash", "dhash", "pdq"]
+
+Grey: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
+"""Pictures of one size: number, height, width."""
+
+Hashes: TypeAlias = npt.NDArray[np.uint8]
+"""A row of bytes for each."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a kind of hash is made from, and how many bits it has."""
+
+    width: int
+    height: int
+    bits: int
+
+
+SHAPES: Mapping[HashKind, Shape] = {
+    "phash": Shape(32, 32, 64),
+    "dhash": Shape(9, 8, 64),
+    "pdq": Shape(64, 64, 256),
+}
+
+
+def phash(pictures: Grey) -> Hashes:
+    """Whether each of the 64 lowest frequencies of 32 by 32 pixels is above their median."""
+    low = lowest_frequencies(pictures, 0, 8).reshape(len(pictures), 64)
+    return np.packbits(low > np.median(low, axis=1, keepdims=True), axis=1)
+
+
+def dhash(pictures: Grey) -> Hashes:
+    """Whether each of 8 by 9 pixels is brighter than the one to its left."""
+    brighter = pictures[:, :, 1:] > pictures[:, :, :-1]
+    return np.packbits(brighter.reshape(len(pictures), 64), axis=1)
+
+
+def pdq(pictures: Grey) -> Hashes:
+    """Whether each of 256 low frequencies of 64 by 64 pixels is above the lower median of them.
+
+    The last frequency stands first, as in the reference.
+    """
+    low = lowest_frequencies(pictures, 1, 16).reshape(len(pictures), 256)
+    median = np.partition(low, 127, axis=1)[:, 127:128]
+    return np.packbits((low > median)[:, ::-1], axis=1)
+
+
+def pdq_quality(pictures: Grey) -> npt.NDArray[np.int64]:
+    """How much there is to see, from 0 to 100. The authors distrust hashes below 50."""
+    levels = pictures.astype(np.float64)
+    total = np.zeros(len(pictures), np.int64)
+    for axis in (1, 2):
+        steps = np.abs(np.diff(levels, axis=axis) * 100 / 255).astype(np.int64)
+        total += steps.sum(axis=(1, 2))
+    return np.minimum(total // 90, 100)
+
+
+MADE_BY = {"phash": phash, "dhash": dhash, "pdq": pdq}

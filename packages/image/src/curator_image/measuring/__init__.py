@@ -1,0 +1,1 @@
+"""Measures of pictures, and the filters that decide by them."""
