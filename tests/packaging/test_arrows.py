@@ -14,14 +14,16 @@ REPOSITORY = Path(__file__).parents[2]
 SOURCES = {found.name: found for found in REPOSITORY.glob("packages/**/src/curator_*")}
 
 CORE = {"curator_core"}
+MODELS = CORE | {"curator_models"}
 # Which of our packages each may import, beside itself.
 ARROWS = {
     "curator_core": set[str](),
-    "curator_text": CORE,
+    "curator_models": CORE,
+    "curator_text": MODELS,
     "curator_dedup": CORE,
-    "curator_image": CORE,
-    "curator_video": CORE,
-    "curator_audio": CORE,
+    "curator_image": MODELS,
+    "curator_video": MODELS,
+    "curator_audio": MODELS,
     "curator_ray": CORE,
     "curator_streaming": CORE | {"curator_ray"},
     "curator_ray_data": CORE | {"curator_ray"},
@@ -129,7 +131,7 @@ def test_core_and_modalities_know_no_engine(package: str) -> None:
         assert "ray" not in declared(package)
     if package in {"curator_core", "curator_ray"}:
         assert not declared(package) & {"torch", "pandas"}
-    if package == "curator_dedup":  # torch is an extra there
+    if package in {"curator_dedup", "curator_models"}:  # torch is an extra there
         assert not declared(package, with_extras=False) & {"torch", "pandas"}
 
 

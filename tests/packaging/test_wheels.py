@@ -60,7 +60,8 @@ class Environment:
 def core_and_text(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     folder = tmp_path_factory.mktemp("core_and_text")
     wheels = [
-        build_wheel(REPOSITORY / "packages" / name, folder / name) for name in ("core", "text")
+        build_wheel(REPOSITORY / "packages" / name, folder / name)
+        for name in ("core", "models", "text")
     ]
     environment = Environment(folder / "environment")
     environment.install(*wheels)
@@ -85,6 +86,7 @@ def test_core_and_text_bring_nothing_heavy(core_and_text: Environment) -> None:
     installed = core_and_text.distributions()
     assert {name for name in installed if name.startswith("curator-")} == {
         "curator-core",
+        "curator-models",
         "curator-text",
     }
     assert not installed & {"ray", "torch", "transformers", "pandas"}

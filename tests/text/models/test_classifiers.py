@@ -15,6 +15,7 @@ from curator_core import DocumentBatch, Pipeline, PipelineError, StageError, Wor
 from curator_core.resources import Resources
 from curator_core.stages import flatten
 from curator_core.testing import check_stage, run_stage, run_stages
+from curator_models.importing import transformers
 from curator_text import (
     ContentTypeClassifier,
     DomainClassifier,
@@ -24,7 +25,6 @@ from curator_text import (
     SequenceClassifier,
 )
 from curator_text.models.education import label_of, rounded
-from curator_text.models.importing import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

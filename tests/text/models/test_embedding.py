@@ -7,8 +7,8 @@ import tiny_models as made
 import torch
 from curator_core import DocumentBatch, StageError
 from curator_core.testing import check_stage, run_stage
+from curator_models.importing import transformers
 from curator_text import TextEmbedder
-from curator_text.models.importing import transformers
 
 Tiny = Callable[[str], str]
 TEXTS = ["river mountain wind", "buy now", None, "casino " * 20]

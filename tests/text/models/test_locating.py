@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from curator_core import DocumentBatch, StageError
 from curator_core.testing import run_stage
+from curator_models.locating import ModelError, settings_in
 from curator_text import SequenceClassifier
-from curator_text.models.locating import ModelError, ModelSource, settings_in
+from curator_text.models.locating import ModelSource
 
 Tiny = Callable[[str], str]
 
@@ -73,7 +74,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_what_lacks_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_text.models.locating.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_models.locating.find_spec", lambda name: None)
     [problem] = ModelSource("owner/name").problems()
     assert problem == (
         "model 'owner/name' needs torch, transformers, safetensors, which is not installed: "

@@ -2,8 +2,8 @@ from collections.abc import Callable
 
 import pytest
 import tiny_models as made
-from curator_text.models.importing import transformers
-from curator_text.models.locating import ModelError
+from curator_models.importing import transformers
+from curator_models.locating import ModelError
 from curator_text.models.prompts import Prompt
 from hypothesis import given
 from hypothesis import strategies as st

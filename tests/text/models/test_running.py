@@ -13,8 +13,8 @@ import torch
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, WorkerInfo
 from curator_core.resources import Resources
 from curator_core.stages import flatten
+from curator_models import devices
 from curator_text import JsonlReader, JsonlWriter, SequenceClassifier
-from curator_text.models import devices
 from curator_text.models.token_columns import TOKENS
 
 Tiny = Callable[[str], str]

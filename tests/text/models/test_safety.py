@@ -7,10 +7,10 @@ import tiny_models as made
 import torch
 from curator_core import DocumentBatch, Pipeline, PipelineError, StageError
 from curator_core.testing import run_stage, run_stages
+from curator_models.importing import transformers
+from curator_models.locating import ModelError
 from curator_text import AegisClassifier, InstructionDataGuard
 from curator_text.models.adapters import add_adapter
-from curator_text.models.importing import transformers
-from curator_text.models.locating import ModelError
 from curator_text.models.safety import verdict_of
 
 Tiny = Callable[[str], str]

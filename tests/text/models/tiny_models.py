@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from curator_text.models.importing import transformers
+from curator_models.importing import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curator_text.models.locating import ModelError, settings_in
+from curator_models.locating import ModelError, settings_in
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from curator_models.loading import empty_backbone, fill, state_in
+from curator_models.locating import ModelError, settings_in
 
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
-from curator_text.models.loading import empty_backbone, fill, state_in
-from curator_text.models.locating import ModelError, ModelSource, settings_in
+from curator_text.models.locating import ModelSource
 
 TASK = "task_type"
 WEIGHTS = {

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curator_core import AnyStage, CompositeStage, DocumentBatch, Resources
+from curator_models.devices import Autocast, Device, resources_for
 
-from curator_text.models.devices import Autocast, Device, resources_for
 from curator_text.models.inferring import Inference, ModelStage
 from curator_text.models.labelling import LabelFilter
 from curator_text.models.locating import ModelSource

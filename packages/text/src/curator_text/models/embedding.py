@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow as pa
+from curator_models.loading import pretrained
+from curator_models.locating import ModelError, settings_in
 
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
 from curator_text.models.labelling import vectors
-from curator_text.models.loading import pretrained
-from curator_text.models.locating import ModelError, settings_in
 from curator_text.models.prompts import PLACE, Prompt
 from curator_text.models.tokenizing import module_list, transformer_in
 

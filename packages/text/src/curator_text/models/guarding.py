@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import AnyStage, DocumentBatch, Dropped, ProcessingStage
+from curator_models.loading import pretrained, state_in
+from curator_models.locating import ModelError
 
 from curator_text.models.adapters import add_adapter
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
 from curator_text.models.labelling import NO_LABEL, numbers
-from curator_text.models.loading import pretrained, state_in
-from curator_text.models.locating import ModelError, ModelSource
+from curator_text.models.locating import ModelSource
 from curator_text.models.safety import DEFENSIVE
 
 THRESHOLD = 0.5

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.places import NodeInfo
+from curator_models.batching import MicroBatches
+from curator_models.devices import Autocast, device_of, precision
 
-from curator_text.models.batching import MicroBatches
-from curator_text.models.devices import Autocast, device_of, precision
 from curator_text.models.locating import ModelSource
 from curator_text.models.token_columns import TOKENS, Side, TokenRows
 from curator_text.rejecting import RowErrors
@@ -93,6 +93,7 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             self.inference.sort_by_length,
             say=self._say_less,
             release=self._release,
+            alone=_too_long,
         )
 
     def teardown(self) -> None:
@@ -155,3 +156,10 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             rows // 2,
             rows // 2,
         )
+
+
+def _too_long(length: int) -> str:
+    return (
+        f"the device has no room for this document alone ({length} tokens); "
+        "lower max_chars or max_seq_length, or give the stage a larger device"
+    )

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, ProcessingStage
 from curator_core.suggestions import hint
+from curator_models.loading import empty_backbone, fill, labels_in, pretrained, state_in
+from curator_models.locating import ModelError, settings_in
 
 from curator_text.models.inferring import ModelStage
-from curator_text.models.loading import empty_backbone, fill, labels_in, pretrained, state_in
-from curator_text.models.locating import ModelError, ModelSource, settings_in
+from curator_text.models.locating import ModelSource
 
 Kind: TypeAlias = Literal["first_token", "sequence"]
 """How a model is built: NVIDIA's way, or that of transformers."""

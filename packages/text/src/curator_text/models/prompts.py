@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curator_text.models.locating import ModelError
+from curator_models.locating import ModelError
 
 PLACE = "{text}"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from curator_models.loading import pretrained
 
 from curator_text.models.adapters import add_adapter
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
 from curator_text.models.labelling import LabelFilter
-from curator_text.models.loading import pretrained
 from curator_text.models.locating import ModelSource
 from curator_text.models.prompts import PLACE, Prompt
 from curator_text.models.token_columns import Side

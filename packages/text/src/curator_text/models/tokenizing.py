@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.places import NodeInfo
+from curator_models.importing import transformers
+from curator_models.locating import ModelError, settings_in
 
-from curator_text.models.importing import transformers
-from curator_text.models.locating import ModelError, ModelSource, settings_in
+from curator_text.models.locating import ModelSource
 from curator_text.models.prompts import Prompt
 from curator_text.models.token_columns import TOKENS, as_column
 from curator_text.rejecting import RowErrors

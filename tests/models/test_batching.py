@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from curator_text.models.batching import MicroBatches, TooLongError, is_out_of_memory
+from curator_models.batching import MicroBatches, TooLongError, is_out_of_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,8 +61,7 @@ def test_one_that_is_too_long_alone_is_rejected_alone() -> None:
     assert list(failed) == [1]
     assert isinstance(failed[1], TooLongError)
     assert str(failed[1]) == (
-        "the device has no room for this document alone (50 tokens); "
-        "lower max_chars or max_seq_length, or give the stage a larger device"
+        "the device has no room for this item alone (length 50); give the stage a larger device"
     )
 
 
@@ -98,3 +97,10 @@ def test_every_row_gets_its_own_answer_or_was_too_long(
     expected = [None if row in failed else f"row {row}" for row in range(len(lengths))]
     assert answers == expected
     assert max(device.tried, default=0) <= most
+
+
+def test_the_words_for_what_fits_nowhere_can_be_those_of_its_kind() -> None:
+    device = Device([50], room=10)
+    batches = MicroBatches(1, alone=lambda length: f"no room for {length} words")
+    _, failed = batches.run([50], device)
+    assert str(failed[0]) == "no room for 50 words"

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curator_text.models.importing import transformers
-from curator_text.models.locating import ModelError, settings_in
+from curator_models.importing import transformers
+from curator_models.locating import ModelError, settings_in
 
 if TYPE_CHECKING:
     from torch import Tensor

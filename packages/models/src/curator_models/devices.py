@@ -10,7 +10,7 @@ from curator_core.local.sizing import visible_gpus
 if TYPE_CHECKING:
     import torch
 
-LOG = logging.getLogger("curator_text")
+LOG = logging.getLogger("curator_models")
 
 Device: TypeAlias = Literal["auto", "cuda", "cpu"]
 """`auto` asks for a GPU where this machine has one."""

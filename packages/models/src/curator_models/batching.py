@@ -13,7 +13,7 @@ _SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED"
 
 
 class TooLongError(CuratorError):
-    """A single document that the device has no room for."""
+    """A single item that the device has no room for."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -45,6 +45,8 @@ class MicroBatches:
     release: Callable[[], None] | None = None
     """Gives memory back before the next attempt."""
     most_cells: int | None = None
+    alone: Callable[[int], str] | None = None
+    """Words about an item of a length that does not fit even alone, with a way out."""
 
     def run(
         self, lengths: Sequence[int], forward: Forward
@@ -64,7 +66,7 @@ class MicroBatches:
                 self._shrink(len(rows), max(lengths[row] for row in rows))
                 continue
             else:
-                failed[rows[0]] = _too_long(lengths[rows[0]])
+                failed[rows[0]] = self._too_long(lengths[rows[0]])
             done += len(rows)
         return answers, failed
 
@@ -96,9 +98,10 @@ class MicroBatches:
             self.say = None
         self.most_cells = (rows // 2) * longest
 
-
-def _too_long(length: int) -> TooLongError:
-    return TooLongError(
-        f"the device has no room for this document alone ({length} tokens); "
-        "lower max_chars or max_seq_length, or give the stage a larger device"
-    )
+    def _too_long(self, length: int) -> TooLongError:
+        if self.alone is not None:
+            return TooLongError(self.alone(length))
+        return TooLongError(
+            f"the device has no room for this item alone (length {length}); "
+            "give the stage a larger device"
+        )

@@ -1,0 +1,1 @@
+"""What stages with models have in common. Importing it wakes neither torch nor transformers."""

@@ -1,0 +1,142 @@
+"""Locating the files of a model: in a folder, or under a name at Hugging Face."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from curator_core import CuratorError
+from curator_core.suggestions import nearest
+
+SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
+"""Settings and tokenizers."""
+
+SAFE_WEIGHTS = ("*.safetensors",)
+OLD_WEIGHTS = ("pytorch_model*.bin", "adapter_model.bin")
+
+_OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*"]
+_NEEDED = ("torch", "transformers", "safetensors")
+
+
+class ModelError(CuratorError):
+    """A model is not there, or is not what the stage takes it for."""
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from. A credential is only ever named by its environment variable."""
+
+    extra: ClassVar[str] = "curator-models[transformers]"
+    """What to install for it, for messages; each modality has an extra of its own."""
+
+    name: str
+    revision: str | None = None
+    cache_dir: str | None = None
+    token_variable: str | None = None
+
+    @property
+    def local(self) -> Path | None:
+        """The folder, where the name is that of one."""
+        path = Path(self.name).expanduser()
+        return path if self.name and path.is_dir() else None
+
+    def problems(self) -> Iterator[str]:
+        """What is known to be wrong before anything is asked of the network."""
+        if lacking := [name for name in _NEEDED if not find_spec(name)]:
+            yield (
+                f"model {self.name!r} needs {', '.join(lacking)}, which is not installed: "
+                f"pip install '{self.extra}'"
+            )
+        variable = self.token_variable
+        if variable is not None and variable not in os.environ:
+            yield f"token_variable is {variable!r}, but no such environment variable is set"
+        local = self.local
+        if local is None and _is_like_a_path(self.name):
+            yield f"model {self.name!r} is no folder{_beside(self.name)}; {_CHOICES}"
+        elif local is not None and not _has_settings(local):
+            yield f"model {self.name!r} is a folder without config.json; {_CHOICES}"
+
+    def fetch(self, *, weights: bool = True) -> Path:
+        """The folder of the model, downloaded where it is not there yet."""
+        if (local := self.local) is not None:
+            return local
+        folder = self._snapshot(SMALL_FILES + (SAFE_WEIGHTS if weights else ()))
+        if weights and not any(folder.rglob("*.safetensors")):
+            folder = self._snapshot(SMALL_FILES + OLD_WEIGHTS)
+        return folder
+
+    def folder(self) -> Path:
+        """The folder of the model as `fetch` left it on this node."""
+        if (local := self.local) is not None:
+            return local
+        return self._snapshot(SMALL_FILES, only_here=True)
+
+    def _snapshot(self, patterns: Sequence[str], *, only_here: bool = False) -> Path:
+        try:
+            from huggingface_hub import snapshot_download
+            from huggingface_hub.errors import HfHubHTTPError
+        except ImportError:
+            raise ModelError("\n".join(self.problems())) from None
+        try:
+            found = snapshot_download(
+                self.name,
+                revision=self.revision,
+                cache_dir=self.cache_dir,
+                token=os.environ.get(self.token_variable) if self.token_variable else None,
+                allow_patterns=list(patterns),
+                ignore_patterns=_OTHER_FORMATS,
+                local_files_only=only_here,
+            )
+        except (OSError, ValueError, HfHubHTTPError) as error:
+            raise ModelError(self._absence(error)) from error
+        return Path(found)
+
+    def _absence(self, error: Exception) -> str:
+        first = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        version = f" in revision {self.revision!r}" if self.revision else ""
+        return (
+            f"model {self.name!r}{version} cannot be had from Hugging Face: {first}; {_CHOICES}. "
+            "Without a network, put it into cache_dir beforehand (hf download) and set "
+            "HF_HUB_OFFLINE=1; if it asks for a licence, accept it there and name the environment "
+            "variable of your token in token_variable"
+        )
+
+
+_CHOICES = "give the folder of a model, or its name at Hugging Face, such as 'owner/name'"
+
+
+def settings_in(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """What a JSON file of a model says; nothing where there is no such file."""
+    try:
+        found = json.loads((folder / name).read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {folder / name}: {error}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _is_like_a_path(name: str) -> bool:
+    """Whether it can be no name at Hugging Face, or begins with a folder that is there."""
+    if not name or name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name:
+        return True
+    return "/" in name and Path(name).parent.is_dir()
+
+
+def _beside(name: str) -> str:
+    """The folder that was meant, if one of that place comes near."""
+    place = Path(name).expanduser()
+    if not name or not place.parent.is_dir():
+        return ""
+    there = [path.name for path in place.parent.iterdir() if path.is_dir()]
+    meant = nearest(place.name, there)
+    return f" (did you mean {place.parent / meant}?)" if meant else ""
+
+
+def _has_settings(folder: Path) -> bool:
+    """Models of sentence-transformers may lie in a folder inside; an adapter has its own file."""
+    names = ("config.json", "modules.json", "adapter_config.json")
+    return any((folder / name).is_file() for name in names)
