@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from curator_core.errors import InputError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 FORMATS = (
-    "JPEG", "PNG", "WEBP", "GIF", "AVIF", "TIFF", "BMP", "MPO", "PPM", "JPEG2000", "ICO", "ICNS",
+    "JPEG", "PNG", "WEBP", "GIF", "AVIF", "TIFF", "BMP", "PPM", "JPEG2000", "ICO", "ICNS",
     "DDS", "DIB", "PCX", "PSD", "QOI", "SGI", "SPIDER", "TGA", "XBM", "XPM", "IM", "BLP", "DCX",
 )  # fmt: skip
 
@@ -51,7 +52,16 @@ def _open(data: Encoded) -> "Image.Image":
 
     with warnings.catch_warnings():  # of sizes, which are looked at here, and of odd metadata
         warnings.simplefilter("ignore")
-        return Image.open(io.BytesIO(data), formats=FORMATS)
+        return Image.open(io.BytesIO(data), formats=_known_formats())
+
+
+@cache
+def _known_formats() -> tuple[str, ...]:
+    """Those of `FORMATS` that this Pillow has; JPEG stands for MPO as well."""
+    from PIL import Image
+
+    Image.init()
+    return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
 def _refuse_large(size: tuple[int, int], most: int) -> None:
