@@ -4,7 +4,7 @@ Bits stand in rows, the first in the highest bit of the first byte: as hexadecim
 what ImageHash prints, and for PDQ what its own tools print.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -70,4 +70,4 @@ def pdq_quality(pictures: Grey) -> npt.NDArray[np.int64]:
     return np.minimum(total // 90, 100)
 
 
-MADE_BY = {"phash": phash, "dhash": dhash, "pdq": pdq}
+MADE_BY: Mapping[HashKind, Callable[[Grey], Hashes]] = {"phash": phash, "dhash": dhash, "pdq": pdq}

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
+Counts: TypeAlias = npt.NDArray[np.int64]
 
 _LEVELS = 256
 
@@ -37,17 +38,17 @@ def sharpness(grey: Pixels) -> float:
     return float(np.var(edges, dtype=np.float64))
 
 
-def level_counts(grey: Pixels) -> npt.NDArray[np.int64]:
+def level_counts(grey: Pixels) -> Counts:
     """How many pixels there are of each of 256 levels."""
     return np.bincount(grey.reshape(-1), minlength=_LEVELS)
 
 
-def brightness(counts: npt.NDArray[np.int64]) -> float:
+def brightness(counts: Counts) -> float:
     """The mean level, from 0 (black) to 1 (white)."""
     return float(counts @ np.arange(_LEVELS) / counts.sum() / (_LEVELS - 1))
 
 
-def contrast(counts: npt.NDArray[np.int64]) -> float:
+def contrast(counts: Counts) -> float:
     """The standard deviation of levels, from 0 (all the same) to 0.5 (half black, half white)."""
     levels = np.arange(_LEVELS, dtype=np.float64)
     total = counts.sum()
@@ -55,13 +56,13 @@ def contrast(counts: npt.NDArray[np.int64]) -> float:
     return float(np.sqrt(counts @ (levels - mean) ** 2 / total) / (_LEVELS - 1))
 
 
-def entropy(counts: npt.NDArray[np.int64]) -> float:
+def entropy(counts: Counts) -> float:
     """Bits for each pixel that its level takes on average, from 0 to 8."""
     shares = counts[counts > 0] / counts.sum()
     return abs(float(shares @ np.log2(shares)))
 
 
-def uniformity(counts: npt.NDArray[np.int64], width: int) -> float:
+def uniformity(counts: Counts, width: int) -> float:
     """The largest share of pixels whose levels lie within `width` levels in a row."""
     sums = np.concatenate(([0], np.cumsum(counts)))
     windows = sums[width:] - sums[:-width]

@@ -1,0 +1,110 @@
+"""Rules over what the header and the bytes say; pixels are not decoded."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from curator_core.suggestions import hint
+
+from curator_image.measuring.filtering import ImageFilter, RangeFilter
+from curator_image.measuring.pictures import Picture
+from curator_image.opening import FORMATS
+
+_KNOWN = tuple(name.lower() for name in FORMATS)
+
+
+@dataclass
+class SizeFilter(RangeFilter):
+    """Drops pictures whose shorter side has too few or too many pixels."""
+
+    view = None
+    limits = ("min_side", "max_side")
+    thing = "shorter side"
+
+    min_side: int | None = 256
+    """The fewest pixels of the shorter side."""
+
+    max_side: int | None = None
+    """The most pixels of the shorter side."""
+
+    def score(self, picture: Picture) -> float:
+        return min(picture.header.width, picture.header.height)
+
+
+@dataclass
+class PixelCountFilter(RangeFilter):
+    """Drops pictures with too few or too many pixels in all."""
+
+    view = None
+    limits = ("min_pixels", "max_pixels")
+    thing = "number of pixels"
+
+    min_pixels: int | None = 65536
+    """The least width times height."""
+
+    max_pixels: int | None = None
+    """The greatest width times height."""
+
+    def score(self, picture: Picture) -> float:
+        return picture.header.width * picture.header.height
+
+
+@dataclass
+class AspectRatioFilter(RangeFilter):
+    """Drops pictures that are too long and narrow either way: banners, columns, rulers."""
+
+    view = None
+    limits = ("min_ratio", "max_ratio")
+    thing = "longer to shorter side"
+
+    max_ratio: float = 3.0
+    """The most times that the longer side may be as long as the shorter."""
+
+    def score(self, picture: Picture) -> float:
+        sides = picture.header.width, picture.header.height
+        return max(sides) / min(sides)
+
+
+@dataclass
+class FileSizeFilter(RangeFilter):
+    """Drops pictures of too few or too many bytes as they are encoded."""
+
+    view = None
+    limits = ("min_bytes", "max_bytes")
+    thing = "bytes"
+
+    min_bytes: int | None = 5000
+    """The fewest bytes."""
+
+    max_bytes: int | None = None
+    """The most bytes."""
+
+    def score(self, picture: Picture) -> float:
+        return memoryview(picture.encoded).nbytes
+
+
+@dataclass
+class FormatFilter(ImageFilter):
+    """Drops pictures of other formats, whatever their names end in."""
+
+    view = None
+    score_kind: ClassVar[str] = "string"
+
+    formats: list[str] = field(default_factory=lambda: ["jpeg", "png", "webp"])
+    """The formats that stay, as Pillow calls them: jpeg, png, webp, gif, avif, tiff, bmp …"""
+
+    @property
+    def reason(self) -> str:
+        return f"not {', '.join(self.formats)}"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        for name in self.formats:
+            if name.lower() not in _KNOWN:
+                yield f"formats names {name!r}{hint(name, _KNOWN)}"
+
+    def score(self, picture: Picture) -> str:
+        return picture.header.format
+
+    def keeps(self, score: str) -> bool:
+        return score in [name.lower() for name in self.formats]
