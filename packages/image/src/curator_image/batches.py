@@ -22,7 +22,6 @@ process and never to disk. To drop pictures, give back `batch.keep(mask, reason)
 `with_images`, which forgets the pixels of the old ones.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -32,6 +31,7 @@ from curator_core.outcomes import Dropped, Rejected
 
 from curator_image.decoding import Encoded, Pixels, UndecodableError, decode
 from curator_image.pixels import PixelStore, Seen
+from curator_image.sidecars import sidecars_in, told
 from curator_image.views import View
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ KEY, IMAGE, EXTENSION, SOURCE = "key", "image", "extension", "source"
 OWN_COLUMNS = (KEY, IMAGE, EXTENSION, SOURCE)
 
 _PIXELS = "curator_image.pixels"
-_SIDECARS = b"curator:sidecars"
 
 T = TypeVar("T")
 
@@ -74,9 +73,7 @@ class ImageBatch(DocumentBatch):
     @property
     def sidecars(self) -> dict[str, str]:
         """The columns that were files beside the image, and the endings of these files."""
-        said = (self.data.schema.metadata or {}).get(_SIDECARS)
-        found: dict[str, str] = json.loads(said) if said else {}
-        return {name: ending for name, ending in found.items() if name in self.data.column_names}
+        return sidecars_in(self.data.schema)
 
     def place(self, row: int) -> str:
         """The sample of a row, for messages: its shard, where it is there, and its key."""
@@ -188,7 +185,7 @@ class ImageBatch(DocumentBatch):
 
     def with_sidecars(self, sidecars: Mapping[str, str]) -> Self:
         """The batch that knows which of its columns are files, and how their names end."""
-        metadata = {**(self.data.schema.metadata or {}), _SIDECARS: json.dumps(dict(sidecars))}
+        metadata = {**(self.data.schema.metadata or {}), **told(sidecars)}
         return self.with_data(self.data.replace_schema_metadata(metadata))
 
 

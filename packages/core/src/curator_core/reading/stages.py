@@ -40,6 +40,9 @@ class Piece(Generic[P]):
 class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
     """Reads groups of files into batches. A format says what pieces a file has."""
 
+    batch: ClassVar[type[DocumentBatch]] = DocumentBatch
+    """What it gives: a modality has batches of its own."""
+
     fields: list[str] | None = None
     text_field: str | None = "text"
     add_id: bool | str | None = None
@@ -156,7 +159,7 @@ class _Batches(Generic[P]):
         table = self._stage.table(self._pieces)
         metadata: dict[str, Any] = {"source_files": list(self._sources)}
         self._pieces, self._sources, self._size = [], {}, 0
-        yield DocumentBatch(self._with_ids(table), metadata=metadata)
+        yield self._stage.batch(self._with_ids(table), metadata=metadata)
 
     def _with_ids(self, table: pa.Table) -> pa.Table:
         """Ids from the task's own id and a number that runs on from batch to batch."""

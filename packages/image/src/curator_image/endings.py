@@ -1,0 +1,58 @@
+"""Endings: what the names of images and of the files beside them end in."""
+
+IMAGE_ENDINGS = (
+    "jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "avif", "tif", "tiff", "bmp", "dib", "ppm",
+    "pgm", "pbm", "pnm", "jp2", "j2k", "jpx", "ico", "icns", "dds", "pcx", "psd", "qoi", "sgi",
+    "tga", "xbm", "xpm",
+)  # fmt: skip
+
+_TEXT = ("txt", "text", "caption", "json", "jsonl", "cls", "html", "htm", "xml", "csv", "tsv",
+         "md", "url", "yaml", "yml")  # fmt: skip
+
+_FORMATS = {
+    "jpg": "JPEG", "jpeg": "JPEG", "jpe": "JPEG", "jfif": "JPEG", "png": "PNG", "webp": "WEBP",
+    "gif": "GIF", "avif": "AVIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
+}  # fmt: skip
+
+_USUAL = {"JPEG": "jpg", "TIFF": "tif", "MPO": "jpg", "JPEG2000": "jp2"}
+
+_SIGNS = (
+    (b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"),
+    (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"BM", "BMP"),
+)  # fmt: skip
+
+
+def last_part(ending: str) -> str:
+    return ending.rpartition(".")[2].lower()
+
+
+def is_image(ending: str) -> bool:
+    return last_part(ending) in IMAGE_ENDINGS
+
+
+def is_text(ending: str) -> bool:
+    return last_part(ending) in _TEXT
+
+
+def usual_ending(kind: str) -> str:
+    """What names of a format end in, by the name that Pillow has for it."""
+    return _USUAL.get(kind, kind.lower())
+
+
+def format_of(data: bytes | memoryview) -> str | None:
+    """The format that bytes begin like, where their beginning tells."""
+    head = bytes(data[:16])
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "AVIF"
+    return next((kind for sign, kind in _SIGNS if head.startswith(sign)), None)
+
+
+def mismatch(ending: str, data: bytes | memoryview) -> str | None:
+    """What to say of an image that is named like another format."""
+    named = _FORMATS.get(last_part(ending))
+    found = format_of(data) if named else None
+    if found is None or found == named:
+        return None
+    return f"it is {found}, but is named .{ending}"

@@ -1,0 +1,166 @@
+"""Reading: what readers of pictures share, whatever they read from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+import pyarrow as pa
+from curator_core.files import FilePart
+from curator_core.filesystems import StorageOptions, as_text
+from curator_core.outcomes import Dropped, Rejected
+from curator_core.partitioning import FilePartitioning, Split
+from curator_core.reading.stages import Piece, ReadingStage
+from curator_core.stages import AnyStage, CompositeStage
+from curator_core.suggestions import hint
+from curator_core.tasks import Empty
+
+from curator_image.batches import OWN_COLUMNS, ImageBatch
+from curator_image.samples import (
+    WRONG_EXTENSION,
+    Demands,
+    Sample,
+    WrongExtension,
+    chosen_columns,
+    sample_table,
+    table_size,
+    with_json_fields,
+)
+
+BATCH_ROWS = 256
+"""As many pictures are decoded and measured together, and their pixels kept for what follows."""
+
+BATCH_BYTES = 32 * 1024 * 1024
+
+Found: TypeAlias = Sample | Dropped | Rejected
+
+
+@dataclass
+class ImageReading(ReadingStage[pa.Table], ABC):
+    """Reads groups of files into batches of pictures, a table each."""
+
+    gives: ClassVar[Any] = ImageBatch
+    batch = ImageBatch
+
+    demands: Demands = field(default_factory=Demands)
+    json_fields: Sequence[str] = ()
+
+    @abstractmethod
+    def samples(self, part: FilePart) -> Iterator[Found]:
+        """The samples of a file, and what is wrong with the others."""
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Dropped | Rejected]:
+        held: list[Sample] = []
+        size = 0
+        for found in self.samples(part):
+            if not isinstance(found, Sample):
+                yield found
+                continue
+            held.append(found)
+            size += len(found.image)
+            if len(held) == BATCH_ROWS or size >= BATCH_BYTES:
+                yield self._piece(held)
+                held, size = [], 0
+        if held:
+            yield self._piece(held)
+
+    def _piece(self, samples: Sequence[Sample]) -> Piece[pa.Table]:
+        table = sample_table(samples)
+        if self.json_fields:
+            table = with_json_fields(table, self.json_fields)
+        chosen = table if self.fields is None else chosen_columns(table, self.fields)
+        return Piece(chosen, table_size(samples))
+
+    def fits(self, before: pa.Table, piece: pa.Table) -> bool:
+        """Each piece is a batch, so that nothing depends on which files are read together."""
+        return False
+
+    def table(self, pieces: Sequence[pa.Table]) -> pa.Table:
+        return pieces[0]
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        for piece in self.pieces(part):
+            if isinstance(piece, Piece):
+                return tuple(piece.content.column_names)
+        return ()
+
+    def check(self) -> Iterator[str]:
+        if self.demands.wrong_extension not in WRONG_EXTENSION:
+            close = hint(str(self.demands.wrong_extension), WRONG_EXTENSION)
+            yield f"wrong_extension is {self.demands.wrong_extension!r}{close}"
+        else:
+            yield from super().check()
+
+
+@dataclass
+class ImageReader(CompositeStage[Empty, ImageBatch]):
+    """Lists files and reads them; what readers of shards and of folders share."""
+
+    file_paths: str | list[str]
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+
+    fields: list[str] | None = None
+    """The only sidecars to keep (txt, json …), beside key and image; all of them unless given."""
+
+    json_fields: list[str] | None = None
+    """Values out of the .json beside each image that become columns of their own."""
+
+    required: list[str] | None = None
+    """Sidecars that every image must have, such as txt; one that lacks any is set aside."""
+
+    wrong_extension: WrongExtension = "quarantine"
+    """An image that is named like another format: set it aside (quarantine), or keep it."""
+
+    files_per_partition: int | None = None
+    """So many files make one task."""
+
+    blocksize: int | str | None = None
+    """About so many bytes make one task (256MB): small files together, large ones divided."""
+
+    limit: int | None = None
+    """No more than so many tasks, to try something out."""
+
+    include: str | list[str] | None = None
+    """Only files whose name, or path in the folder, matches one of these patterns."""
+
+    exclude: str | list[str] | None = None
+    """No files whose name, or path in the folder, matches one of these patterns."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    endings: ClassVar[tuple[str, ...]] = ()
+    split: ClassVar[Split] = "whole"
+
+    def __post_init__(self) -> None:
+        self.file_paths = as_text(self.file_paths)
+
+    @abstractmethod
+    def reading(self, listing: FilePartitioning) -> ImageReading:
+        """What reads the files that are listed."""
+
+    def decompose(self) -> Sequence[AnyStage]:
+        listing = FilePartitioning(
+            self.file_paths,
+            self.files_per_partition,
+            self.blocksize,
+            self.limit,
+            list(self.endings),
+            self.include,
+            self.exclude,
+            self.split,
+            self.storage_options,
+        )
+        reading = self.reading(listing)
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
+
+    @property
+    def chosen(self) -> list[str] | None:
+        """The columns of its batches; None for all that there are."""
+        if self.fields is None:
+            return None
+        return list(dict.fromkeys((*OWN_COLUMNS, *self.fields, *(self.json_fields or ()))))
+
+    @property
+    def demands(self) -> Demands:
+        return Demands(tuple(self.required or ()), self.wrong_extension, bool(self.json_fields))

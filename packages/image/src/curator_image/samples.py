@@ -1,0 +1,145 @@
+"""Samples: an image with its key and the files beside it, and the tables that samples make."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+import orjson
+import pyarrow as pa
+from curator_core.json_columns import json_field
+from curator_core.outcomes import Rejected
+from curator_core.reading.columns import columns_of, table_of
+
+from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE
+from curator_image.endings import is_text, last_part, mismatch
+from curator_image.sidecars import told
+
+WrongExtension: TypeAlias = Literal["quarantine", "keep"]
+_JSON = "json"
+
+WRONG_EXTENSION: tuple[str, ...] = get_args(WrongExtension)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An image, and what lay beside it under the same key, by the ending of its name."""
+
+    key: str
+    image: bytes
+    extension: str
+    source: str
+    sidecars: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        return f"{self.source} key {self.key!r}"
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a sample must be like."""
+
+    required: tuple[str, ...] = ()
+    wrong_extension: WrongExtension = "quarantine"
+    json: bool = False
+
+    def unmet(self, sample: Sample) -> str | None:
+        """What is wrong with a sample, as far as it shows without decoding."""
+        if not sample.image:
+            return "the image has no bytes at all"
+        if self.wrong_extension == "quarantine":
+            reason = mismatch(sample.extension, sample.image)
+            if reason:
+                return f"{reason}; rename it, or set wrong_extension: keep"
+        for ending in self.required:
+            if ending not in sample.sidecars:
+                return f"it has no .{ending} beside it"
+        return _not_text(sample) or (_not_json(sample) if self.json else None)
+
+
+def _not_text(sample: Sample) -> str | None:
+    for ending, data in sample.sidecars.items():
+        if is_text(ending):
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                return f"its .{ending} is not UTF-8: 0x{data[error.start]:02x} at {error.start}"
+    return None
+
+
+def _not_json(sample: Sample) -> str | None:
+    data = sample.sidecars.get(_JSON)
+    try:
+        found = {} if data is None else orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        return f"its .json is no JSON: {error.msg} at {error.pos}"
+    return None if isinstance(found, dict) else "its .json is no JSON object"
+
+
+def rejected(sample: Sample, reason: str) -> Rejected:
+    return Rejected(reason, sample.place, payload=sample.image)
+
+
+def column_of(ending: str) -> str:
+    """The column of a sidecar; ours keep their names."""
+    return f"{ending}_file" if ending in OWN_COLUMNS else ending
+
+
+def sample_table(samples: Sequence[Sample]) -> pa.Table:
+    """A row for each sample, a column for each ending that any of them has a sidecar with."""
+    endings = sorted(set().union(*(sample.sidecars for sample in samples)))
+    fields = [pa.field(KEY, pa.string()), pa.field(IMAGE, pa.binary()),
+              pa.field(EXTENSION, pa.string()), pa.field(SOURCE, pa.string())]  # fmt: skip
+    arrays = [
+        pa.array([sample.key for sample in samples], pa.string()),
+        binary_array([sample.image for sample in samples]),
+        pa.array([sample.extension for sample in samples], pa.string()),
+        pa.array([sample.source for sample in samples], pa.string()),
+    ]
+    for ending in endings:
+        fields.append(_field(ending))
+        values = [sample.sidecars.get(ending) for sample in samples]
+        arrays.append(pa.array(values, pa.binary()).cast(fields[-1].type))
+    known = told({column_of(ending): ending for ending in endings})
+    return pa.table(arrays, schema=pa.schema(fields, known))
+
+
+def _field(ending: str) -> pa.Field:
+    name = column_of(ending)
+    if last_part(ending) == "json":
+        return json_field(name)
+    return pa.field(name, pa.string() if is_text(ending) else pa.binary())
+
+
+def with_json_fields(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Some values of the JSON beside the images as columns, of types that follow from them."""
+    texts = table.column(_JSON).to_pylist() if _JSON in table.column_names else []
+    records = [orjson.loads(text) if text else {} for text in texts] or [{}] * table.num_rows
+    found = table_of([columns_of(records, names)])
+    for name in names:
+        known = f"{name}_json" if name in table.column_names else name
+        table = table.append_column(found.schema.field(name).with_name(known), found.column(name))
+    return table
+
+
+def chosen_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Just these columns; one that no sample of this table has is empty."""
+    for name in names:
+        if name not in table.column_names:
+            kind = _field(name)
+            table = table.append_column(kind, pa.nulls(table.num_rows, kind.type))
+    return table.select(list(names))
+
+
+def binary_array(values: Sequence[bytes | memoryview]) -> pa.Array:
+    """Bytes as a column, copied once, in one go."""
+    offsets = [0]
+    for value in values:
+        offsets.append(offsets[-1] + len(value))
+    joined = pa.py_buffer(b"".join(values))
+    ends = pa.array(offsets, pa.int32()).buffers()[1]
+    return pa.Array.from_buffers(pa.binary(), len(values), [None, ends, joined])
+
+
+def table_size(samples: Iterable[Sample]) -> int:
+    return sum(len(sample.image) + sum(map(len, sample.sidecars.values())) for sample in samples)

@@ -1,0 +1,197 @@
+"""Members: a walk from header to header through a tar file."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from curator_image.shards.contents import Content
+from curator_image.shards.headers import (
+    BLOCK,
+    DIRECTORY,
+    EXTENDED,
+    EXTENSIONS,
+    LONG_NAME,
+    REGULAR,
+    DamagedHeaderError,
+    Header,
+    header_of,
+    pax_facts,
+    refused_kind,
+)
+
+_LONGEST_EXTENSION = 1024 * 1024
+_BEHIND = 64 * BLOCK
+"""How far before a header those stand that say its long name."""
+
+_ZEROS = bytes(BLOCK)
+_KINDS = frozenset(bytes([kind]) for kind in b"\x0001234567LKxgS")
+
+
+class Member(NamedTuple):
+    """A regular file, from the first header that tells of it, and where its bytes are."""
+
+    start: int
+    name: str
+    at: int
+    size: int
+
+
+class Refused(NamedTuple):
+    """A member that is left out: a link, a name that leads elsewhere."""
+
+    start: int
+    name: str
+    reason: str
+
+
+class Damage(NamedTuple):
+    """A stretch that holds no members that could be found. `end` None is the end of the file."""
+
+    start: int
+    end: int | None
+    reason: str
+
+
+Met = Member | Refused | Damage
+
+
+class _Pending:
+    """What headers in front of a member say of it."""
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self.name: bytes | None = None
+        self.size: int | None = None
+        self.is_sparse = False
+
+    def add(self, header: Header, data: bytes, start: int) -> None:
+        if self.start is None:
+            self.start = start
+        if header.kind == LONG_NAME:
+            self.name = data.split(b"\0", 1)[0]
+        elif header.kind == EXTENDED:
+            facts = pax_facts(data)
+            self.name = facts.get(b"path", self.name)
+            if b"size" in facts:
+                self.size = int(facts[b"size"]) if facts[b"size"].isdigit() else 0
+            self.is_sparse |= any(name.startswith(b"GNU.sparse") for name in facts)
+
+
+def members_of(content: Content, start: int = 0) -> Iterator[Met]:
+    """All that is met from a header at `start` on, in order. Behind damage it goes on."""
+    at = start
+    pending = _Pending()
+    while True:
+        block = content.cut(at, at + BLOCK)
+        if len(block) < BLOCK:
+            if block.strip(b"\0"):
+                yield Damage(at, None, "the file is cut off within a tar header")
+            return
+        if not block[0] and block == _ZEROS:  # an end, and perhaps another tar file behind it
+            at += BLOCK
+            continue
+        try:
+            header = _told(content, block, at, pending)
+        except DamagedHeaderError as error:
+            found = next_header(content, at + BLOCK)
+            yield Damage(at if pending.start is None else pending.start, found, str(error))
+            if found is None:
+                return
+            at, pending = found, _Pending()
+            continue
+        if header.kind not in EXTENSIONS:
+            yield from _met(header, pending, at)
+            pending = _Pending()
+        at += BLOCK + _padded(header.size)
+
+
+def _told(content: Content, block: bytes, at: int, pending: _Pending) -> Header:
+    """A header, its size that of what follows it; what it says of the next one is kept."""
+    header = header_of(block)
+    if header.kind in EXTENSIONS:
+        pending.add(header, _extension(content, header, at), at)
+    elif pending.size is not None:
+        return header._replace(size=pending.size)
+    return header
+
+
+def _extension(content: Content, header: Header, at: int) -> bytes:
+    if header.size > _LONGEST_EXTENSION:
+        raise DamagedHeaderError("an extended tar header is longer than a mebibyte")
+    data = content.cut(at + BLOCK, at + BLOCK + header.size)
+    if len(data) < header.size:
+        raise DamagedHeaderError("the file is cut off within an extended tar header")
+    return data
+
+
+def _met(header: Header, pending: _Pending, at: int) -> Iterator[Member | Refused]:
+    start = at if pending.start is None else pending.start
+    raw = header.name if pending.name is None else pending.name
+    if header.kind == DIRECTORY:
+        return
+    try:
+        name = raw.decode()
+    except UnicodeDecodeError:
+        yield Refused(start, raw.decode(errors="backslashreplace"), "its name is not UTF-8")
+        return
+    reason = _leads_elsewhere(name)
+    if header.kind != REGULAR:
+        reason = f"it is {refused_kind(header.kind)}, and no file"
+    elif pending.is_sparse:
+        reason = "it is a sparse file; write it anew as a plain one"
+    yield Refused(start, name, reason) if reason else Member(start, name, at + BLOCK, header.size)
+
+
+def _leads_elsewhere(name: str) -> str | None:
+    if name.startswith("/"):
+        return "its name is an absolute path"
+    if ".." in name and ".." in name.split("/"):
+        return "its name leads out of its folder (..)"
+    return None
+
+
+def _padded(size: int) -> int:
+    return (size + BLOCK - 1) // BLOCK * BLOCK
+
+
+def next_header(content: Content, position: int) -> int | None:
+    """Where the first header is that begins at `position` or behind it, if there is another."""
+    at = -(-position // BLOCK) * BLOCK
+    while len(window := content.cut(at, at + 128 * BLOCK)) >= BLOCK:
+        for offset in range(0, len(window) - BLOCK + 1, BLOCK):
+            if _known(window[offset : offset + BLOCK]) is not None:
+                return at + offset
+        at += len(window) // BLOCK * BLOCK
+    return None
+
+
+def first_member(content: Content, position: int) -> int | None:
+    """Where to begin a walk that meets the first member at or behind `position` with its name.
+
+    Several headers may tell of it, and the first of them may stand before `position`.
+    """
+    found = next_header(content, position)
+    while found is not None and (before := _header_in_front(content, found)) is not None:
+        found = before
+    return found
+
+
+def _header_in_front(content: Content, at: int) -> int | None:
+    """The header that says something about the one at `at`, if there is such."""
+    first = max(0, at - _BEHIND)
+    window = content.cut(first, at)
+    for offset in range(0, len(window) - BLOCK + 1, BLOCK):
+        header = _known(window[offset : offset + BLOCK])
+        if header is None or header.kind not in EXTENSIONS:
+            continue
+        if first + offset + BLOCK + _padded(header.size) == at:
+            return first + offset
+    return None
+
+
+def _known(block: bytes) -> Header | None:
+    if block[156:157] not in _KINDS:  # most blocks of data: no need to add them up
+        return None
+    try:
+        return header_of(block)
+    except DamagedHeaderError:
+        return None
