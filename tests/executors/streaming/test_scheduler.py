@@ -114,6 +114,19 @@ def test_cpus_are_slots(cpus, workers):
     assert len(d.of(actions.StartWorker)) == workers
 
 
+def test_a_slow_first_task_starts_no_workers_for_thousands_of_fast_ones():
+    d = desk(step(0, need=Need(cpus=UNIT // 4)), cpus=2, tasks=5000)
+    first, second = d.of(actions.Dispatch)[:2]
+    before = len(d.of(actions.StartWorker))
+    d.done(first, seconds=2e-3)
+    d.done(second, seconds=2e-3)
+    d.tell(events.Tick, after=0.1)
+    assert len(d.of(actions.StartWorker)) == before
+    d.done(d.of(actions.Dispatch)[2], seconds=0.05)
+    d.tell(events.Tick, after=0.1)
+    assert len(d.of(actions.StartWorker)) > before
+
+
 def test_who_killed_a_worker_runs_alone_and_is_then_set_aside():
     d = desk(step(0), tasks=3)
     call = d.of(actions.Dispatch)[0]

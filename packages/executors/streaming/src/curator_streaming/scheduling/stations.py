@@ -9,6 +9,9 @@ from curator_streaming.scheduling.workers import Crew
 _ENOUGH_CALLS = 8
 CHEAP_SETUP_S = 0.1
 
+_TELLING_S = 0.02
+"""A first call of less than this is mostly about being the first."""
+
 
 class Measured:
     """Seconds per task: followed slowly while steady, and at once when it has jumped."""
@@ -92,6 +95,11 @@ class Station:
     def ratio(self) -> float:
         """How many tasks it makes of one."""
         return self.given / self.done if self.done else 1.0
+
+    @property
+    def trusted_cost(self) -> float:
+        """Seconds per task; none while what was seen of it is too little to start workers for."""
+        return self.cost or 0.0 if self.busy_s >= _TELLING_S else 0.0
 
     @property
     def takes_turns(self) -> bool:
