@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-_HARDLY_CALLED = ("jsonschema", "requests", "wcwidth")
+_HARDLY_CALLED = ("jsonschema", "requests", "wcwidth", "yaml")
 _SOON_AFTERWARDS = "ray._common.usage.usage_lib"
 """Ray imports it when it connects, and with it one of the others."""
 
