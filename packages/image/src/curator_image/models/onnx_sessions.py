@@ -1,0 +1,26 @@
+"""Sessions of onnxruntime, on the device that a worker was granted."""
+
+from pathlib import Path
+from typing import Any
+
+from curator_core import WorkerInfo
+from curator_models.locating import ModelError
+
+_ERRORS_ONLY = 3
+
+
+def session_of(file: Path, worker: WorkerInfo) -> Any:
+    """A model ready to run: on a GPU where one was granted and can be used, else on one core."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = max(1, int(worker.granted.cpus))
+    options.log_severity_level = _ERRORS_ONLY
+    there = onnxruntime.get_available_providers()
+    wanted = ["CUDAExecutionProvider"] if worker.gpu_ids else []
+    providers = [name for name in wanted if name in there] + ["CPUExecutionProvider"]
+    try:
+        return onnxruntime.InferenceSession(str(file), options, providers=providers)
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{file} is no model that onnxruntime can run: {first}") from error

@@ -1,0 +1,68 @@
+"""Thresholds: a score decides which pictures stay."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core import Dropped, InputError, ProcessingStage
+
+from curator_image.batches import ImageBatch
+
+
+@dataclass
+class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
+    """Keeps the pictures whose score lies between two limits. A missing score passes none."""
+
+    score_field: str
+    """The column that holds the score."""
+
+    min_score: float | None = None
+    """The least score that stays."""
+
+    max_score: float | None = None
+    """The largest score that stays."""
+
+    what: str | None = None
+    """What is measured, for the reasons; the name of the column unless given."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.score_field,)
+
+    def check(self) -> Iterable[str]:
+        low, high = self.min_score, self.max_score
+        if low is None and high is None:
+            yield "min_score and max_score are both missing; give one"
+        elif low is not None and high is not None and low > high:
+            yield f"min_score {low:g} is above max_score {high:g}: every picture would be dropped"
+
+    def process(self, task: ImageBatch) -> list[ImageBatch | Dropped]:
+        column = task.data.column(self.score_field)
+        kind = column.type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+            raise InputError(
+                f"column {self.score_field!r} holds {kind}, but must hold numbers; "
+                "name the column of scores in score_field"
+            )
+        reasons = [self.reason_for(score) for score in pc.cast(column, pa.float64()).to_pylist()]
+        found = [reason for reason in dict.fromkeys(reasons) if reason is not None]
+        if not found:
+            return [task]
+        bare = task.with_data(task.data)  # whoever keeps dropped records keeps no pixels
+        outcomes: list[ImageBatch | Dropped] = [task.filter([why is None for why in reasons])]
+        for reason in found:
+            gone = [why == reason for why in reasons]
+            outcomes.append(Dropped(reason, sum(gone), partial(bare.filter, gone)))
+        return outcomes
+
+    def reason_for(self, score: float | None) -> str | None:
+        """Why a picture with this score goes; None where it stays."""
+        what = self.what or self.score_field
+        if score is None or score != score:
+            return f"no {what}"
+        if self.min_score is not None and score < self.min_score:
+            return f"{what} under {self.min_score:g}"
+        if self.max_score is not None and score > self.max_score:
+            return f"{what} over {self.max_score:g}"
+        return None

