@@ -21,7 +21,7 @@ ARROWS = {
     "curator_models": CORE,
     "curator_text": MODELS,
     "curator_dedup": CORE,
-    "curator_image": MODELS,
+    "curator_image": MODELS | {"curator_dedup"},
     "curator_video": MODELS,
     "curator_audio": MODELS,
     "curator_ray": CORE,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -60,8 +60,7 @@ def hashes_of(small: Sequence[Grey], kind: HashKind) -> Hashes:
     bits = SHAPES[kind].bits
     if not small:
         return np.zeros((0, bits // 8), np.uint8)
-    stacked: Grey = np.stack(list(small))
-    return MADE_BY[kind](stacked)
+    return MADE_BY[kind](cast(Grey, np.stack(small)))
 
 
 def small_of(kind: HashKind) -> Callable[[Pixels], Grey]:

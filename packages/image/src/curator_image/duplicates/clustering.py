@@ -1,0 +1,76 @@
+"""Clustering: each picture that has links, with all that is known of it and what it hangs with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
+from curator_core.filesystems import StorageOptions, open_input
+from curator_dedup.fuzzy.clustering import labels_of
+from curator_dedup.fuzzy.notes import marker
+from curator_dedup.fuzzy.tables import files_in
+
+from curator_image.duplicates.distances import Words
+from curator_image.duplicates.identities import id_column, ids_in
+
+_LINKS = "links"
+
+
+@dataclass
+class LinkListing(ProcessingStage[Empty, FileGroup]):
+    """Lists all links and all tables of pictures as one task."""
+
+    links: str
+    pictures: str
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: Empty) -> FileGroup:
+        links = files_in(self.links, self.storage_options)
+        pictures = files_in(self.pictures, self.storage_options)
+        parts = [marker(self.links), *links, *pictures]
+        return FileGroup(parts, metadata={_LINKS: len(links)})
+
+
+@dataclass
+class PictureClustering(ProcessingStage[FileGroup, DocumentBatch]):
+    """Gives the rows of `pictures` that have links, with `cluster`, the smallest id of theirs.
+
+    All links are in memory, some 50 bytes each; pictures are read a file at a time.
+    """
+
+    fans_out = True
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
+        count = task.metadata[_LINKS]
+        links = [self._read(part, ["doc", "to"]) for part in task.data[1 : count + 1]]
+        if not links:
+            yield Dropped("no links", task.num_items)
+            return
+        nodes, labels = _labels(pa.concat_tables(links))
+        for part in task.data[count + 1 :]:
+            table = self._read(part)
+            chosen, clusters = _linked(ids_in(table["doc"]), nodes, labels)
+            if len(chosen):
+                rows = table.take(pa.array(chosen)).replace_schema_metadata(None)
+                yield DocumentBatch(rows.append_column("cluster", id_column(clusters)))
+
+    def _read(self, part: FilePart, columns: list[str] | None = None) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        with open_input(part.path, self.storage_options) as source:
+            return pq.read_table(source, columns=columns).replace_schema_metadata(None)
+
+
+def _labels(links: pa.Table) -> tuple[Words, Words]:
+    return labels_of(ids_in(links["doc"]), ids_in(links["to"]))
+
+
+def _linked(
+    ids: Words, nodes: Words, labels: Words
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Words]:
+    places = np.minimum(np.searchsorted(nodes, ids), len(nodes) - 1)
+    chosen = np.flatnonzero(nodes[places] == ids)
+    return chosen, labels[places[chosen]]

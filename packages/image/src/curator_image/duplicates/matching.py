@@ -1,0 +1,79 @@
+"""Matching: the second pass, which links pictures whose hashes differ in few bits."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_dedup.components import components
+from curator_dedup.counting import COUNTS
+
+from curator_image.duplicates.distances import Words, words_of
+from curator_image.duplicates.identities import id_column, ids_in
+from curator_image.duplicates.neighbours import Rows, pairs_within
+
+
+@dataclass
+class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Links the pictures of a partition of bands: doc, to.
+
+    What hangs together by pairs that are near enough is linked with the smallest id of it, so there
+    are never more links than keys. Equal hashes share all keys, and are linked for the first only.
+    """
+
+    fans_out = False
+
+    threshold: int
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        table = task.data.combine_chunks()
+        order = np.lexsort((ids_in(table["doc"]), ids_in(table["key"])))
+        keys, ids = ids_in(table["key"])[order], ids_in(table["doc"])[order]
+        hashes = words_of(table["hash"])[order]
+        groups = _same(keys, hashes)
+        first_band = table["band"].to_numpy()[order] == 0
+        near = self._near(keys, hashes, groups)
+        links = _united(ids, [_equal(groups, first_band), *near])
+        if not len(links[0]):
+            yield Dropped("without a partner", task.num_items)
+            return
+        columns = {"doc": id_column(links[0]), "to": id_column(links[1])}
+        told = json.dumps({"links": len(links[0])})
+        yield DocumentBatch(pa.table(columns, metadata={COUNTS: told}))
+
+    def _near(self, keys: Words, hashes: Words, groups: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """Among different hashes, of each the first row."""
+        if not self.threshold:
+            return
+        _, rows = np.unique(groups, return_index=True)
+        for ones, others in pairs_within(keys[rows], hashes[rows], self.threshold):
+            yield rows[ones], rows[others]
+
+
+def _same(keys: Words, hashes: Words) -> Rows:
+    """For each row a number that those of the same key and the same hash share."""
+    whole = np.column_stack((keys, hashes))
+    _, numbers = np.unique(whole, axis=0, return_inverse=True)
+    return np.asarray(numbers.reshape(-1), np.int64)
+
+
+def _equal(groups: Rows, counts: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    rows = np.flatnonzero(counts)
+    _, firsts, which = np.unique(groups[rows], return_index=True, return_inverse=True)
+    leaders = rows[firsts[which.reshape(-1)]]
+    later = leaders != rows
+    return leaders[later], rows[later]
+
+
+def _united(ids: Words, pairs: list[tuple[Rows, Rows]]) -> tuple[Words, Words]:
+    """Every picture that hangs together with another, linked with the smallest id of them."""
+    ones = np.concatenate([pair[0] for pair in pairs])
+    others = np.concatenate([pair[1] for pair in pairs])
+    nodes, places = np.unique(ids[np.concatenate((ones, others))], return_inverse=True)
+    half = len(ones)
+    labels = nodes[components(len(nodes), places[:half], places[half:])]
+    linked = labels != nodes
+    return nodes[linked], labels[linked]
