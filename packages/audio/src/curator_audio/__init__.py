@@ -1,1 +1,40 @@
-"""Audio stages for Curator will live here; there are none yet."""
+"""Stages for audio: readers, measures, segments of speech, transcripts, writers."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from curator_audio.batches import AudioBatch
+    from curator_audio.forms import NATIVE, SPEECH, Form
+    from curator_audio.reading.folders import AudioFolderReader
+    from curator_audio.reading.manifests import ManifestReader
+    from curator_audio.waveforms import Waveform
+    from curator_audio.writing.manifests import ManifestWriter
+
+__all__ = [
+    "NATIVE",
+    "SPEECH",
+    "AudioBatch",
+    "AudioFolderReader",
+    "Form",
+    "ManifestReader",
+    "ManifestWriter",
+    "Waveform",
+]
+
+_HOMES = {
+    "batches": ("AudioBatch",),
+    "forms": ("NATIVE", "SPEECH", "Form"),
+    "reading.folders": ("AudioFolderReader",),
+    "reading.manifests": ("ManifestReader",),
+    "waveforms": ("Waveform",),
+    "writing.manifests": ("ManifestWriter",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Stages are imported when they are asked for: naming them all wakes no library."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"curator_audio.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,222 @@
+"""Batches of recordings: one row each, as in a manifest; samples only while somebody listens.
+
+Columns that mean something to this package:
+
+    audio_filepath  text: where the recording lies
+    audio           binary: the encoded recording itself, where it did not come as a file
+    offset          seconds: where in it the row begins; the row is a segment if this is there
+    duration        seconds: how long it is
+    text            what is said in it
+
+Everything else is carried along. An `AudioBatch` is a `DocumentBatch`, so filters of columns work
+on it. Stages that listen take and give `AudioBatch`, and write
+
+    heard = batch.listen(SPEECH, MyListener)   # a new listener for each row
+    yield heard.batch.with_columns({"snr_db": heard.values})
+    yield from heard.rejected                  # what cannot be decoded, set aside alone
+
+Rows of one file are heard in one go, whatever their number. What was decoded is kept for the stages
+behind, up to `recordings.BUDGET`; it stands in no column, so no writer can meet it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from curator_core.documents import DocumentBatch
+from curator_core.filesystems import StorageOptions
+from curator_core.outcomes import Dropped, Rejected
+
+from curator_audio.forms import Form
+from curator_audio.opening import Source, UndecodableError
+from curator_audio.recordings import Recordings
+from curator_audio.spans import WHOLE, Audience, Collecting, Listener, Span
+from curator_audio.waveforms import Waveform
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PATH, AUDIO, OFFSET, DURATION, TEXT = "audio_filepath", "audio", "offset", "duration", "text"
+
+_RECORDINGS = "curator_audio.recordings"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Heard(Generic[T]):
+    """The rows that could be heard, an answer for each, and the others."""
+
+    batch: "AudioBatch"
+    values: list[T]
+    rejected: list[Rejected]
+
+
+@dataclass
+class AudioBatch(DocumentBatch):
+    """Recordings or segments of them, one row each."""
+
+    def place(self, row: int) -> str:
+        """A row for messages: its file, and the seconds where it is a segment."""
+        path = self._value(PATH, row) or f"row {row}"
+        start, end = self._given_span(row)
+        return str(path) if start is None else f"{path} {start:g}-{end:g} s"
+
+    def source(self, row: int) -> Source:
+        """The bytes where the row has them, otherwise the path."""
+        data = self._value(AUDIO, row)
+        if data:
+            return bytes(data)
+        path = self._value(PATH, row)
+        if not path:
+            raise UndecodableError(f"the row has neither {PATH} nor {AUDIO}")
+        return str(path)
+
+    def span(self, row: int) -> Span:
+        """The part of the recording that the row is; all of it where it has no offset."""
+        start, end = self._given_span(row)
+        if start is None:
+            return WHOLE
+        if not (isfinite(start) and start >= 0 and end > start):
+            raise UndecodableError(
+                f"offset {start:g} and duration {end - start:g} are no part of a recording"
+            )
+        return Span(start, end)
+
+    def _given_span(self, row: int) -> tuple[float | None, float]:
+        start = self._value(OFFSET, row)
+        if start is None:
+            return None, inf
+        seconds = self._value(DURATION, row)
+        return float(start), inf if seconds is None else float(start) + float(seconds)
+
+    def _value(self, name: str, row: int) -> Any:
+        if name not in self.data.column_names:
+            return None
+        return self.data.column(name)[row].as_py()
+
+    # Listening
+
+    def listen(
+        self,
+        form: Form,
+        listener: Callable[[], Listener[T]],
+        storage_options: StorageOptions | None = None,
+    ) -> Heard[T]:
+        """What a listener of its own says of each row; rows that cannot be heard are set aside."""
+        answers: dict[int, T] = {}
+        failed: dict[int, Exception] = {}
+        for source, rows in self._by_source(failed).items():
+            audience = Audience({row: (span, listener()) for row, span in rows.items()})
+            audience.follow(self._recordings().hear(source, form, storage_options))
+            answers |= audience.answers
+            failed |= audience.failed
+        batch, rejected = self.without(failed)
+        return Heard(batch, [answers[row] for row in sorted(answers)], rejected)
+
+    def waveforms(
+        self, form: Form, storage_options: StorageOptions | None = None
+    ) -> Heard[Waveform]:
+        """All samples of all rows at once: for rows that are known to be short."""
+        return self.listen(form, Collecting, storage_options)
+
+    def blocks(
+        self, row: int, form: Form, storage_options: StorageOptions | None = None
+    ) -> Iterator[Waveform]:
+        """One row bit by bit, for those who listen to several at the same time."""
+        position = 0
+        span = self.span(row)
+        for block in self._recordings().hear(self.source(row), form, storage_options):
+            first, last = span.samples(block.sample_rate)
+            end = position + block.samples.shape[1]
+            piece = block.samples[
+                :, max(0, first - position) : max(0, int(min(last, end)) - position)
+            ]
+            position = end
+            if piece.shape[1]:
+                yield Waveform(piece, block.sample_rate)
+            if last <= end:
+                return
+
+    def release(self) -> None:
+        """Forget all samples, for a stage behind which nobody listens."""
+        self.derived.pop(_RECORDINGS, None)
+
+    def _by_source(self, failed: dict[int, Exception]) -> dict[Source, dict[int, Span]]:
+        found: dict[Source, dict[int, Span]] = {}
+        for row in range(self.num_items):
+            try:
+                found.setdefault(self.source(row), {})[row] = self.span(row)
+            except UndecodableError as error:
+                failed[row] = error
+        return found
+
+    def _recordings(self) -> Recordings:
+        known: Recordings = self.derived.setdefault(_RECORDINGS, Recordings())
+        return known
+
+    # Other rows, other columns
+
+    def without(self, failed: Mapping[int, Exception]) -> tuple[Self, list[Rejected]]:
+        """The batch without some rows, and notes that set each of these aside with its reason."""
+        if not failed:
+            return self, []
+        rejected = [Rejected(str(failed[row]), self.place(row)) for row in sorted(failed)]
+        return self.take([row for row in range(self.num_items) if row not in failed]), rejected
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """Some rows in an order of your own, with what was decoded of their files."""
+        import pyarrow as pa
+
+        taken = self.with_data(self.data.take(pa.array(rows, pa.int64())))
+        if (known := self.derived.get(_RECORDINGS)) is not None:
+            taken.derived[_RECORDINGS] = known.only(taken.sources())
+        return taken
+
+    def sources(self) -> Iterator[Source]:
+        """What the rows are heard from, without those that have nothing."""
+        for row in range(self.num_items):
+            if self._value(AUDIO, row) or self._value(PATH, row):
+                yield self.source(row)
+
+    def keep(
+        self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
+    ) -> "list[Self | Dropped]":
+        """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        flags = _flags(mask)
+        missing = flags.count(False)
+        if not missing:
+            return [self]
+        gone = [row for row, wanted in enumerate(flags) if not wanted]
+        bare = self.with_data(self.data)  # whoever keeps dropped records keeps no samples
+        kept = self.take([row for row, wanted in enumerate(flags) if wanted])
+        return [kept, Dropped(reason, missing, lambda: bare.take(gone))]
+
+    def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
+        """Columns added or replaced, row by row, with what was decoded."""
+        import pyarrow as pa
+
+        table = self.data
+        for name, values in columns.items():
+            column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+            if name in table.column_names:
+                table = table.set_column(table.column_names.index(name), name, column)
+            else:
+                table = table.append_column(name, column)
+        return self.with_table(table)
+
+    def with_table(self, table: "pa.Table") -> Self:
+        """Other rows of the same recordings, such as segments, with what was decoded."""
+        changed = self.with_data(table)
+        if _RECORDINGS in self.derived:
+            changed.derived[_RECORDINGS] = self.derived[_RECORDINGS]
+        return changed
+
+
+def _flags(mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> list[bool]:
+    """What is neither true nor false counts as false."""
+    import pyarrow as pa
+
+    values = mask.to_pylist() if isinstance(mask, pa.Array | pa.ChunkedArray) else mask
+    return [bool(value) for value in values]

@@ -1,0 +1,183 @@
+"""Decoding: recordings of any codec as blocks of samples, however long they are."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core.filesystems import StorageOptions
+
+from curator_audio.forms import HIGHEST_RATE, Form
+from curator_audio.opening import Source, UndecodableError, opened
+from curator_audio.resampling import resampled
+from curator_audio.waveforms import Waveform
+
+if TYPE_CHECKING:
+    from av import AudioFrame
+
+    from curator_audio.waveforms import Samples
+
+MOST_CHANNELS = 64
+_BLOCK_SECONDS = 10
+_BLOCK_SAMPLES = 8 * 1024 * 1024
+"""Of all channels together, so that a block of many channels is no larger."""
+
+_TELL_THEIR_LENGTH = ("wav", "w64", "flac", "mov", "aiff", "caf", "au")
+"""Formats whose header says how long the audio is; others are guessed at."""
+
+_MISSING_SECONDS, _MISSING_SHARE = 0.25, 0.01
+"""Headers count what encoders pad; so much less is no damage."""
+
+_SCALES = {"u8": 2.0**7, "s16": 2.0**15, "s32": 2.0**31, "s64": 2.0**63}
+
+
+@dataclass(frozen=True)
+class Track:
+    """The audio of a file as its blocks come: the facts, and the samples."""
+
+    sample_rate: int
+    channels: int
+    codec: str
+    blocks: "Iterator[Samples]"
+
+
+def decoded(
+    source: Source, form: Form, storage_options: StorageOptions | None = None
+) -> Iterator[Waveform]:
+    """What is in a file, in blocks of about ten seconds; UndecodableError where it is damaged."""
+    with opened(source, storage_options) as container:
+        track = track_of(container)
+        given = False
+        for wave in formed(track.blocks, track.sample_rate, form):
+            given = given or wave.samples.shape[1] > 0
+            yield wave
+        if not given:
+            raise UndecodableError("the recording holds no samples")
+
+
+def formed(blocks: "Iterable[Samples]", sample_rate: int, form: Form) -> Iterator[Waveform]:
+    """Blocks as they were recorded in the form that is wanted."""
+    rate = form.sample_rate or sample_rate
+    chosen = (_chosen(block, form) for block in blocks)
+    for block in resampled(chosen, sample_rate, rate, form.quality):
+        yield Waveform(block, rate)
+
+
+def decode(source: Source, form: Form, storage_options: StorageOptions | None = None) -> Waveform:
+    """A whole file at once: for what is known to be short."""
+    import numpy as np
+
+    blocks = list(decoded(source, form, storage_options))
+    joined = blocks[0].samples if len(blocks) == 1 else np.hstack([b.samples for b in blocks])
+    return Waveform(joined, blocks[0].sample_rate)
+
+
+def track_of(container: Any) -> Track:
+    """The first audio stream of an open container."""
+    stream = container.streams.audio[0]
+    rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
+    if not 1 <= rate <= HIGHEST_RATE or not 1 <= channels <= MOST_CHANNELS:
+        raise UndecodableError(
+            f"the header tells of {rate} samples a second and {channels} channels; up to "
+            f"{HIGHEST_RATE} and {MOST_CHANNELS} are read"
+        )
+    frames = _frames(container, stream)
+    if container.format.name.partition(",")[0] in _TELL_THEIR_LENGTH:
+        frames = _complete(frames, _promised(stream))
+    return Track(rate, channels, stream.codec_context.name, _blocks(frames, rate, channels))
+
+
+def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
+    """Frames until the end, or until the first that is damaged."""
+    import av
+
+    seconds = 0.0
+    try:
+        for frame in container.decode(stream):
+            yield frame
+            seconds += frame.samples / (frame.sample_rate or 1)
+    except (av.FFmpegError, ValueError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise UndecodableError(f"damaged or cut off after {seconds:.2f} s: {said}") from None
+
+
+def _promised(stream: Any) -> float:
+    return float(stream.duration * stream.time_base) if stream.duration else 0.0
+
+
+def _complete(frames: "Iterator[AudioFrame]", promised: float) -> "Iterator[AudioFrame]":
+    """The same frames; an error at the end where they are fewer than the header promised."""
+    seconds = 0.0
+    for frame in frames:
+        yield frame
+        seconds += frame.samples / (frame.sample_rate or 1)
+    if seconds < promised * (1 - _MISSING_SHARE) - _MISSING_SECONDS:
+        raise UndecodableError(f"cut off after {seconds:.2f} s of {promised:.2f} s")
+
+
+def _blocks(frames: "Iterable[AudioFrame]", rate: int, channels: int) -> "Iterator[Samples]":
+    import numpy as np
+
+    full = min(rate * _BLOCK_SECONDS, _BLOCK_SAMPLES // channels)
+    waiting: list[Samples] = []
+    held = position = 0
+    for frame in frames:
+        _refuse_changes(frame, rate, channels, position / rate)
+        samples = _samples_of(frame)
+        _refuse_odd_numbers(samples, position / rate)
+        waiting.append(samples)
+        held += samples.shape[1]
+        position += samples.shape[1]
+        if held >= full:
+            yield np.hstack(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield np.hstack(waiting)
+
+
+def _refuse_changes(frame: "AudioFrame", rate: int, channels: int, seconds: float) -> None:
+    if frame.sample_rate != rate or frame.layout.nb_channels != channels:
+        raise UndecodableError(
+            f"after {seconds:.2f} s the recording goes on with {frame.sample_rate} samples a "
+            f"second and {frame.layout.nb_channels} channels instead of {rate} and {channels}"
+        )
+
+
+def _refuse_odd_numbers(samples: "Samples", seconds: float) -> None:
+    import numpy as np
+
+    if not np.isfinite(samples).all():
+        odd = int(samples.size - np.isfinite(samples).sum())
+        raise UndecodableError(f"{odd} samples after {seconds:.2f} s are infinite or no numbers")
+
+
+def _samples_of(frame: "AudioFrame") -> "Samples":
+    """Fractions of full scale, a row for each channel."""
+    import numpy as np
+
+    values = frame.to_ndarray()
+    kind = frame.format.name.removesuffix("p")
+    if not frame.format.is_planar:
+        values = values.reshape(-1, frame.layout.nb_channels).T
+    if kind == "u8":
+        values = values.astype(np.float32) - 128.0
+    scale = _SCALES.get(kind)
+    plain: Samples = np.asarray(values, np.float32)
+    if scale is not None:
+        plain *= np.float32(1 / scale)
+    return plain
+
+
+def _chosen(block: "Samples", form: Form) -> "Samples":
+    import numpy as np
+
+    if form.channels == "all" or (form.channels == "mono" and block.shape[0] == 1):
+        return block
+    if form.channels == "mono":
+        mixed: Samples = block.mean(axis=0, keepdims=True, dtype=np.float32)
+        return mixed
+    number = int(form.channels)
+    if number >= block.shape[0]:
+        raise UndecodableError(
+            f"channel {number} is wanted, but there are {block.shape[0]}, counted from 0"
+        )
+    return block[number : number + 1]

@@ -1,0 +1,104 @@
+"""Opening: containers of audio, from a file or from bytes, with what they may do held short."""
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from curator_core import CuratorError, InputError
+from curator_core.filesystems import StorageOptions, local_path, open_input
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+
+Source: TypeAlias = str | bytes
+"""A path or URL, or the encoded bytes themselves."""
+
+FORMATS = (
+    "aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,eac3,flac,flv,gsm,matroska,mov,mp3,mpeg,"
+    "mpegts,mpc,ogg,tta,voc,w64,wav,webm,wv,xwma"
+)
+"""What is read. Playlists are not, for they can name any other file of the machine."""
+
+_UNKNOWN_SIZE = 0x7FFFFFFF
+"""What is written as it is recorded does not know its size, and tells one like this or larger."""
+
+_SLACK = 64
+"""Bytes that a header may count beyond the end without any sample missing."""
+
+_OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
+
+
+class UndecodableError(CuratorError):
+    """A recording that cannot be heard, and why."""
+
+
+@contextmanager
+def opened(
+    source: Source, storage_options: StorageOptions | None = None
+) -> "Iterator[InputContainer]":
+    """A container to decode from; what is wrong with it is an UndecodableError."""
+    import av
+
+    file = _file(source, storage_options)
+    try:
+        if not file.read(1):
+            raise UndecodableError("the file is empty (0 bytes)")
+        file.seek(0)
+        _refuse_cut_riff(file)
+        with _container(file, av) as container:
+            yield container
+    except av.FFmpegError as error:
+        raise UndecodableError(_told(error)) from None
+    finally:
+        file.close()
+
+
+def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
+    if isinstance(source, bytes | memoryview):
+        return io.BytesIO(source)
+    try:
+        plain = local_path(source)
+        return open_input(source, storage_options) if plain is None else open(plain, "rb")
+    except FileNotFoundError:
+        raise UndecodableError("the file is not there") from None
+    except IsADirectoryError:
+        raise UndecodableError("it is a folder, not a file") from None
+    except PermissionError:
+        raise UndecodableError("permission denied; allow reading it") from None
+    except InputError as error:
+        raise UndecodableError(str(error)) from None
+
+
+def _refuse_cut_riff(file: BinaryIO) -> None:
+    """FFmpeg takes what is left of a WAV file for all of it."""
+    head = file.read(12)
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    if head[:4] != b"RIFF" or head[8:] != b"WAVE":
+        return
+    promised = int.from_bytes(head[4:8], "little") + 8
+    if size < promised - _SLACK and promised - 8 < _UNKNOWN_SIZE:
+        raise UndecodableError(f"cut off after {size} of {promised} bytes")
+
+
+def _container(file: BinaryIO, av: Any) -> "InputContainer":
+    options: Mapping[str, str] = _OPTIONS
+    try:
+        container: InputContainer = av.open(
+            file, "r", options=dict(options), metadata_errors="replace"
+        )
+    except (av.FFmpegError, ValueError, OverflowError) as error:
+        raise UndecodableError(
+            f"no audio of a known format ({_told(error)}); files are known by their content, "
+            "whatever their name ends in"
+        ) from None
+    if not container.streams.audio:
+        container.close()
+        raise UndecodableError("the file holds no audio stream")
+    return container
+
+
+def _told(error: Exception) -> str:
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(said)[:1].lower() + str(said)[1:]

@@ -1,0 +1,1 @@
+"""Readers: manifests, folders and archives of recordings become batches."""

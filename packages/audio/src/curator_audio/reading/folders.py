@@ -1,0 +1,100 @@
+"""Folders of recordings, with what is said in them where a file beside them tells it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pyarrow as pa
+from curator_core import AnyStage, CompositeStage, Empty, FileGroup, FilePartitioning
+from curator_core.filesystems import StorageOptions, as_text, local_path, open_input
+from curator_core.stages import ProcessingStage
+
+from curator_audio.batches import PATH, TEXT, AudioBatch
+
+_AUDIO = [".wav", ".flac", ".mp3", ".m4a", ".aac", ".ogg", ".oga", ".opus", ".amr", ".wma"]
+_RARE = [".aiff", ".aif", ".caf", ".w64", ".au", ".ac3", ".mka"]
+_VIDEO = [".webm", ".mp4", ".m4v", ".mov", ".mkv", ".avi", ".3gp", ".ts", ".flv"]
+ENDINGS = (*_AUDIO, *_RARE, *_VIDEO)
+"""Recordings, and videos of which the sound is taken."""
+
+_LONGEST_TEXT = 1024 * 1024
+
+
+@dataclass
+class FolderReading(ProcessingStage[FileGroup, AudioBatch]):
+    """A row for each file; nothing is decoded yet."""
+
+    text_files: bool = True
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def outputs(self) -> Sequence[str]:
+        return (PATH, TEXT) if self.text_files else (PATH,)
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str]:
+        return frozenset(self.outputs())
+
+    def process(self, task: FileGroup) -> AudioBatch:
+        paths = [local_path(path) or path for path in task.paths]
+        columns = {PATH: pa.array(paths, pa.string())}
+        if self.text_files:
+            columns[TEXT] = pa.array([self._text_beside(path) for path in paths], pa.string())
+        return AudioBatch(pa.table(columns), metadata={"source_files": paths})
+
+    def _text_beside(self, path: str) -> str | None:
+        """`a.txt` beside `a.wav`."""
+        from curator_core import InputError
+
+        try:
+            with open_input(f"{path.rpartition('.')[0]}.txt", self.storage_options) as file:
+                return (file.read(_LONGEST_TEXT) or b"").decode("utf-8", "replace").strip()
+        except (InputError, OSError):
+            return None
+
+
+@dataclass
+class AudioFolderReader(CompositeStage[Empty, AudioBatch]):
+    """Takes every recording in folders, whatever its codec, and a .txt of the same name as text."""
+
+    file_paths: str | list[str]
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+
+    files_per_partition: int = 16
+    """So many recordings make one batch: models take them together."""
+
+    limit: int | None = None
+    """No more than so many batches, to try something out."""
+
+    file_extensions: str | list[str] | None = None
+    """Which endings count in a folder, unless the usual ones of audio and video."""
+
+    include: str | list[str] | None = None
+    """Only files whose name, or path in the folder, matches one of these patterns."""
+
+    exclude: str | list[str] | None = None
+    """No files whose name, or path in the folder, matches one of these patterns."""
+
+    text_files: bool = True
+    """Whether the .txt beside a recording becomes its text."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    endings: ClassVar[tuple[str, ...]] = ENDINGS
+
+    def __post_init__(self) -> None:
+        self.file_paths = as_text(self.file_paths)
+
+    def decompose(self) -> Sequence[AnyStage]:
+        listing = FilePartitioning(
+            self.file_paths,
+            self.files_per_partition,
+            None,
+            self.limit,
+            self.file_extensions or list(self.endings),
+            self.include,
+            self.exclude,
+            "whole",
+            self.storage_options,
+        )
+        reading = FolderReading(self.text_files, self.storage_options)
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]

@@ -1,0 +1,69 @@
+"""Recordings that were decoded lately, for the stages that follow in the same process."""
+
+from collections.abc import Iterable, Iterator
+
+from curator_core.filesystems import StorageOptions
+
+from curator_audio.decoding import decoded, formed
+from curator_audio.forms import NATIVE, Form
+from curator_audio.opening import Source
+from curator_audio.waveforms import Waveform
+
+BUDGET = 128 * 1024 * 1024
+"""How many bytes of samples one batch may keep: what is longer is decoded again."""
+
+
+class Recordings:
+    """Samples by recording and form. It goes with its batch, and never to another process."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self._known: dict[tuple[Source, Form], list[Waveform]] = {}
+        self._room = budget
+
+    def hear(
+        self, source: Source, form: Form, storage_options: StorageOptions | None
+    ) -> Iterator[Waveform]:
+        """The blocks of a recording, from memory where they are there."""
+        known = self._known.get((source, form))
+        if known is not None:
+            yield from known
+            return
+        native = self._known.get((source, NATIVE))
+        if native is not None:
+            samples = (wave.samples for wave in native)
+            yield from self._kept(formed(samples, native[0].sample_rate, form), source, form)
+            return
+        yield from self._kept(decoded(source, form, storage_options), source, form)
+
+    def only(self, sources: Iterable[Source]) -> "Recordings":
+        """Those of some sources: the others are free to go."""
+        wanted = set(sources)
+        kept = Recordings(self._room)
+        for (source, form), blocks in self._known.items():
+            if source in wanted:
+                kept._known[source, form] = blocks
+            else:
+                kept._room += _size(blocks)
+        return kept
+
+    def forget(self) -> None:
+        self._known.clear()
+        self._room = BUDGET
+
+    def _kept(self, blocks: Iterable[Waveform], source: Source, form: Form) -> Iterator[Waveform]:
+        gathered: list[Waveform] | None = []
+        size = 0
+        for block in blocks:
+            size += block.samples.nbytes
+            if size > self._room:
+                gathered = None
+            if gathered is not None:
+                gathered.append(block)
+            yield block
+        if gathered is not None:
+            self._known[source, form] = gathered
+            self._room -= size
+
+
+def _size(blocks: Iterable[Waveform]) -> int:
+    return sum(block.samples.nbytes for block in blocks)

@@ -1,0 +1,127 @@
+"""Spans: parts of one recording, cut from its blocks as they come by."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Protocol, TypeVar
+
+from curator_audio.opening import UndecodableError
+from curator_audio.waveforms import Waveform
+
+T_co = TypeVar("T_co", covariant=True)
+
+_TOLERANCE = 0.1
+"""Seconds by which a span may reach beyond the end: durations are rounded, and codecs pad."""
+
+
+class Listener(Protocol[T_co]):
+    """Hears a recording piece by piece, and has an answer in the end."""
+
+    def hear(self, piece: Waveform) -> None: ...
+
+    def answer(self) -> T_co: ...
+
+
+@dataclass(frozen=True)
+class Span:
+    """Seconds in a recording; without an end, all that follows."""
+
+    start: float = 0.0
+    end: float = inf
+
+    def samples(self, rate: int) -> tuple[int, float]:
+        end = inf if self.end == inf else round(self.end * rate)
+        return round(self.start * rate), end
+
+
+WHOLE = Span()
+
+
+class Collecting:
+    """Keeps all of what it hears."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Waveform] = []
+
+    def hear(self, piece: Waveform) -> None:
+        self._pieces.append(piece)
+
+    def answer(self) -> Waveform:
+        import numpy as np
+
+        if len(self._pieces) == 1:
+            return self._pieces[0]
+        samples = np.hstack([piece.samples for piece in self._pieces])
+        return Waveform(samples, self._pieces[0].sample_rate)
+
+
+@dataclass
+class _Ear:
+    row: int
+    span: Span
+    listener: Listener[Any]
+    heard: int = 0
+
+
+class Audience:
+    """The listeners to one recording, each to a span of its own, which may overlap."""
+
+    def __init__(self, listeners: Mapping[int, tuple[Span, Listener[Any]]]) -> None:
+        ears = [_Ear(row, span, listener) for row, (span, listener) in listeners.items()]
+        self._waiting = sorted(ears, key=lambda ear: ear.span.start, reverse=True)
+        self._hearing: list[_Ear] = []
+        self.answers: dict[int, Any] = {}
+        self.failed: dict[int, UndecodableError] = {}
+
+    def follow(self, blocks: Iterable[Waveform]) -> None:
+        """Have all of them hear the recording, as far as anybody wants to."""
+        position, rate = 0, 1
+        try:
+            for block in blocks:
+                rate = block.sample_rate
+                self._hear(block, position)
+                position += block.samples.shape[1]
+                if not (self._waiting or self._hearing):
+                    return
+        except UndecodableError as error:
+            for ear in (*self._waiting, *self._hearing):
+                self.failed[ear.row] = UndecodableError(str(error))
+            return
+        self._end(position / rate)
+
+    def _hear(self, block: Waveform, position: int) -> None:
+        end = position + block.samples.shape[1]
+        while self._waiting and self._waiting[-1].span.samples(block.sample_rate)[0] < end:
+            self._hearing.append(self._waiting.pop())
+        for ear in list(self._hearing):
+            first, last = ear.span.samples(block.sample_rate)
+            upto = int(min(last, end))
+            piece = block.samples[:, max(0, first - position) : max(0, upto - position)]
+            if piece.shape[1]:
+                ear.listener.hear(Waveform(piece, block.sample_rate))
+                ear.heard += piece.shape[1]
+            if last <= end:
+                self._hearing.remove(ear)
+                self._conclude(ear)
+
+    def _end(self, seconds: float) -> None:
+        for ear in (*self._hearing, *self._waiting):
+            end = ear.span.end
+            if end != inf and end > seconds + _TOLERANCE:
+                self.failed[ear.row] = UndecodableError(
+                    f"the span from {ear.span.start:.2f} to {end:.2f} s reaches beyond the end of "
+                    f"the recording at {seconds:.2f} s"
+                )
+            else:
+                self._conclude(ear)
+
+    def _conclude(self, ear: _Ear) -> None:
+        if not ear.heard:
+            self.failed[ear.row] = UndecodableError(
+                f"the span from {ear.span.start:.2f} to {ear.span.end:.2f} s holds no samples"
+            )
+            return
+        try:
+            self.answers[ear.row] = ear.listener.answer()
+        except UndecodableError as error:
+            self.failed[ear.row] = error

@@ -1,0 +1,1 @@
+"""Writers: manifests, and recordings with them."""

@@ -1,0 +1,31 @@
+"""Manifests as NeMo reads them: `audio_filepath`, `duration`, `offset`, `text`, and all else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pyarrow as pa
+from curator_core.writing.jsonl import JsonlWriter
+
+from curator_audio.batches import AUDIO, DURATION, OFFSET, PATH, TEXT
+
+_FIRST = (PATH, OFFSET, DURATION, TEXT)
+
+
+@dataclass
+class ManifestWriter(JsonlWriter):
+    """Writes a manifest for each batch; recordings stay where they are, and are not copied.
+
+    The columns that every reader of manifests knows stand first. Encoded recordings are no part
+    of a manifest: SegmentWriter makes files of them.
+    """
+
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        super().write([_ordered(table) for table in tables], file)
+
+
+def _ordered(table: pa.Table) -> pa.Table:
+    names = [name for name in table.column_names if name != AUDIO]
+    return table.select(
+        sorted(names, key=lambda n: _FIRST.index(n) if n in _FIRST else len(_FIRST))
+    )

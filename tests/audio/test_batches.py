@@ -1,0 +1,86 @@
+"""Rows are heard, segments cut from their files, and no sample leaves its process."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from curator_audio import NATIVE, SPEECH, AudioBatch
+from curator_audio.waveforms import Waveform
+from sounds import encoded, put, tone, wav
+
+
+def test_segments_of_one_file_are_what_was_cut_from_it(tmp_path: Path) -> None:
+    ramp = np.linspace(-0.5, 0.5, 16_000 * 25, dtype=np.float32)[None]
+    path = put(tmp_path, "a.wav", wav(ramp, floats=True))
+    spans = [(12.0, 1.5), (0.0, 11.0), (9.5, 1.0), (24.0, 1.0)]
+    batch = AudioBatch.from_pylist(
+        [{"audio_filepath": path, "offset": start, "duration": long} for start, long in spans]
+    )
+    heard = batch.waveforms(SPEECH)
+    assert not heard.rejected
+    for (start, long), wave in zip(spans, heard.values, strict=True):
+        first = round(start * 16_000)
+        np.testing.assert_array_equal(wave.samples, ramp[:, first : first + round(long * 16_000)])
+    blocks = [block.samples for block in batch.blocks(2, SPEECH)]
+    np.testing.assert_array_equal(np.hstack(blocks), heard.values[2].samples)
+
+
+def test_one_bad_row_does_not_take_others_along(tmp_path: Path) -> None:
+    good = put(tmp_path, "a.flac", encoded(tone(2), 16_000, "flac"))
+    batch = AudioBatch.from_pylist(
+        [
+            {"audio_filepath": good, "offset": None, "duration": 99.0},
+            {"audio_filepath": f"{tmp_path}/no.wav", "offset": None, "duration": 1.0},
+            {"audio_filepath": None, "offset": None, "duration": None},
+            {"audio_filepath": good, "offset": 1.0, "duration": 5.0},
+            {"audio_filepath": good, "offset": 1.0, "duration": -1.0},
+            {"audio_filepath": good, "offset": 8.0, "duration": None},
+        ]
+    )
+    heard = batch.waveforms(SPEECH)
+    assert [wave.seconds for wave in heard.values] == [2.0]
+    assert heard.batch.num_items == 1
+    assert [(one.where.replace(f"{tmp_path}/", ""), one.reason) for one in heard.rejected] == [
+        ("no.wav", "the file is not there"),
+        ("row 2", "the row has neither audio_filepath nor audio"),
+        (
+            "a.flac 1-6 s",
+            "the span from 1.00 to 6.00 s reaches beyond the end of the recording at 2.00 s",
+        ),
+        ("a.flac 1-0 s", "offset 1 and duration -1 are no part of a recording"),
+        ("a.flac 8-inf s", "the span from 8.00 to inf s holds no samples"),
+    ]
+
+
+def test_bytes_in_the_row_are_heard() -> None:
+    batch = AudioBatch.from_pylist([{"audio": wav(tone(1))}])
+    assert batch.waveforms(NATIVE).values[0].seconds == 1
+
+
+def test_what_was_decoded_is_kept_for_those_behind_and_freed(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.wav", wav(tone(2)))
+    other = put(tmp_path, "b.wav", wav(tone(2)))
+    batch = AudioBatch.from_pylist([{"audio_filepath": path}, {"audio_filepath": other}])
+    first = batch.waveforms(SPEECH)
+    Path(path).unlink()
+    Path(other).unlink()
+    named = first.batch.with_columns({"number": [1, 2]})
+    again = named.waveforms(SPEECH)
+    np.testing.assert_array_equal(again.values[1].samples, first.values[1].samples)
+    kept = named.keep([True, False], "too far away")
+    assert isinstance(kept[0], AudioBatch)
+    assert len(kept[0].waveforms(SPEECH).values) == 1
+    kept[0].release()
+    assert kept[0].waveforms(SPEECH).rejected[0].reason == "the file is not there"
+
+
+def test_no_sample_leaves_the_process(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.wav", wav(tone(60)))
+    batch = AudioBatch.from_pylist([{"audio_filepath": path}])
+    wave = batch.waveforms(SPEECH).values[0]
+    assert len(pickle.dumps(batch)) < 5_000
+    assert len(batch.to_payload()) < 5_000
+    assert batch.columns() == ("audio_filepath",)
+    with pytest.raises(TypeError, match="a waveform stays in the process that decoded it"):
+        pickle.dumps(Waveform(wave.samples, 16_000))
