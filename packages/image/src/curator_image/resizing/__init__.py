@@ -1,0 +1,1 @@
+"""Resizing: pictures made smaller, cut, bordered or encoded anew."""

@@ -1,0 +1,101 @@
+"""Buckets: a few sizes of about the same number of pixels, for training on batches of one shape."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+from curator_core import Rejected
+
+from curator_image.batches import ImageBatch
+from curator_image.measuring.judging import Scored, scored, with_scores
+from curator_image.measuring.pictures import Header, Picture
+from curator_image.resizing.fits import Fit, Size, fit_for
+from curator_image.resizing.stages import PictureChanging
+
+COLUMNS = ("bucket", "bucket_width", "bucket_height")
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Sizes whose sides are multiples of `step`, with at most `side` squared pixels."""
+
+    side: int
+    step: int
+    max_ratio: float
+
+    @cached_property
+    def sizes(self) -> tuple[Size, ...]:
+        """The widest first; of each width the greatest height, and the other way round."""
+        found = set()
+        longest = int(self.side * self.max_ratio**0.5) + self.step
+        for one in range(self.step, longest, self.step):
+            other = self.side * self.side // one // self.step * self.step
+            if other and max(one, other) / min(one, other) <= self.max_ratio:
+                found |= {(one, other), (other, one)}
+        return tuple(sorted(found, key=lambda size: (-size[0] / size[1], -size[0])))
+
+    def nearest(self, width: int, height: int) -> Size:
+        """The bucket of which the picture loses least to cutting."""
+        ratio = log(width / height)
+        return min(self.sizes, key=lambda size: (abs(log(size[0] / size[1]) - ratio), -size[0]))
+
+
+@dataclass
+class AspectBucketing(PictureChanging):
+    """Gives each picture the bucket whose form is nearest: columns bucket (`832x1216`),
+    bucket_width and bucket_height. With `resize` it is scaled to cover that, and cut."""
+
+    side: int = 1024
+    """A bucket has about this squared pixels."""
+
+    step: int = 64
+    """Sides of buckets are multiples of it."""
+
+    max_ratio: float = 2.0
+    """How many times as long as the other a side may be. Longer pictures get the longest bucket."""
+
+    resize: bool = False
+    """Whether pictures become as large as their bucket."""
+
+    enlarge: bool = True
+    """Whether pictures smaller than their bucket are made larger; else they are only cut."""
+
+    def check(self) -> Iterator[str]:
+        yield from super().check()
+        if self.step < 1 or self.side < self.step:
+            yield f"side is {self.side} and step {self.step}, but side must be step or more"
+        elif self.max_ratio < 1:
+            yield f"max_ratio is {self.max_ratio:g}, but must be 1 or more"
+
+    def outputs(self) -> tuple[str, ...]:
+        return COLUMNS
+
+    def fit(self, header: Header) -> Fit:
+        size = header.width, header.height
+        return fit_for(size, self.buckets.nearest(*size), "center_crop", enlarge=self.enlarge)
+
+    @property
+    def buckets(self) -> Buckets:
+        return Buckets(self.side, self.step, self.max_ratio)
+
+    def process(self, task: ImageBatch) -> list[ImageBatch | Rejected]:
+        buckets = self.buckets
+        found = scored(task, None, lambda picture: _bucket_of(picture, buckets))
+        batch = _with_buckets(found)
+        if not self.resize:
+            return [batch, *found.rejected]
+        return [*super().process(batch), *found.rejected]
+
+
+def _bucket_of(picture: Picture, buckets: Buckets) -> Size:
+    return buckets.nearest(picture.header.width, picture.header.height)
+
+
+def _with_buckets(found: Scored) -> ImageBatch:
+    widths = [width for width, _ in found.scores]
+    heights = [height for _, height in found.scores]
+    names = [f"{width}x{height}" for width, height in found.scores]
+    batch = with_scores(found.batch, COLUMNS[0], names, "string")
+    batch = with_scores(batch, COLUMNS[1], widths, "int64")
+    return with_scores(batch, COLUMNS[2], heights, "int64")
