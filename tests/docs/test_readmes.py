@@ -37,11 +37,25 @@ def pages(folder: Path, ending: str = ".jsonl") -> None:
     (folder / f"a{ending}").write_bytes(content)
 
 
+def films(folder: Path) -> None:
+    """Half a minute of six scenes."""
+    pytest.importorskip("av")
+    sys.path.insert(0, str(REPOSITORY / "examples"))
+    from corpus.films import Film, Shot
+    from corpus.videos import Style, write_video
+
+    folder.mkdir()
+    motions = ("pan", "zoom", "still", "object", "black", "frozen")
+    film = Film([Shot(125, motion) for motion in motions])
+    write_video(folder / "harbour.mp4", film, Style(audio="aac"))
+
+
 INPUTS: dict[str, Callable[[Path], None]] = {
     "README.md": lambda desk: pages(desk / "pages"),
     "packages/core/README.md": lambda desk: pages(desk / "raw"),
     "packages/dedup/README.md": lambda desk: pages(desk / "raw"),
     "packages/text/README.md": lambda desk: pages(desk / "raw", ".jsonl.gz"),
+    "packages/video/README.md": lambda desk: films(desk / "films"),
 }
 """What a README takes for granted that its reader has."""
 

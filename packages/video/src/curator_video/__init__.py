@@ -1,1 +1,39 @@
-"""Video stages for Curator will live here; there are none yet."""
+"""Stages for videos: a reader, splitters, filters of clips, cutting and writing."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from curator_video.clips import Clip
+    from curator_video.facts import AudioFacts, VideoFacts
+    from curator_video.probing import probe
+    from curator_video.reading import VideoReader
+    from curator_video.sources import VideoSource
+    from curator_video.videos import Video
+
+__all__ = [
+    "AudioFacts",
+    "Clip",
+    "Video",
+    "VideoFacts",
+    "VideoReader",
+    "VideoSource",
+    "probe",
+]
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "clips": ("Clip",),
+    "facts": ("AudioFacts", "VideoFacts"),
+    "probing": ("probe",),
+    "reading": ("VideoReader",),
+    "sources": ("VideoSource",),
+    "videos": ("Video",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Stages are imported when they are asked for: naming them all wakes no library."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"curator_video.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,10 @@
-"""The entry point `video`. It offers nothing yet.
+"""What this package adds to Curator."""
 
-Stages are named here with the hook `curator_stages`, each as `video.<name>`.
-"""
+from curator_core.hookspecs import hookimpl
+
+
+@hookimpl
+def curator_stages() -> dict[str, str]:
+    return {
+        "video.video_reader": "curator_video.reading:VideoReader",
+    }

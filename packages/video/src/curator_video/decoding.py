@@ -1,0 +1,168 @@
+"""Decoding: the pictures of a span in the order in which they are shown, and where it is damaged.
+
+Times are seconds from the first picture of the video. A picture that lacks a timestamp, or goes
+back in time, gets one from the frame rate.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from curator_video.opening import Opened, UnreadableVideoError, reason_of
+from curator_video.probing import duration_of, origin_of
+
+if TYPE_CHECKING:
+    from av import Packet, VideoFrame
+    from av.video.stream import VideoStream
+
+_EPSILON = 1e-4
+_TOLERATED = 1.0
+"""Seconds. A video that ends so much earlier than its headers say was cut short."""
+
+
+class DamagedVideoError(UnreadableVideoError):
+    """A part of a video that cannot be decoded; other parts may be whole."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture and its time."""
+
+    time: float
+    frame: "VideoFrame"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A part that cannot be decoded, or not rightly."""
+
+    start: float
+    end: float
+    reason: str
+
+
+class Clock:
+    """The times of pictures, mended where the file does not tell them."""
+
+    def __init__(self, video: Opened) -> None:
+        rate = video.stream.average_rate or video.stream.guessed_rate
+        self.step = float(1 / rate) if rate else 1 / 25
+        self.now = -self.step
+        self._origin = origin_of(video.stream)
+
+    def time_of(self, frame: "VideoFrame", first: float) -> float:
+        """`first` is where the span begins, for a first picture that tells nothing."""
+        told = None if frame.pts is None else frame.time
+        time = max(self.now + self.step, first) if told is None else told - self._origin
+        if time <= self.now:
+            time = self.now + self.step
+        self.now = time
+        return time
+
+    def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
+        stamp = packet.dts if packet.pts is None else packet.pts
+        if stamp is None or packet.time_base is None:
+            return None
+        return float(stamp * packet.time_base) - self._origin
+
+
+def pictures(
+    video: Opened, start: float = 0.0, end: float | None = None
+) -> Iterator[Shown | Damage]:
+    """The pictures from `start` up to `end`, and the damage among them, as it is met.
+
+    Decoding begins at the last keyframe before `start`; what lies between is not shown.
+    """
+    clock = Clock(video)
+    _go_to(video, start)
+    passage = _Passage(video, clock)
+    for item in passage.items(start):
+        if isinstance(item, Damage):
+            if item.end >= start - _EPSILON:
+                yield item
+            continue
+        if end is not None and item.time >= end - _EPSILON:
+            return
+        if item.time >= start - _EPSILON:
+            yield item
+    yield from _missing_end(video, clock, end)
+
+
+def _go_to(video: Opened, start: float) -> None:
+    import av
+
+    container, stream = video.container, video.stream
+    if start <= 0 or stream.time_base is None:
+        container.seek(0)
+        return
+    wanted = int((start + origin_of(stream)) / stream.time_base)
+    try:
+        container.seek(wanted, stream=stream, backward=True)
+    except av.FFmpegError:
+        container.seek(0)  # no index: everything before is decoded, and not shown
+
+
+class _Passage:
+    """One way through the packets.
+
+    A damaged one costs its own pictures and those behind it, up to the next keyframe: until then
+    pictures are made of what was lost.
+    """
+
+    def __init__(self, video: Opened, clock: Clock) -> None:
+        self._video = video
+        self._clock = clock
+        self._broken: Damage | None = None
+
+    def items(self, start: float) -> Iterator[Shown | Damage]:
+        for packet in self._packets():
+            for frame in self._decoded(packet):
+                time = self._clock.time_of(frame, start)
+                if frame.is_corrupt:
+                    self._break("damaged pictures", time)
+                if self._broken is None or time < self._broken.start:
+                    yield Shown(time, frame)
+                elif frame.key_frame and not frame.is_corrupt:
+                    yield from self._mended(time)
+                    yield Shown(time, frame)
+        yield from self._mended(self._clock.now + self._clock.step)
+
+    def _packets(self) -> "Iterator[Packet[VideoStream]]":
+        import av
+
+        packets = self._video.container.demux(self._video.stream)
+        try:
+            yield from packets
+        except av.FFmpegError as error:
+            self._break(reason_of(error), self._clock.now + self._clock.step)
+
+    def _decoded(self, packet: "Packet[VideoStream]") -> "list[VideoFrame]":
+        import av
+
+        try:
+            return [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+        except av.FFmpegError as error:
+            at = self._clock.of_packet(packet)
+            self._break(reason_of(error), self._clock.now + self._clock.step if at is None else at)
+            return []
+
+    def _break(self, reason: str, time: float) -> None:
+        known = self._broken
+        if known is None or time < known.start:
+            self._broken = Damage(max(0.0, time), time, known.reason if known else reason)
+
+    def _mended(self, time: float) -> Iterator[Damage]:
+        """The damage so far, when a whole picture follows it."""
+        if self._broken is not None:
+            yield replace(self._broken, end=max(time, self._broken.start))
+            self._broken = None
+
+
+def _missing_end(video: Opened, clock: Clock, end: float | None) -> Iterator[Damage]:
+    told = duration_of(video.container, video.stream)
+    last = clock.now + clock.step
+    wanted = told if end is None else min(told, end)
+    if video.container.streams.audio and not video.stream.duration and end is None:
+        return  # the sound may be longer than the pictures
+    if wanted - last > _TOLERATED:
+        yield Damage(last, wanted, f"the pictures end after {last:.1f} of {told:.1f} s")

@@ -1,0 +1,120 @@
+"""Opening: a container of one of the formats that we read, from a file, a store or memory.
+
+The files may be anybody's. So neither playlists nor other formats that lead elsewhere are opened,
+and no protocol but that of files.
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core.errors import InputError
+from curator_core.filesystems import local_path, open_input
+
+from curator_video.sources import VideoSource
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts"
+ENDINGS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts")
+
+LARGEST_PICTURE = 16384 * 16384
+"""Pixels. What claims more would fill the memory, and is no video that anybody made."""
+
+_OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
+
+
+class UnreadableVideoError(InputError):
+    """A video of which nothing can be read."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A container, and its one video stream that counts."""
+
+    container: "InputContainer"
+    stream: "VideoStream"
+
+
+@contextmanager
+def opened(source: VideoSource) -> Iterator[Opened]:
+    """The video for as long as it is needed; UnreadableVideoError says what is wrong with it."""
+    with _handle(source) as handle, _container(source, handle) as container:
+        yield Opened(container, _picture_stream(source, container))
+
+
+@contextmanager
+def _handle(source: VideoSource) -> Iterator[Any]:
+    """What av can open: a plain path, or something to read from."""
+    if source.content is not None:
+        _refuse_empty(source, len(source.content))
+        yield io.BytesIO(source.content)
+        return
+    plain = local_path(source.path)
+    with open_input(source.path, source.storage_options) as file:
+        _refuse_empty(source, file.seek(0, io.SEEK_END))
+        file.seek(0)
+        yield file if plain is None else f"file:{plain}"  # a colon in a name is no protocol
+
+
+def _refuse_empty(source: VideoSource, size: int) -> None:
+    if not size:
+        raise UnreadableVideoError(f"{source.path} is empty (0 bytes); fetch it again")
+
+
+@contextmanager
+def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
+    import av
+
+    try:
+        container = av.open(handle, options=dict(_OPTIONS), metadata_errors="replace")
+    except (av.FFmpegError, ValueError, UnicodeError) as error:
+        raise UnreadableVideoError(
+            f"{source.path} cannot be opened as a video: it is cut short, damaged, or none of "
+            f"{', '.join(ending[1:] for ending in ENDINGS)} ({reason_of(error)})"
+        ) from None
+    with container:
+        yield container
+
+
+def reason_of(error: BaseException) -> str:
+    """What av says, without the number and the name of the file."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text).partition(":")[0]
+
+
+def _picture_stream(source: VideoSource, container: "InputContainer") -> "VideoStream":
+    streams = [one for one in container.streams.video if not _is_cover(one)]
+    if not streams:
+        others = [f"{one.type} ({_codec_name(one)})" for one in container.streams]
+        held = f"only {', '.join(others)}" if others else "no streams at all"
+        raise UnreadableVideoError(f"{source.path} has no video track, {held}")
+    stream = streams[0]
+    if stream.codec_context is None:
+        raise UnreadableVideoError(f"{source.path}: this build of av cannot decode its video track")
+    _refuse_size(source, stream)
+    stream.codec_context.thread_count = 1  # the workers are what runs side by side
+    return stream
+
+
+def _is_cover(stream: "VideoStream") -> bool:
+    """The picture of an album stands as a video track in its file."""
+    return "attached_pic" in (stream.disposition.name or "").lower()
+
+
+def _codec_name(stream: Any) -> str:
+    return "unknown" if stream.codec_context is None else str(stream.codec_context.name)
+
+
+def _refuse_size(source: VideoSource, stream: "VideoStream") -> None:
+    width, height = stream.width, stream.height
+    if not width or not height:
+        raise UnreadableVideoError(f"{source.path}: its pictures have no size, it has no frames")
+    if width * height > LARGEST_PICTURE:
+        raise UnreadableVideoError(
+            f"{source.path} claims pictures of {width}x{height}, more than {LARGEST_PICTURE} pixels"
+        )

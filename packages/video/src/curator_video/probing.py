@@ -1,0 +1,148 @@
+"""Probing: what a video is, from its headers and its first picture."""
+
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+from curator_video.facts import AudioFacts, VideoFacts
+from curator_video.opening import Opened, UnreadableVideoError, opened
+from curator_video.sources import VideoSource
+
+if TYPE_CHECKING:
+    from av import Packet, VideoFrame
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+_SAMPLED = 300
+"""Timestamps that are looked at to tell a variable frame rate."""
+
+_READ = 60
+"""Packets that are read where there is no index, and so cost something."""
+
+_REORDERED = 16
+"""At the end of some packets, so many may have neighbours that were not read."""
+
+_TRIED = 100
+"""Packets after which a video that has given no picture is said to have none."""
+
+
+def probe(source: VideoSource) -> VideoFacts:
+    """The facts; UnreadableVideoError where not one picture can be decoded."""
+    with opened(source) as video:
+        variable = _is_variable(video)
+        return _facts(source, video, _first_picture(source, video), variable)
+
+
+def _facts(source: VideoSource, video: Opened, picture: "VideoFrame", variable: bool) -> VideoFacts:
+    container, stream = video.container, video.stream
+    rotation = int(picture.rotation) % 360
+    sides = (picture.width, picture.height)
+    width, height = sides if rotation % 180 == 0 else sides[::-1]
+    return VideoFacts(
+        container.format.name,
+        stream.codec_context.codec.canonical_name,
+        width,
+        height,
+        round(_rate(stream), 6),
+        round(duration_of(container, stream), 6),
+        stream.frames or None,
+        rotation,
+        variable,
+        picture.format.name,
+        max(part.bits for part in picture.format.components),
+        int(stream.codec_context.bit_rate or container.bit_rate or 0),
+        round(origin_of(stream), 6),
+        _audio(container),
+    )
+
+
+def origin_of(stream: "VideoStream") -> float:
+    """When the first picture is shown, on the clock of the file."""
+    return float((stream.start_time or 0) * stream.time_base) if stream.time_base else 0.0
+
+
+def duration_of(container: "InputContainer", stream: "VideoStream") -> float:
+    """As the headers say: of the track, where they know that; else of the file."""
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    if (told := stream.metadata.get("DURATION")) and (seconds := _seconds(told)):
+        return seconds - origin_of(stream)
+    return float((container.duration or 0) / 1_000_000)
+
+
+def _seconds(clock: str) -> float:
+    """Matroska tells the duration of a track as 00:01:02.500000000."""
+    try:
+        hours, minutes, seconds = clock.split(":")
+        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    except ValueError:
+        return 0.0
+
+
+def _rate(stream: "VideoStream") -> float:
+    return float(stream.average_rate or stream.guessed_rate or stream.base_rate or 0)
+
+
+def _first_picture(source: VideoSource, video: Opened) -> "VideoFrame":
+    import av
+
+    container, stream = video.container, video.stream
+    container.seek(0)
+    packets = container.demux(stream)
+    try:
+        for packet in islice(packets, _TRIED):
+            for picture in _pictures(packet):
+                return picture
+    except av.FFmpegError:
+        pass  # what is behind it is out of reach: there is no picture
+    raise UnreadableVideoError(
+        f"{source.path} has a video track, but no picture of it can be decoded"
+    )
+
+
+def _pictures(packet: "Packet[VideoStream]") -> "list[VideoFrame]":
+    import av
+
+    try:
+        return [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+    except av.FFmpegError:
+        return []
+
+
+def _audio(container: "InputContainer") -> AudioFacts | None:
+    for stream in container.streams.audio:
+        if stream.codec_context is not None:
+            context = stream.codec_context
+            name = context.codec.canonical_name
+            return AudioFacts(name, context.sample_rate or 0, context.channels or 0)
+    return None
+
+
+def _is_variable(video: Opened) -> bool:
+    """Whether pictures stand for different times, by more than a clock rounds them to."""
+    stamps = _stamps(video)
+    steps = [after - before for before, after in pairwise(stamps) if after > before]
+    if len(steps) < 2:
+        return False
+    return max(steps) - min(steps) > max(1, 0.1 * min(steps)) + 1
+
+
+def _stamps(video: Opened) -> list[int]:
+    """The first timestamps in order: from the index where that has every picture."""
+    entries = video.stream.index_entries
+    if len(entries) > 1 and video.stream.frames == len(entries):
+        return [entry.timestamp for entry in entries[:_SAMPLED]]
+    stamps = sorted(_read_stamps(video))
+    return stamps[:-_REORDERED] if len(stamps) > 2 * _REORDERED else stamps
+
+
+def _read_stamps(video: Opened) -> list[int]:
+    import av
+
+    stamps = []
+    try:
+        for packet in islice(video.container.demux(video.stream), _READ):
+            if packet.pts is not None:
+                stamps.append(packet.pts)
+    except av.FFmpegError:
+        pass  # whoever decodes meets it again, and says so
+    return stamps

@@ -1,0 +1,59 @@
+"""Videos as tasks: where they are, and what is known of them. Their bytes stay where they are."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from curator_core.tasks import Origin, Task
+
+from curator_video.facts import VideoFacts
+from curator_video.payloads import packed, unpacked
+from curator_video.sources import VideoSource
+
+
+@dataclass
+class Video(Task[VideoSource]):
+    """One video. `facts` is what the reader found out of it."""
+
+    facts: VideoFacts | None = None
+
+    @classmethod
+    def of(cls, path: str, content: bytes | None = None) -> Self:
+        """A video that is not probed yet; the first stage that needs to know does so."""
+        return cls(VideoSource(path, len(content or b""), content=content))
+
+    @property
+    def path(self) -> str:
+        return self.data.path
+
+    @property
+    def num_bytes(self) -> int:
+        return self.data.held_bytes
+
+    def identity(self) -> str:
+        return f"{self.data.path} {self.data.size} {self.data.version}"
+
+    def origins(self) -> list[Origin]:
+        return [Origin(self.data.path, f"{self.data.size}:{self.data.version}")]
+
+    def to_payload(self) -> bytes:
+        facts = None if self.facts is None else self.facts.as_dict()
+        known = {**source_facts(self.data), **labels(self), "facts": facts}
+        return packed(known, self.data.content)
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Self:
+        facts, content = unpacked(payload)
+        found = facts["facts"] and VideoFacts.from_dict(facts["facts"])
+        return cls(source_from(facts, content), facts["dataset_name"], facts["metadata"], found)
+
+
+def labels(task: Task[Any]) -> dict[str, Any]:
+    return {"dataset_name": task.dataset_name, "metadata": task.metadata}
+
+
+def source_facts(source: VideoSource) -> dict[str, Any]:
+    return {"path": source.path, "size": source.size, "version": source.version}
+
+
+def source_from(facts: dict[str, Any], content: bytes | None) -> VideoSource:
+    return VideoSource(facts["path"], facts["size"], facts["version"], content)

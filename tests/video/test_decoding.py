@@ -1,0 +1,64 @@
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from curator_video.decoding import Damage, Shown, pictures
+from curator_video.opening import opened
+from curator_video.sources import VideoSource
+
+
+def walk(
+    path: Path, start: float = 0, end: float | None = None
+) -> tuple[list[float], list[Damage]]:
+    with opened(VideoSource(str(path))) as video:
+        items = list(pictures(video, start, end))
+    times = [round(item.time, 4) for item in items if isinstance(item, Shown)]
+    return times, [item for item in items if isinstance(item, Damage)]
+
+
+@pytest.mark.parametrize("kind", ["good", "odd size", "ten bits", "turned", "wrong ending"])
+def test_every_picture_is_shown_at_its_time(broken: dict[str, Path], kind: str) -> None:
+    times, damage = walk(broken[kind])
+    assert times == [round(number / 25, 4) for number in range(100)]
+    assert not damage
+
+
+def test_pictures_without_timestamps_follow_the_frame_rate(broken: dict[str, Path]) -> None:
+    times, damage = walk(broken["no timestamps"])
+    assert len(times) == 100
+    steps = {round(after - before, 4) for before, after in pairwise(times)}
+    assert steps == {0.04}
+    assert not damage
+
+
+def test_one_picture_is_a_video(broken: dict[str, Path]) -> None:
+    assert walk(broken["one picture"]) == ([0.0], [])
+
+
+def test_a_span_begins_and_ends_where_it_is_told(broken: dict[str, Path]) -> None:
+    times, damage = walk(broken["good"], 1.0, 2.0)
+    assert times == [round(1 + number / 25, 4) for number in range(25)]
+    assert not damage
+
+
+def test_damage_costs_its_own_span_and_the_rest_goes_on(broken: dict[str, Path]) -> None:
+    times, [damage] = walk(broken["damaged middle"])
+    assert 0.4 < damage.start < 1.2
+    assert damage.end == pytest.approx(2.0)
+    assert "Invalid data" in damage.reason
+    assert [time for time in times if damage.start <= time < damage.end] == []
+    assert times[-50:] == [round(2 + number / 25, 4) for number in range(50)]
+
+
+def test_damage_elsewhere_is_not_told(broken: dict[str, Path]) -> None:
+    times, damage = walk(broken["damaged middle"], 2.5, 3.0)
+    assert times[0] == 2.52
+    assert len(times) == 12
+    assert not damage
+
+
+def test_an_end_that_is_missing_is_told(broken: dict[str, Path]) -> None:
+    times, damage = walk(broken["missing end"])
+    assert times[-1] < 2.5
+    assert damage[-1].end == 4.0
+    assert f"the pictures end after {damage[-1].start:.1f} of 4.0 s" in damage[-1].reason

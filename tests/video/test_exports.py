@@ -1,0 +1,43 @@
+"""The package names its stages without importing what they need."""
+
+from importlib import import_module
+
+import curator_video
+import pytest
+from curator_core.plugins import plugins
+from curator_core.recipes.describing import stage_help
+from curator_core.stages import ProcessingStage, snake_case
+from curator_core.testing import modules_loaded_by
+from curator_video.plugin import curator_stages
+
+
+def test_every_name_is_there() -> None:
+    assert [name for name in curator_video.__all__ if not hasattr(curator_video, name)] == []
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="'curator_video' has no attribute 'VideoRaeder'"):
+        curator_video.VideoRaeder  # noqa: B018 - asking is the point
+
+
+def test_naming_and_importing_the_stages_wakes_no_library() -> None:
+    modules = {place.partition(":")[0] for place in curator_stages().values()}
+    loaded = modules_loaded_by("import curator_video, " + ", ".join(sorted(modules)))
+    assert not loaded & {"av", "torch", "PIL"}
+    assert not modules_loaded_by("import curator_video") & {"av", "torch", "numpy", "pyarrow"}
+
+
+@pytest.mark.parametrize(("name", "place"), curator_stages().items())
+def test_every_registered_name_leads_to_the_stage_of_that_name(name: str, place: str) -> None:
+    module, _, attribute = place.partition(":")
+    stage = getattr(import_module(module), attribute)
+    assert issubclass(stage, ProcessingStage)
+    assert name == f"video.{snake_case(attribute)}"
+    assert attribute in curator_video.__all__
+
+
+@pytest.mark.parametrize("name", [name for name in plugins().stages if name.startswith("video.")])
+def test_every_option_is_explained(name: str) -> None:
+    found = stage_help(name)
+    assert found.doc
+    assert [option.name for option in found.options if not option.doc] == []

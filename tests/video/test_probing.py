@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import pytest
+from corpus.films import Film, Shot
+from corpus.videos import Style, write_video
+from curator_video.opening import UnreadableVideoError
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
+
+FILM = Film([Shot(30), Shot(30)])
+CODECS = {
+    "mp4": ("libx264", "aac", "h264"),
+    "mov": ("libx264", "aac", "h264"),
+    "mkv": ("libx265", "libopus", "hevc"),
+    "webm": ("libvpx-vp9", "libopus", "vp9"),
+    "avi": ("mpeg4", "libmp3lame", "mpeg4"),
+    "ts": ("libx264", "aac", "h264"),
+}
+
+
+@pytest.mark.parametrize("ending", CODECS)
+def test_every_container_is_known(videos: Path, ending: str) -> None:
+    codec, audio, name = CODECS[ending]
+    options = {"deadline": "realtime", "cpu-used": "8"} if "vpx" in codec else {}
+    options |= {"x265-params": "log-level=none"} if "265" in codec else {}
+    style = Style(codec=codec, audio=audio, options=options)
+    facts = probe(VideoSource(str(write_video(videos / f"probed.{ending}", FILM, style))))
+    assert (facts.codec, facts.width, facts.height, facts.fps) == (name, 320, 180, 25)
+    assert facts.duration == pytest.approx(2.4, abs=0.15)
+    assert (facts.rotation, facts.is_variable, facts.bit_depth) == (0, False, 8)
+    assert facts.audio
+    assert (facts.audio.sample_rate, facts.audio.channels) == (48000, 1)
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_sizes_are_those_of_the_turned_picture(videos: Path, rotation: int) -> None:
+    path = write_video(videos / f"turned{rotation}.mp4", FILM, Style(rotation=rotation))
+    facts = probe(VideoSource(str(path)))
+    assert facts.rotation == rotation
+    assert (facts.width, facts.height) == ((320, 180) if rotation == 180 else (180, 320))
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "ts"])
+def test_a_variable_frame_rate_is_noticed(videos: Path, ending: str) -> None:
+    path = write_video(videos / f"variable.{ending}", FILM, Style(is_variable=True))
+    assert probe(VideoSource(str(path))).is_variable
+
+
+@pytest.mark.parametrize("fps", [24, 30, 50])
+def test_clocks_that_round_are_no_variable_rate(videos: Path, fps: int) -> None:
+    path = write_video(videos / f"constant{fps}.mkv", FILM, Style(fps=fps))
+    assert not probe(VideoSource(str(path))).is_variable
+
+
+def test_depth_and_size_are_as_stored(broken: dict[str, Path]) -> None:
+    ten = probe(VideoSource(str(broken["ten bits"])))
+    odd = probe(VideoSource(str(broken["odd size"])))
+    assert (ten.bit_depth, ten.pixel_format) == (10, "yuv420p10le")
+    assert (odd.width, odd.height) == (321, 181)
+
+
+def test_the_ending_of_the_name_decides_nothing(broken: dict[str, Path]) -> None:
+    assert probe(VideoSource(str(broken["wrong ending"]))).container == "matroska,webm"
+
+
+def test_a_colon_in_the_name_is_no_protocol(broken: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "concat:one.mp4"
+    path.write_bytes(broken["good"].read_bytes())
+    assert probe(VideoSource(str(path))).frames == 100
+
+
+def test_bytes_in_memory_do_as_well(broken: dict[str, Path]) -> None:
+    content = broken["good"].read_bytes()
+    assert probe(VideoSource("elsewhere.mp4", len(content), content=content)).frames == 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("empty", "is empty (0 bytes); fetch it again"),
+        ("cut short", "cannot be opened as a video: it is cut short, damaged, or none of mp4"),
+        ("text", "cannot be opened as a video"),
+        ("playlist", "cannot be opened as a video"),
+        ("no picture", "cannot be opened as a video"),
+        ("only sound", "has no video track, only audio (aac)"),
+    ],
+)
+def test_what_is_no_video_is_told(broken: dict[str, Path], kind: str, reason: str) -> None:
+    with pytest.raises(UnreadableVideoError) as caught:
+        probe(VideoSource(str(broken[kind])))
+    assert reason in str(caught.value)
+    assert broken[kind].name in str(caught.value)

@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import fsspec
+import pytest
+from curator_core import FileGroup, LocalExecutor, Pipeline, PipelineError
+from curator_core.testing import check_stage, run_stage
+from curator_video.reading import VideoProbe, VideoReader
+
+
+def test_a_folder_with_all_that_goes_wrong(broken: dict[str, Path], tmp_path: Path) -> None:
+    folder = str(broken["good"].parent)
+    pipeline = Pipeline("read", stages=[VideoReader(folder)], max_failures=20)
+    result = pipeline.run(LocalExecutor(), run_dir=str(tmp_path / "run"))
+    read = {Path(video.path).name for video in result}
+    unreadable = {"cut short", "empty", "text", "playlist", "only sound", "no picture"}
+    assert read == {path.name for kind, path in broken.items() if kind not in unreadable}
+    for kind in unreadable:
+        [told] = [one.reason for one in result.quarantined if str(broken[kind]) in one.reason]
+        assert "video" in told or "empty" in told
+    assert len(result.quarantined) == len(unreadable)
+
+
+def test_videos_of_a_store_are_read_where_they_are(broken: dict[str, Path]) -> None:
+    with fsspec.open("memory://films/one.mp4", "wb") as file:
+        file.write(broken["good"].read_bytes())
+    [video] = run_stage(VideoProbe(), FileGroup.of(["memory://films/one.mp4"]))
+    assert video.facts.frames == 100
+    assert video.num_bytes == 0, "the bytes stay in the store"
+
+
+def test_one_bad_file_takes_no_neighbour_along(broken: dict[str, Path]) -> None:
+    group = FileGroup.of([str(broken["empty"]), str(broken["good"])])
+    [video] = run_stage(VideoProbe(), group, on_error="quarantine")
+    assert video.path == str(broken["good"])
+
+
+def test_it_keeps_what_every_stage_promises(broken: dict[str, Path]) -> None:
+    check_stage(VideoProbe(), FileGroup.of([str(broken["good"]), str(broken["turned"])]))
+
+
+def test_a_folder_without_videos_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no video")
+    with pytest.raises(PipelineError, match="no file"):
+        Pipeline("read", stages=[VideoReader(str(tmp_path))]).run(LocalExecutor())
