@@ -12,22 +12,15 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 from curator_core import InputError
-
-from curator_text.downloading.addresses import RefusedError, shown
-from curator_text.downloading.requests import Client
+from curator_core.downloading.addresses import RefusedError, shown
+from curator_core.downloading.requests import (
+    LONGEST_WAIT_S,
+    Client,
+    PassingError,
+    refuse_failure,
+)
 
 _CHUNK_BYTES = 1024 * 1024
-_LONGEST_WAIT_S = 60.0
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
-"""Answers after which trying again may help."""
-
-
-class _PassingError(Exception):
-    """Something that may be over at the next attempt."""
-
-    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
-        super().__init__(reason)
-        self.wait_s = wait_s
 
 
 @dataclass(frozen=True)
@@ -75,11 +68,11 @@ class Fetching:
             try:
                 self._attempt(url, part)
                 break
-            except (_PassingError, OSError, http.client.HTTPException) as error:
+            except (PassingError, OSError, http.client.HTTPException) as error:
                 if attempt == self.attempts:
                     raise InputError(_told(url, error, attempt)) from None
                 wait = max(getattr(error, "wait_s", 0.0), self.backoff_s * 2 ** (attempt - 1))
-                time.sleep(min(wait, _LONGEST_WAIT_S))
+                time.sleep(min(wait, LONGEST_WAIT_S))
         self._publish(url, part, target, checksum)
 
     def _publish(self, url: str, part: Path, target: Path, checksum: Checksum | None) -> None:
@@ -99,15 +92,12 @@ class Fetching:
         with self.client.response(url, headers) as answer:
             if answer.status == 416 and begun:
                 _state(part).unlink(missing_ok=True)
-                raise _PassingError("the part that was there does not fit any more")
-            if answer.status in _PASSING:
-                raise _PassingError(f"the server says {answer.status}", _asked_wait(answer))
-            if answer.status not in (200, 206):
-                raise RefusedError(f"{shown(url)}: the server says {answer.status} {answer.reason}")
+                raise PassingError("the part that was there does not fit any more")
+            refuse_failure(url, answer, (200, 206))
             start = begun if answer.status == 206 and _fits(answer, begun) else 0
             if answer.status == 206 and start != begun:
                 _state(part).unlink(missing_ok=True)
-                raise _PassingError("the server sent another part than was asked for")
+                raise PassingError("the server sent another part than was asked for")
             self._save(answer, url, part, start)
 
     def _save(self, answer: HTTPResponse, url: str, part: Path, start: int) -> None:
@@ -125,7 +115,7 @@ class Fetching:
                 self._refuse_large(url, part, size)
                 file.write(chunk)
         if announced is not None and size - start != announced:
-            raise _PassingError(f"{size - start} of {announced} bytes came")
+            raise PassingError(f"{size - start} of {announced} bytes came")
 
     def _refuse_large(self, url: str, part: Path, size: int) -> None:
         if self.max_bytes is not None and size > self.max_bytes:
@@ -155,8 +145,3 @@ def _begun(part: Path, url: str) -> tuple[int, str]:
 
 def _fits(answer: HTTPResponse, begun: int) -> bool:
     return (answer.getheader("Content-Range") or "").startswith(f"bytes {begun}-")
-
-
-def _asked_wait(answer: HTTPResponse) -> float:
-    given = answer.getheader("Retry-After") or ""
-    return float(given) if given.isascii() and given.isdigit() else 0.0

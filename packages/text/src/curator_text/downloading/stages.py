@@ -10,15 +10,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from curator_core import InputError, ProcessingStage, Rejected
+from curator_core.downloading.addresses import target_of
+from curator_core.downloading.requests import Client
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import is_url
 from curator_core.partitioning import parsed_size
 from curator_core.stages import AnyStage, CompositeStage
 from curator_core.tasks import Empty
 
-from curator_text.downloading.addresses import target_of
 from curator_text.downloading.fetching import Checksum, Fetching
-from curator_text.downloading.requests import Client
 from curator_text.sizes import size_problems
 
 _UNSAFE = re.compile(r"[^\w.+=-]+")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
-from curator_core import InputError
+from curator_core.errors import InputError
 
 
 class RefusedError(InputError):

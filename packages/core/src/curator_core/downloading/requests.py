@@ -7,11 +7,38 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urljoin
 
-from curator_text.downloading.addresses import RefusedError, connected, shown, target_of
+from curator_core.downloading.addresses import RefusedError, connected, shown, target_of
+
+PASSING = (408, 425, 429, 500, 502, 503, 504)
+"""Answers after which trying again may help."""
+
+LONGEST_WAIT_S = 60.0
+"""Nobody waits longer than this between two attempts, whatever a server asks for."""
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
 _SECRETS = ("authorization", "cookie")
+
+
+class PassingError(Exception):
+    """Something that may be over at the next attempt."""
+
+    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+def refuse_failure(url: str, answer: HTTPResponse, good: tuple[int, ...]) -> None:
+    """An error for an answer that is none of the good ones: to try again, or to give up."""
+    if answer.status in PASSING:
+        raise PassingError(f"the server says {answer.status}", _asked_wait(answer))
+    if answer.status not in good:
+        raise RefusedError(f"{shown(url)}: the server says {answer.status} {answer.reason}")
+
+
+def _asked_wait(answer: HTTPResponse) -> float:
+    given = answer.getheader("Retry-After") or ""
+    return float(given) if given.isascii() and given.isdigit() else 0.0
 
 
 @dataclass(frozen=True)
@@ -25,7 +52,7 @@ class Client:
     @contextmanager
     def response(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
         """The answer behind all redirects. What is secret goes to the first host only."""
-        asked = {"User-Agent": "curator-text", "Accept-Encoding": "identity"}
+        asked = {"User-Agent": "curator", "Accept-Encoding": "identity"}
         asked |= dict(self.headers) | dict(headers)
         first = target_of(url)[:3]
         for _ in range(_MOST_REDIRECTS + 1):

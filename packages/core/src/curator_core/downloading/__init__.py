@@ -1,0 +1,1 @@
+"""Downloading: what every modality needs to ask servers for files, public ones only."""
