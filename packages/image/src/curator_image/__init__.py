@@ -1,1 +1,47 @@
-"""Image stages for Curator will live here; there are none yet."""
+"""Stages for pictures: readers, measures and filters, writers. Encoded bytes stay as they came."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from curator_image.batches import ImageBatch
+    from curator_image.downloading import ImageDownloader
+    from curator_image.folders.reading import ImageFolderReader
+    from curator_image.folders.writing import ImageFolderWriter
+    from curator_image.parquet import ImageParquetReader, ParquetWriter
+    from curator_image.shards.reading import WebDatasetReader
+    from curator_image.shards.writing import WebDatasetWriter
+    from curator_image.views import WORKING, View
+
+_HOMES = {
+    "ImageBatch": "batches",
+    "ImageDownloader": "downloading",
+    "ImageFolderReader": "folders.reading",
+    "ImageFolderWriter": "folders.writing",
+    "ImageParquetReader": "parquet",
+    "ParquetWriter": "parquet",
+    "View": "views",
+    "WORKING": "views",
+    "WebDatasetReader": "shards.reading",
+    "WebDatasetWriter": "shards.writing",
+}
+
+__all__ = [
+    "WORKING",
+    "ImageBatch",
+    "ImageDownloader",
+    "ImageFolderReader",
+    "ImageFolderWriter",
+    "ImageParquetReader",
+    "ParquetWriter",
+    "View",
+    "WebDatasetReader",
+    "WebDatasetWriter",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Stages are imported when they are asked for: naming them all wakes no library."""
+    if name in _HOMES:
+        return getattr(import_module(f"curator_image.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
@@ -23,7 +24,6 @@ from curator_image.samples import (
     WrongExtension,
     chosen_columns,
     sample_table,
-    table_size,
     with_json_fields,
 )
 
@@ -33,14 +33,17 @@ BATCH_ROWS = 256
 BATCH_BYTES = 32 * 1024 * 1024
 
 Found: TypeAlias = Sample | Dropped | Rejected
+Samples: TypeAlias = list[Sample]
 
 
 @dataclass
-class ImageReading(ReadingStage[pa.Table], ABC):
-    """Reads groups of files into batches of pictures, a table each."""
+class ImageReading(ReadingStage[Samples], ABC):
+    """Reads groups of files into batches of pictures."""
 
     gives: ClassVar[Any] = ImageBatch
     batch = ImageBatch
+    joins_files: ClassVar[bool] = False
+    """Whether pictures of several files share a batch: keys say little where each is a shard."""
 
     demands: Demands = field(default_factory=Demands)
     json_fields: Sequence[str] = ()
@@ -49,7 +52,7 @@ class ImageReading(ReadingStage[pa.Table], ABC):
     def samples(self, part: FilePart) -> Iterator[Found]:
         """The samples of a file, and what is wrong with the others."""
 
-    def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Dropped | Rejected]:
+    def pieces(self, part: FilePart) -> Iterator[Piece[Samples] | Dropped | Rejected]:
         held: list[Sample] = []
         size = 0
         for found in self.samples(part):
@@ -57,31 +60,26 @@ class ImageReading(ReadingStage[pa.Table], ABC):
                 yield found
                 continue
             held.append(found)
-            size += len(found.image)
+            size += found.size
             if len(held) == BATCH_ROWS or size >= BATCH_BYTES:
-                yield self._piece(held)
+                yield Piece(held, size)
                 held, size = [], 0
         if held:
-            yield self._piece(held)
+            yield Piece(held, size)
 
-    def _piece(self, samples: Sequence[Sample]) -> Piece[pa.Table]:
-        table = sample_table(samples)
+    def fits(self, before: Samples, piece: Samples) -> bool:
+        return self.joins_files
+
+    def table(self, pieces: Sequence[Samples]) -> pa.Table:
+        table = sample_table(list(chain.from_iterable(pieces)))
         if self.json_fields:
             table = with_json_fields(table, self.json_fields)
-        chosen = table if self.fields is None else chosen_columns(table, self.fields)
-        return Piece(chosen, table_size(samples))
-
-    def fits(self, before: pa.Table, piece: pa.Table) -> bool:
-        """Each piece is a batch, so that nothing depends on which files are read together."""
-        return False
-
-    def table(self, pieces: Sequence[pa.Table]) -> pa.Table:
-        return pieces[0]
+        return table if self.fields is None else chosen_columns(table, self.fields)
 
     def sample(self, part: FilePart) -> tuple[str, ...]:
         for piece in self.pieces(part):
             if isinstance(piece, Piece):
-                return tuple(piece.content.column_names)
+                return tuple(self.table([piece.content]).column_names)
         return ()
 
     def check(self) -> Iterator[str]:

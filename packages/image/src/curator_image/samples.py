@@ -1,6 +1,6 @@
 """Samples: an image with its key and the files beside it, and the tables that samples make."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
@@ -29,6 +29,10 @@ class Sample:
     extension: str
     source: str
     sidecars: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return len(self.image) + sum(map(len, self.sidecars.values()))
 
     @property
     def place(self) -> str:
@@ -139,7 +143,3 @@ def binary_array(values: Sequence[bytes | memoryview]) -> pa.Array:
     joined = pa.py_buffer(b"".join(values))
     ends = pa.array(offsets, pa.int32()).buffers()[1]
     return pa.Array.from_buffers(pa.binary(), len(values), [None, ends, joined])
-
-
-def table_size(samples: Iterable[Sample]) -> int:
-    return sum(len(sample.image) + sum(map(len, sample.sidecars.values())) for sample in samples)

@@ -1,0 +1,210 @@
+"""Downloading pictures: rows that name URLs become rows that hold what was there.
+
+A run remembers which parts of its list are done, so what is killed goes on behind them.
+"""
+
+import http.client
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from curator_core.documents import DocumentBatch
+from curator_core.downloading.addresses import RefusedError, shown
+from curator_core.downloading.requests import (
+    LONGEST_WAIT_S,
+    Client,
+    PassingError,
+    refuse_failure,
+)
+from curator_core.errors import InputError, PipelineError
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import parsed_size
+from curator_core.stages import ProcessingStage
+
+from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE, ImageBatch
+from curator_image.endings import format_of, is_image, last_part, usual_ending
+from curator_image.opening import UndecodableError, opened
+from curator_image.reading import BATCH_BYTES, BATCH_ROWS
+from curator_image.views import MOST_PIXELS
+
+_CHUNK_BYTES = 256 * 1024
+
+
+@dataclass
+class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
+    """Fetches the picture that each row's URL names; others are set aside.
+
+    Whatever no image is, or has too many bytes or pixels, is refused. Hosts in this network are not
+    asked. The other columns are kept.
+    """
+
+    gives: ClassVar[Any] = ImageBatch
+    fans_out: ClassVar[bool | None] = True
+
+    url_field: str = "url"
+    """The column with the URLs."""
+
+    key_field: str | None = None
+    """The column that names the picture; unless given, `key` if there is one, else task and row."""
+
+    max_bytes: int | str = "32MiB"
+    """Larger files are refused."""
+
+    max_pixels: int = MOST_PIXELS
+    """Pictures of more pixels are refused, as their header says."""
+
+    attempts: int = 3
+    """How often to try, waiting twice as long each time."""
+
+    backoff_s: float = 1.0
+    """How long to wait after the first failure."""
+
+    network_timeout_s: float = 20.0
+    """How long a server may be silent."""
+
+    total_timeout_s: float = 120.0
+    """How long one attempt may take, however slowly its bytes drip."""
+
+    parallel: int = 16
+    """How many pictures a worker fetches at a time."""
+
+    allow_private: bool = False
+    """Whether hosts in this network, or on this machine, may be asked."""
+
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    """Sent with each request. Take keys from ${secret:NAME}."""
+
+    def check(self) -> Iterator[str]:
+        for name in ("attempts", "parallel", "max_pixels"):
+            if getattr(self, name) < 1:
+                yield f"{name} is {getattr(self, name)}, but must be 1 or more"
+        try:
+            parsed_size(self.max_bytes)
+        except PipelineError:
+            yield f"max_bytes is {self.max_bytes!r}, but must be a size such as 32MiB"
+
+    def inputs(self) -> Sequence[str]:
+        return [self.url_field, *filter(None, (self.key_field,))]
+
+    def outputs(self) -> Sequence[str]:
+        return OWN_COLUMNS
+
+    def process(self, task: DocumentBatch) -> Iterator[ImageBatch | Rejected]:
+        keys = self._keys(task)
+        for start in range(0, task.num_items, BATCH_ROWS):
+            rows = task.data.slice(start, BATCH_ROWS)
+            yield from self._fetched(task, rows, keys[start : start + BATCH_ROWS])
+
+    def _keys(self, task: DocumentBatch) -> list[str]:
+        name = self.key_field or (KEY if KEY in task.data.column_names else None)
+        if name is not None:
+            return [str(key) for key in task.data.column(name).to_pylist()]
+        return [f"{task.task_id}-{row:06d}" for row in range(task.num_items)]
+
+    def _fetched(
+        self, task: DocumentBatch, rows: pa.Table, keys: list[str]
+    ) -> Iterator[ImageBatch | Rejected]:
+        urls = rows.column(self.url_field).to_pylist()
+        held = _Held(task, rows, keys, urls)
+        with ThreadPoolExecutor(self.parallel) as pool:
+            try:
+                for row, found in enumerate(pool.map(self._one, urls)):
+                    if isinstance(found, bytes):
+                        held.add(row, found)
+                    else:
+                        yield Rejected(str(found), f"key {keys[row]!r}")
+                    if held.size >= BATCH_BYTES:
+                        yield held.taken()
+            finally:
+                pool.shutdown(cancel_futures=True)
+        if held.rows:
+            yield held.taken()
+
+    def _one(self, url: str | None) -> bytes | InputError:
+        if not url:
+            return InputError(f"it has no {self.url_field}")
+        for attempt in range(1, self.attempts + 1):
+            try:
+                return self._attempt(url)
+            except InputError as error:
+                return error
+            except (PassingError, OSError, http.client.HTTPException) as error:
+                if attempt == self.attempts:
+                    said = str(error) or type(error).__name__
+                    return InputError(f"{shown(url)} cannot be fetched: {said}")
+                wait = max(getattr(error, "wait_s", 0.0), self.backoff_s * 2 ** (attempt - 1))
+                time.sleep(min(wait, LONGEST_WAIT_S))
+        raise AssertionError("check() sees to it that there is an attempt")
+
+    def _attempt(self, url: str) -> bytes:
+        client = Client(self.network_timeout_s, self.allow_private, self.headers)
+        most = parsed_size(self.max_bytes) or 0
+        end = time.monotonic() + self.total_timeout_s
+        data = bytearray()
+        with client.response(url, {}) as answer:
+            refuse_failure(url, answer, (200,))
+            announced = answer.length
+            if announced is not None and announced > most:
+                raise RefusedError(f"{shown(url)} is larger than {most:,} bytes (max_bytes)")
+            while chunk := answer.read1(_CHUNK_BYTES):
+                data += chunk
+                if len(data) > most:
+                    raise RefusedError(f"{shown(url)} is larger than {most:,} bytes (max_bytes)")
+                if time.monotonic() > end:
+                    raise PassingError(f"it took longer than {self.total_timeout_s:g} s")
+        if announced is not None and len(data) != announced:
+            raise PassingError(f"{len(data)} of {announced} bytes came")
+        return self._vetted(url, bytes(data))
+
+    def _vetted(self, url: str, data: bytes) -> bytes:
+        try:
+            with opened(data, self.max_pixels):
+                return data
+        except UndecodableError as error:
+            raise RefusedError(f"{shown(url)}: {error}") from None
+
+
+class _Held:
+    """What has come so far of some rows."""
+
+    def __init__(
+        self, task: DocumentBatch, table: pa.Table, keys: list[str], urls: list[str | None]
+    ) -> None:
+        self._task, self._table, self._keys, self._urls = task, table, keys, urls
+        self.rows: list[int] = []
+        self.size = 0
+        self._images: list[bytes] = []
+
+    def add(self, row: int, image: bytes) -> None:
+        self.rows.append(row)
+        self._images.append(image)
+        self.size += len(image)
+
+    def taken(self) -> ImageBatch:
+        """A batch of what has come, which is then forgotten."""
+        urls = [self._urls[row] or "" for row in self.rows]
+        endings = [_ending(url, data) for url, data in zip(urls, self._images, strict=True)]
+        table = self._table.take(pa.array(self.rows, pa.int64()))
+        batch = ImageBatch(table, self._task.dataset_name, dict(self._task.metadata)).with_columns(
+            {
+                KEY: pa.array([self._keys[row] for row in self.rows], pa.string()),
+                IMAGE: pa.array(self._images, pa.binary()),
+                EXTENSION: pa.array(endings, pa.string()),
+                SOURCE: pa.array([shown(url) for url in urls], pa.string()),
+            }
+        )
+        self.rows, self._images, self.size = [], [], 0
+        return batch
+
+
+def _ending(url: str, data: bytes) -> str:
+    """By what the bytes are; servers name them as they please."""
+    sign = format_of(data)
+    if sign:
+        return usual_ending(sign)
+    named = last_part(unquote(urlsplit(url).path))
+    return named if is_image(named) else "img"

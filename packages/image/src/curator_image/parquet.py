@@ -1,0 +1,161 @@
+"""Parquet with pictures: their bytes in a column, or in what `datasets` makes of images."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core.errors import InputError
+from curator_core.files import FilePart
+from curator_core.outcomes import Dropped, Rejected
+from curator_core.partitioning import FilePartitioning, Split
+from curator_core.reading.parquet import ParquetReading
+from curator_core.reading.stages import FileReader, Piece, ReadingStage
+from curator_core.suggestions import hint
+from curator_core.writing import ParquetWriter
+
+from curator_image.batches import EXTENSION, IMAGE, KEY, SOURCE, ImageBatch
+from curator_image.endings import format_of, usual_ending
+from curator_image.reading import BATCH_BYTES, BATCH_ROWS
+
+__all__ = ["ImageParquetReader", "ImageParquetReading", "ParquetWriter"]
+
+
+@dataclass
+class ImageParquetReading(ReadingStage[pa.Table]):
+    """Reads Parquet files, or row groups of them, into batches of pictures."""
+
+    gives: ClassVar[Any] = ImageBatch
+    batch = ImageBatch
+
+    image_field: str = IMAGE
+    key_field: str | None = None
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Dropped | Rejected]:
+        plain = ParquetReading(self.fields, self.text_field, None, self.storage_options)
+        row = 0
+        for piece in plain.pieces(part):
+            if not isinstance(piece, Piece):
+                yield piece
+                continue
+            for table in _cut(piece.content):
+                where = f"{part.path} row {row}" if part.is_whole else f"{part} row {row}"
+                shaped, missing = self._shaped(table, part, row)
+                row += table.num_rows
+                if missing:
+                    yield Rejected("the image is missing, or has no bytes at all", where, missing)
+                if shaped.num_rows:
+                    yield Piece(shaped, shaped.nbytes)
+
+    def _shaped(self, table: pa.Table, part: FilePart, first: int) -> tuple[pa.Table, int]:
+        """The table with the columns that pictures have, and how many rows had no picture."""
+        images, paths = self._images(table, part)
+        start = f"{part.start}:" if part.start else ""
+        places = [f"{start}{row}" for row in range(first, first + table.num_rows)]
+        keys = self._keys(table, part, places)
+        if self.image_field != IMAGE:
+            table = table.drop_columns([self.image_field])
+        sources = pa.array([f"{part.path} row {place}" for place in places], pa.string())
+        table = _replaced(_replaced(table, KEY, keys), IMAGE, images)
+        if EXTENSION not in table.column_names:
+            table = table.append_column(EXTENSION, _extensions(images, paths))
+        if SOURCE not in table.column_names:
+            table = table.append_column(SOURCE, sources)
+        whole = pc.greater(pc.fill_null(pc.binary_length(images), 0), 0)
+        kept = table.filter(whole)
+        return kept, table.num_rows - kept.num_rows
+
+    def _images(self, table: pa.Table, part: FilePart) -> tuple[Any, list[str | None]]:
+        column = table.column(self.image_field).combine_chunks()
+        paths: list[str | None] = [None] * table.num_rows
+        if pa.types.is_struct(column.type):
+            names = [inner.name for inner in column.type]
+            if "path" in names:
+                paths = pc.struct_field(column, "path").to_pylist()
+            column = pc.struct_field(column, "bytes") if "bytes" in names else column
+        if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+            raise InputError(
+                f"column {self.image_field!r} of {part.path} is {column.type}, and holds no bytes; "
+                "name another image_field, or fetch URLs with image.downloader behind a "
+                "parquet reader of text"
+            )
+        return column.cast(pa.binary()), paths
+
+    def _keys(self, table: pa.Table, part: FilePart, places: Sequence[str]) -> Any:
+        name = self.key_field or (KEY if KEY in table.column_names else None)
+        if name is not None:
+            return table.column(name).cast(pa.string())
+        stem = part.path.rpartition("/")[2].rpartition(".")[0]
+        return pa.array([f"{stem}-{place.replace(':', '-')}" for place in places], pa.string())
+
+    def fits(self, before: pa.Table, piece: pa.Table) -> bool:
+        return False
+
+    def table(self, pieces: Sequence[pa.Table]) -> pa.Table:
+        return pieces[0]
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        found = ParquetReading(None, None, None, self.storage_options).sample(part)
+        return tuple(dict.fromkeys((*found, KEY, IMAGE, EXTENSION, SOURCE)))
+
+    def check(self) -> Iterator[str]:
+        found = self._sample()
+        if found is not None:
+            for option in ("image_field", "key_field"):
+                name = getattr(self, option)
+                if name is not None and name not in found[1]:
+                    yield f"{option} is {name!r}, which no column is{hint(name, found[1])}"
+        yield from super().check()
+
+
+def _replaced(table: pa.Table, name: str, column: Any) -> pa.Table:
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, column)
+    return table.append_column(name, column)
+
+
+def _extensions(images: Any, paths: Sequence[str | None]) -> Any:
+    """What the names of the pictures ended in, or should by what they begin with."""
+    found = []
+    for data, path in zip(images.to_pylist(), paths, strict=True):
+        stem, _, ending = (path or "").rpartition(".")
+        sign = format_of(data or b"")
+        found.append(ending if stem and "/" not in ending else usual_ending(sign or "img"))
+    return pa.array(found, pa.string())
+
+
+def _cut(table: pa.Table) -> Iterator[pa.Table]:
+    """Slices of a few hundred rows, and of not too many bytes."""
+    per_row = max(1, table.nbytes // max(1, table.num_rows))
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES // per_row))
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
+
+
+@dataclass
+class ImageParquetReader(FileReader):
+    """Reads Parquet whose rows hold pictures: bytes, or bytes and path as `datasets` writes them.
+
+    Rows without a picture are set aside. `fields` are the columns to keep beside the picture.
+    """
+
+    gives: ClassVar[Any] = ImageBatch
+
+    image_field: str = field(default=IMAGE, kw_only=True)
+    """The column that holds the image."""
+
+    key_field: str | None = field(default=None, kw_only=True)
+    """The column that names the image; file and row unless given, or a column `key` there is."""
+
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    split: ClassVar[Split] = "row_groups"
+    reading = ImageParquetReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ImageParquetReading:
+        needed = (self.image_field, *filter(None, (self.key_field,)))
+        fields = None if self.fields is None else list(dict.fromkeys((*needed, *self.fields)))
+        return ImageParquetReading(
+            fields, self.text_field, self.add_id, self.storage_options, listing,
+            self.image_field, self.key_field,
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Writing shards: batches of pictures become tar files."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from tarfile import GNU_FORMAT, TarInfo
+from typing import BinaryIO, ClassVar
+
+import pyarrow as pa
+from curator_core.compression import COMPRESSIONS, Compression, compressing
+from curator_core.documents import DocumentBatch
+from curator_core.files import FileGroup
+from curator_core.filesystems import join
+from curator_core.lineage import fingerprint, mixed_id
+from curator_core.outcomes import Mixed
+from curator_core.stages import Given
+
+from curator_image.shards.headers import BLOCK
+from curator_image.writing import SampleWriter, check_pictures, without_repeats
+
+_RECORD = 20 * BLOCK
+
+
+@dataclass
+class WebDatasetWriter(SampleWriter):
+    """Writes WebDataset shards (.tar): images byte for byte, keys and sidecars as they came.
+
+    Each batch makes a shard; with a larger `batch_size` so many share one. Rows whose key is
+    already in a shard go to another beside it.
+    """
+
+    compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
+
+    @property
+    def ending(self) -> str:
+        return f".tar.{self.compression}" if self.compression else ".tar"
+
+    def process_batch(
+        self, tasks: Sequence[DocumentBatch]
+    ) -> Sequence[Given[FileGroup]] | Mixed[FileGroup]:
+        if len(tasks) == 1:
+            return [self.process(tasks[0])]
+        tables = [task.data for task in tasks]
+        together = tasks[0].with_data(pa.concat_tables(tables, promote_options="permissive"))
+        together.task_id = mixed_id([task.task_id for task in tasks])
+        return Mixed([self.process(together)])
+
+    def process(self, task: DocumentBatch) -> FileGroup:
+        check_pictures(task)
+        name = f"part-{task.task_id or fingerprint(task.to_payload())}"
+        written = FileGroup([], task.dataset_name)
+        for folder, rows in self._parts(task.data):
+            for number, table in enumerate(without_repeats(rows), start=1):
+                again = f"-{number}" if number > 1 else ""
+                self._write_part(written, join(folder, f"{name}{again}{self.ending}"), table)
+        return written
+
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        kind: Compression | None = self.compression  # type: ignore[assignment]  # checked before
+        with compressing(file, kind) as out:
+            size = 0
+            for table in tables:
+                for key, files in self.sample_files(table):
+                    for ending, data in files:
+                        size += _write_member(out, f"{key}.{ending}", data)
+            out.write(bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD))
+
+    def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
+        """Dropped records of several batches may have keys in common."""
+        for table in tables:
+            for part in without_repeats(table):
+                yield [part]
+
+
+def _write_member(file: BinaryIO, name: str, data: bytes) -> int:
+    """One file, the same bytes each time: no owner, no date."""
+    info = TarInfo(name)
+    info.size = len(data)
+    head = info.tobuf(GNU_FORMAT, "utf-8", "strict")
+    padding = bytes(-len(data) % BLOCK)
+    file.write(head)
+    file.write(data)
+    file.write(padding)
+    return len(head) + len(data) + len(padding)
