@@ -1,5 +1,6 @@
 """A pool of worker processes, each running the whole line for one source at a time."""
 
+import time
 from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import wait
@@ -187,8 +188,9 @@ class Pool:
     def _look_after(self) -> None:
         self._run.tick()
         for child in list(self._children):
+            now = time.monotonic()
             note = child.board.note()
-            if note is not None and note.is_overdue and child.is_ready and not child.verdict:
+            if note is not None and note.is_overdue(now) and child.is_ready and not child.verdict:
                 child.condemn(f"took longer than its timeout_s of {note.limit_s:g} s")
             elif child.is_gone or not (child.is_alive or child.connection.poll()):
                 self._replace(child)
