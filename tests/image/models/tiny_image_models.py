@@ -97,8 +97,91 @@ def save_detector(folder: Path) -> None:
     save_file(saved, folder / "model.safetensors")
 
 
+CHAT = (
+    "{% for message in messages %}{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %} {{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endfor %}"
+)
+
+
+def save_llava(folder: Path) -> None:
+    """A model that is asked in a chat, and repeats the question before its answer."""
+    torch.manual_seed(15)
+    vision = library.CLIPVisionConfig(
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=32,
+        patch_size=8,
+    )
+    words = library.LlamaConfig(
+        vocab_size=len(SPECIAL) + len(WORDS) + 1,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        initializer_range=0.6,
+    )
+    place = len(SPECIAL) + len(WORDS)
+    config = library.LlavaConfig(
+        vision_config=vision,
+        text_config=words,
+        image_token_index=place,
+        vision_feature_layer=-1,
+    )
+    library.LlavaForConditionalGeneration(config).save_pretrained(folder)
+    save_tokenizer(folder, additional_special_tokens=["<image>"])
+    library.LlavaProcessor(
+        library.CLIPImageProcessor(
+            size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
+        ),
+        library.AutoTokenizer.from_pretrained(folder),
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHAT,
+    ).save_pretrained(folder)
+
+
+def save_git(folder: Path) -> None:
+    """A model that only captions: no chat, and an answer without the question."""
+    torch.manual_seed(16)
+    small = {
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    config = library.GitConfig(
+        vision_config=small | {"image_size": 32, "patch_size": 8},
+        vocab_size=len(SPECIAL) + len(WORDS),
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        initializer_range=0.6,
+        **small,
+    )
+    library.GitForCausalLM(config).save_pretrained(folder)
+    save_tokenizer(folder)
+    library.GitProcessor(
+        library.CLIPImageProcessor(
+            size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
+        ),
+        library.AutoTokenizer.from_pretrained(folder),
+    ).save_pretrained(folder)
+
+
 RECIPES: dict[str, Callable[[Path], None]] = {
     "clip": save_clip,
     "head": save_head,
     "detector": save_detector,
+    "git": save_git,
+    "llava": save_llava,
 }

@@ -1,0 +1,122 @@
+"""Captioning by an endpoint: several pictures are asked about at once, none takes others along."""
+
+import io
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from curator_core import ProcessingStage, Rejected, WorkerInfo
+
+from curator_image.batches import IMAGE, ImageBatch
+from curator_image.decoding import Pixels, UndecodableError
+from curator_image.models.endpoints import ChatEndpoint, NoAnswerError
+from curator_image.views import View
+
+PROMPT = "Describe this picture in one or two sentences."
+_QUALITY = 90
+
+
+@dataclass
+class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
+    """Adds what a server says of each picture, by the chat protocol of OpenAI (vLLM, SGLang, ...).
+
+    Pictures without an answer are set aside, with what the server said; a wrong key or model ends
+    the run.
+    """
+
+    url: str
+    """The address of the server, up to `/v1`."""
+
+    model: str
+    """The model, as the server calls it."""
+
+    prompt: str = PROMPT
+    """What is asked of each picture."""
+
+    api_key_variable: str | None = None
+    """The environment variable that holds the key."""
+
+    caption_field: str = "caption"
+    """A column for the answer."""
+
+    max_new_tokens: int = 256
+    """How long an answer may be."""
+
+    short_side: int = 768
+    """The shorter side that pictures are sent with, if they are larger."""
+
+    concurrency: int = field(default=8, kw_only=True)
+    """How many requests a worker has under way at once. All workers together have that many times
+    their number: `with_(num_workers=1)` makes it the limit of the run."""
+
+    request_timeout_s: float = field(default=120.0, kw_only=True)
+    """How long the server may be silent."""
+
+    attempts: int = field(default=5, kw_only=True)
+    """How often a request is tried, when the server is busy or does not answer."""
+
+    backoff_s: float = field(default=1.0, kw_only=True)
+    """The wait before the second attempt; it doubles each time, unless the server names one."""
+
+    def inputs(self) -> Sequence[str]:
+        return (IMAGE,)
+
+    def outputs(self) -> Sequence[str]:
+        return (self.caption_field,)
+
+    def check(self) -> Iterable[str]:
+        yield from self._endpoint().problems()
+        for name in ("concurrency", "max_new_tokens", "short_side"):
+            if getattr(self, name) < 1:
+                yield f"{name} is {getattr(self, name)}, but must be 1 or more"
+
+    def _endpoint(self) -> ChatEndpoint:
+        return ChatEndpoint(
+            self.url,
+            self.model,
+            self.api_key_variable,
+            self.request_timeout_s,
+            self.attempts,
+            self.backoff_s,
+        )
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
+
+    def teardown(self) -> None:
+        if (pool := vars(self).pop("_pool", None)) is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def process(self, task: ImageBatch) -> Iterable[ImageBatch | Rejected]:
+        failed: dict[int, Exception] = {}
+        asked: dict[int, Future[str]] = {}
+        for row, seen in enumerate(task.pictures(View(short_side=self.short_side))):
+            if isinstance(seen, UndecodableError):
+                failed[row] = seen
+            else:
+                asked[row] = self._pool.submit(self._ask, _jpeg(seen))
+        captions = []
+        try:
+            for row, answer in asked.items():
+                try:
+                    captions.append(answer.result())
+                except NoAnswerError as error:
+                    failed[row] = error
+        finally:
+            for answer in asked.values():
+                answer.cancel()
+        batch, rejected = task.without(dict(sorted(failed.items())))
+        yield batch.with_columns({self.caption_field: pa.array(captions, pa.string())})
+        yield from rejected
+
+    def _ask(self, jpeg: bytes) -> str:
+        return self._endpoint().ask(self.prompt, jpeg, self.max_new_tokens)
+
+
+def _jpeg(pixels: Pixels) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(pixels).save(sink, "JPEG", quality=_QUALITY)
+    return sink.getvalue()

@@ -1,0 +1,170 @@
+"""Endpoints: servers that speak the chat protocol of OpenAI, asked about a picture."""
+
+import base64
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from curator_core import CuratorError
+from curator_core.secrets import SHORTEST, redact, remember
+
+LONGEST_WAIT_S = 60.0
+_MOST_BYTES = 4 * 1024 * 1024
+_TOLD = 200
+_PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+_ABOUT_THE_PICTURE = {400, 413, 415, 422}
+_HERE = {"localhost", "127.0.0.1", "::1"}
+
+
+class EndpointError(CuratorError):
+    """An endpoint that cannot be used as it is configured: no picture would fare better."""
+
+
+class NoAnswerError(CuratorError):
+    """A picture about which an endpoint gave no answer, after all attempts."""
+
+
+class _PassingError(CuratorError):
+    """What may be better at the next attempt."""
+
+    def __init__(self, said: str, wait_s: float = 0.0) -> None:
+        super().__init__(said)
+        self.wait_s = wait_s
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would take the key along to wherever it leads."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirects)
+
+
+@dataclass(frozen=True)
+class ChatEndpoint:
+    """Where to ask, and how patiently. The key is only ever named by its environment variable."""
+
+    url: str
+    model: str
+    api_key_variable: str | None = None
+    timeout_s: float = 120.0
+    attempts: int = 5
+    backoff_s: float = 1.0
+
+    def problems(self) -> Iterator[str]:
+        """What is known to be wrong before anything is asked."""
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            yield f"url is {redact(self.url)!r}; write it like https://host/v1"
+        elif parts.username or parts.password:
+            yield (
+                "url holds a user or a password: put the key into an environment variable, and "
+                "name that in api_key_variable"
+            )
+        elif parts.scheme == "http" and self.api_key_variable and parts.hostname not in _HERE:
+            yield f"the key would be sent to {parts.hostname} unencrypted: use https"
+        variable = self.api_key_variable
+        if variable is not None and not os.environ.get(variable):
+            yield f"api_key_variable is {variable!r}, but no such environment variable is set"
+        if self.attempts < 1:
+            yield f"attempts is {self.attempts}, but must be 1 or more"
+        if self.timeout_s <= 0:
+            yield f"request_timeout_s is {self.timeout_s:g}, but must be more than 0"
+
+    def ask(self, prompt: str, jpeg: bytes, max_tokens: int) -> str:
+        """What the model says of a picture."""
+        body = json.dumps(self._question(prompt, jpeg, max_tokens)).encode()
+        for attempt in range(1, self.attempts + 1):
+            try:
+                return self._answer(body)
+            except _PassingError as error:
+                if attempt == self.attempts:
+                    tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
+                    raise NoAnswerError(f"{error} (after {tries})") from None
+                time.sleep(self._wait_s(attempt, error.wait_s))
+        raise AssertionError("attempts is at least 1")
+
+    def _wait_s(self, attempt: int, wanted: float) -> float:
+        return min(max(wanted, self.backoff_s * 2.0 ** (attempt - 1)), LONGEST_WAIT_S)
+
+    def _question(self, prompt: str, jpeg: bytes, max_tokens: int) -> dict[str, Any]:
+        picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+        content = [
+            {"type": "image_url", "image_url": {"url": picture}},
+            {"type": "text", "text": prompt},
+        ]
+        return {
+            "model": self.model,
+            "messages": [{"role": "user", "content": content}],
+            "max_tokens": max_tokens,
+            "temperature": 0,
+        }
+
+    def _answer(self, body: bytes) -> str:
+        request = Request(f"{self.url.rstrip('/')}/chat/completions", body, self._headers())
+        try:
+            with _OPENER.open(request, timeout=self.timeout_s) as response:
+                return _text_in(response.read(_MOST_BYTES))
+        except HTTPError as error:
+            with error:
+                raise _refusal(error) from None
+        except (URLError, OSError) as error:  # timeouts and broken connections among them
+            reason = getattr(error, "reason", error)
+            raise _PassingError(f"{self._host} does not answer: {redact(str(reason))}") from None
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self.url).netloc
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "User-Agent": "curator-image"}
+        if self.api_key_variable is not None:
+            key = os.environ.get(self.api_key_variable, "")
+            if len(key) >= SHORTEST:
+                remember(key, f"${{secret:{self.api_key_variable}}}")
+            headers["Authorization"] = f"Bearer {key}"
+        return headers
+
+
+def _text_in(raw: bytes) -> str:
+    try:
+        said = json.loads(raw)["choices"][0]["message"]["content"]
+        if isinstance(said, list):
+            said = "".join(str(part.get("text", "")) for part in said)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        shown = redact(raw[:_TOLD].decode(errors="replace"))
+        raise _PassingError(f"the endpoint gave no answer that can be read: {shown!r}") from None
+    if not isinstance(said, str) or not said.strip():
+        raise _PassingError("the endpoint gave an empty answer")
+    return said.strip()
+
+
+def _refusal(error: HTTPError) -> CuratorError:
+    try:
+        body = error.read(_MOST_BYTES).decode(errors="replace")
+    except OSError:
+        body = ""
+    said = redact(" ".join(body.split())[:_TOLD])
+    told = f"the endpoint says {error.code} {error.reason}" + (f": {said}" if said else "")
+    if error.code in _PASSING:
+        return _PassingError(told, _seconds(error.headers.get("Retry-After")))
+    if error.code in _ABOUT_THE_PICTURE:
+        return NoAnswerError(told)
+    if 300 <= error.code < 400:
+        return EndpointError(f"{told}; it is somewhere else: give the url that it leads to")
+    return EndpointError(f"{told}; look at url, model and the key in api_key_variable")
+
+
+def _seconds(said: str | None) -> float:
+    try:
+        return max(0.0, float(said or 0))
+    except ValueError:  # a date: the usual wait will do
+        return 0.0

@@ -1,0 +1,209 @@
+"""An endpoint on this machine, with every mood that servers have."""
+
+import base64
+import io
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from curator_core import Rejected, WorkerInfo
+from curator_core.testing import check_stage
+from curator_image.batches import ImageBatch
+from curator_image.models.captioning import EndpointCaptioner
+from curator_image.models.endpoints import ChatEndpoint, EndpointError
+from drawings import batch, drawn, encoded
+from PIL import Image
+
+KEY = "sk-very-secret-key"
+
+
+@dataclass
+class Server:
+    """What was asked, and what is answered next."""
+
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    moods: list[tuple[int, str]] = field(default_factory=list)
+    pause_s: float = 0.0
+    at_once: int = 0
+    most_at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, body: bytes) -> tuple[int, str]:
+        with self.lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            self.asked.append(json.loads(body))
+            mood = self.moods.pop(0) if self.moods else (200, "")
+        time.sleep(self.pause_s)
+        with self.lock:
+            self.at_once -= 1
+        return mood
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    state = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            state.headers.append(dict(self.headers))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            code, said = state.answer(body)
+            if code == 200 and not said:
+                content = json.loads(body)["messages"][0]["content"]
+                raw = base64.b64decode(content[0]["image_url"]["url"].partition(",")[2])
+                size = Image.open(io.BytesIO(raw)).size
+                said = json.dumps({"choices": [{"message": {"content": f" {size} "}}]})
+            self.send_response(code)
+            if code == 429:
+                self.send_header("Retry-After", "0")
+            if code == 302:
+                self.send_header("Location", f"{state.url}/elsewhere")
+            self.end_headers()
+            self.wfile.write(said.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=served.serve_forever, daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{served.server_port}/v1"
+    yield state
+    served.shutdown()
+    served.server_close()
+    thread.join()
+
+
+def captioned(stage: EndpointCaptioner, task: ImageBatch) -> list[Any]:
+    stage.setup(WorkerInfo())
+    try:
+        return list(stage.process(task))
+    finally:
+        stage.teardown()
+
+
+def pictures(count: int) -> ImageBatch:
+    return batch(*[encoded(drawn(number, (40 + number, 40))) for number in range(count)])
+
+
+def test_answers_stay_with_their_pictures(server: Server) -> None:
+    server.pause_s = 0.05
+    stage = EndpointCaptioner(server.url, "tiny", "What is it?", concurrency=3)
+    [found] = captioned(stage, pictures(9))
+    assert found.data["caption"].to_pylist() == [f"({40 + n}, 40)" for n in range(9)]
+    assert 1 < server.most_at_once <= 3
+    asked = server.asked[0]
+    assert (asked["model"], asked["max_tokens"], asked["temperature"]) == ("tiny", 256, 0)
+    assert asked["messages"][0]["content"][1] == {"type": "text", "text": "What is it?"}
+    assert "Authorization" not in server.headers[0]
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_busy_server_is_asked_again(server: Server, code: int) -> None:
+    server.moods = [(code, "busy"), (code, "busy")]
+    stage = EndpointCaptioner(server.url, "tiny", backoff_s=0.01)
+    [found] = captioned(stage, pictures(1))
+    assert found.num_items == 1
+    assert len(server.asked) == 3
+
+
+def test_a_picture_without_an_answer_is_set_aside_alone(server: Server) -> None:
+    server.moods = [(500, "out of luck"), (500, "out of luck")]
+    stage = EndpointCaptioner(server.url, "tiny", attempts=2, backoff_s=0.01, concurrency=1)
+    task = batch(encoded(drawn(1)), b"broken", encoded(drawn(2)))
+    found, *rejected = captioned(stage, task)
+    assert found.keys == ["c"]
+    assert all(isinstance(note, Rejected) for note in rejected)
+    assert [note.reason for note in rejected] == [
+        "the endpoint says 500 Internal Server Error: out of luck (after 2 attempts)",
+        "it is no image of a known format",
+    ]
+
+
+def test_a_picture_that_is_refused_is_not_sent_again(server: Server) -> None:
+    server.moods = [(400, '{"error": "no such pictures here"}')]
+    found, rejected = captioned(EndpointCaptioner(server.url, "tiny"), pictures(1))
+    assert found.num_items == 0
+    assert "400 Bad Request" in rejected.reason
+    assert "no such pictures here" in rejected.reason
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"), [(401, "the key in api_key_variable"), (404, "look at url, model"),
+                       (302, "give the url that it leads to")],
+)  # fmt: skip
+def test_what_would_fail_for_all_ends_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch, code: int, hint: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.moods = [(code, f"not with {KEY}")] * 9
+    stage = EndpointCaptioner(server.url, "tiny", api_key_variable="MY_KEY", concurrency=1)
+    with pytest.raises(EndpointError, match=hint) as caught:
+        captioned(stage, pictures(1))
+    assert len(server.asked) == 1
+    assert KEY not in str(caught.value)
+    assert "${secret:MY_KEY}" in str(caught.value)
+
+
+def test_the_key_is_sent_and_never_shown(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.moods = [(200, f"<html>{KEY}")]
+    stage = EndpointCaptioner(server.url, "tiny", api_key_variable="MY_KEY", attempts=1)
+    with caplog.at_level(logging.DEBUG):
+        found, rejected = captioned(stage, pictures(1))
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert found.num_items == 0
+    assert rejected.reason.startswith("the endpoint gave no answer that can be read: '<html>${sec")
+    assert KEY not in repr(stage) + caplog.text + rejected.reason
+
+
+@pytest.mark.parametrize("said", ['{"choices": []}', "[]", '{"choices": [{"message": {}}]}'])
+def test_answers_without_a_text(server: Server, said: str) -> None:
+    server.moods = [(200, said)]
+    stage = EndpointCaptioner(server.url, "tiny", attempts=1)
+    _, rejected = captioned(stage, pictures(1))
+    assert "no answer that can be read" in rejected.reason
+
+
+def test_a_server_that_is_silent(server: Server) -> None:
+    server.pause_s = 1.0
+    stage = EndpointCaptioner(server.url, "tiny", request_timeout_s=0.1, attempts=1)
+    _, rejected = captioned(stage, pictures(1))
+    assert "does not answer: timed out (after 1 attempt)" in rejected.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"url": "host/v1"}, "url is 'host/v1'; write it like https://host/v1"),
+        ({"url": "https://me:pass@host/v1"}, "url holds a user or a password"),
+        ({"url": "http://far.org/v1"}, "the key would be sent to far.org unencrypted: use https"),
+        ({"api_key_variable": "NO_SUCH"}, "api_key_variable is 'NO_SUCH', but no such env"),
+        ({"attempts": 0}, "attempts is 0, but must be 1 or more"),
+        ({"timeout_s": 0}, "request_timeout_s is 0, but must be more than 0"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    options = {"url": "https://host/v1", "model": "m", "api_key_variable": "MY_KEY"}
+    [problem] = ChatEndpoint(**(options | change)).problems()
+    assert problem.startswith(said)
+
+
+def test_the_stage_keeps_its_promises(server: Server) -> None:
+    check: Callable[..., None] = check_stage
+    check(EndpointCaptioner(server.url, "tiny"), pictures(2))
