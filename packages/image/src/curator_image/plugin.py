@@ -2,6 +2,8 @@
 
 from curator_core.hookspecs import hookimpl
 
+_MODELS = "curator_image.models"
+
 
 @hookimpl
 def curator_stages() -> dict[str, str]:
@@ -13,4 +15,14 @@ def curator_stages() -> dict[str, str]:
         "image.parquet_writer": "curator_image.parquet:ParquetWriter",
         "image.web_dataset_reader": "curator_image.shards.reading:WebDatasetReader",
         "image.web_dataset_writer": "curator_image.shards.writing:WebDatasetWriter",
+        "image.aesthetic_filter": f"{_MODELS}.aesthetics:AestheticFilter",
+        "image.captioner": f"{_MODELS}.vision_language:Captioner",
+        "image.clip_score_filter": f"{_MODELS}.matching:ClipScoreFilter",
+        "image.endpoint_captioner": f"{_MODELS}.captioning:EndpointCaptioner",
+        "image.face_blurrer": f"{_MODELS}.blurring_faces:FaceBlurrer",
+        "image.face_detector": f"{_MODELS}.faces:FaceDetector",
+        "image.image_embedder": f"{_MODELS}.embedding:ImageEmbedder",
+        "image.nsfw_filter": f"{_MODELS}.nudity:NSFWFilter",
+        "image.score_threshold": f"{_MODELS}.thresholds:ScoreThreshold",
+        "image.text_area_filter": f"{_MODELS}.text_areas:TextAreaFilter",
     }
