@@ -6,8 +6,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from curator_image.batches import ImageBatch
     from curator_image.downloading import ImageDownloader
+    from curator_image.duplicates.workflows import ImageDeduplicationWorkflow
     from curator_image.folders.reading import ImageFolderReader
     from curator_image.folders.writing import ImageFolderWriter
+    from curator_image.hashing.stages import PerceptualHash
+    from curator_image.measuring.columns import ImageMeasures
+    from curator_image.measuring.filtering import ImageFilter
+    from curator_image.measuring.pictures import Picture
+    from curator_image.measuring.qualities import (
+        BlurFilter,
+        BrightnessFilter,
+        ColorfulnessFilter,
+        ContrastFilter,
+        EntropyFilter,
+        UniformityFilter,
+    )
+    from curator_image.measuring.scoring import Filter, Score, ScoreFilter
+    from curator_image.measuring.sizes import (
+        AspectRatioFilter,
+        FileSizeFilter,
+        FormatFilter,
+        PixelCountFilter,
+        SizeFilter,
+    )
+    from curator_image.measuring.values import ValueFilter
     from curator_image.models.aesthetics import AestheticFilter
     from curator_image.models.blurring_faces import FaceBlurrer
     from curator_image.models.captioning import EndpointCaptioner
@@ -19,11 +41,36 @@ if TYPE_CHECKING:
     from curator_image.models.thresholds import ScoreThreshold
     from curator_image.models.vision_language import Captioner
     from curator_image.parquet import ImageParquetReader, ParquetWriter
+    from curator_image.resizing.buckets import AspectBucketing
+    from curator_image.resizing.stages import ImageReencoder, ImageResizer
     from curator_image.shards.reading import WebDatasetReader
     from curator_image.shards.writing import WebDatasetWriter
     from curator_image.views import WORKING, View
 
 _HOMES = {
+    "AspectBucketing": "resizing.buckets",
+    "AspectRatioFilter": "measuring.sizes",
+    "BlurFilter": "measuring.qualities",
+    "BrightnessFilter": "measuring.qualities",
+    "ColorfulnessFilter": "measuring.qualities",
+    "ContrastFilter": "measuring.qualities",
+    "EntropyFilter": "measuring.qualities",
+    "FileSizeFilter": "measuring.sizes",
+    "Filter": "measuring.scoring",
+    "FormatFilter": "measuring.sizes",
+    "ImageDeduplicationWorkflow": "duplicates.workflows",
+    "ImageFilter": "measuring.filtering",
+    "ImageMeasures": "measuring.columns",
+    "ImageReencoder": "resizing.stages",
+    "ImageResizer": "resizing.stages",
+    "PerceptualHash": "hashing.stages",
+    "Picture": "measuring.pictures",
+    "PixelCountFilter": "measuring.sizes",
+    "Score": "measuring.scoring",
+    "ScoreFilter": "measuring.scoring",
+    "SizeFilter": "measuring.sizes",
+    "UniformityFilter": "measuring.qualities",
+    "ValueFilter": "measuring.values",
     "ImageBatch": "batches",
     "ImageDownloader": "downloading",
     "ImageFolderReader": "folders.reading",
@@ -49,21 +96,44 @@ _HOMES = {
 __all__ = [
     "WORKING",
     "AestheticFilter",
+    "AspectBucketing",
+    "AspectRatioFilter",
+    "BlurFilter",
+    "BrightnessFilter",
     "Captioner",
     "ClipScoreFilter",
+    "ColorfulnessFilter",
+    "ContrastFilter",
     "EndpointCaptioner",
+    "EntropyFilter",
     "FaceBlurrer",
     "FaceDetector",
+    "FileSizeFilter",
+    "Filter",
+    "FormatFilter",
     "ImageBatch",
+    "ImageDeduplicationWorkflow",
     "ImageDownloader",
     "ImageEmbedder",
+    "ImageFilter",
     "ImageFolderReader",
     "ImageFolderWriter",
+    "ImageMeasures",
     "ImageParquetReader",
+    "ImageReencoder",
+    "ImageResizer",
     "NSFWFilter",
     "ParquetWriter",
+    "PerceptualHash",
+    "Picture",
+    "PixelCountFilter",
+    "Score",
+    "ScoreFilter",
     "ScoreThreshold",
+    "SizeFilter",
     "TextAreaFilter",
+    "UniformityFilter",
+    "ValueFilter",
     "View",
     "WebDatasetReader",
     "WebDatasetWriter",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from curator_core import InputError, Pipeline, Workflow, WorkflowResult
+from curator_core import Executor, InputError, Pipeline, Workflow, WorkflowResult
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.files import FilePart
@@ -106,6 +106,9 @@ class ImageDeduplicationWorkflow(Workflow):
     storage: StorageOptions = field(default_factory=dict, repr=False)
     """Options of fsspec for an object store."""
 
+    report: bool = True
+    """Whether to write a page that shows clusters side by side."""
+
     reader: AnyStage | None = field(default=None, kw_only=True, repr=False)
     """A reader of your own, which gives batches of pictures; from Python only."""
 
@@ -176,6 +179,29 @@ class ImageDeduplicationWorkflow(Workflow):
     def check_sources(self) -> Iterable[str]:
         for stage in flatten([self._reader()]):
             yield from stage.check_sources()
+
+    def run(
+        self,
+        executor: Executor | str | None = None,
+        *,
+        resume: bool = True,
+        allow_empty: bool = False,
+    ) -> WorkflowResult:
+        result = super().run(executor, resume=resume, allow_empty=allow_empty)
+        if self.report:
+            result.report = self._report(result)
+        return result
+
+    def _report(self, result: WorkflowResult) -> str | None:
+        """Where the page is, which is written where there is anything new to tell."""
+        from curator_image.reporting.duplicates import Subject, page_in, write_duplicates
+
+        page = page_in(self.work_dir, self.storage_options)
+        if page is not None and result.did_nothing:
+            return page
+        options = self.storage_options
+        subject = Subject(self.name, self.work_dir, self.files(), self._reader(), options)
+        return write_duplicates(subject, result.metadata)
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.files()

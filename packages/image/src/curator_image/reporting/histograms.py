@@ -1,0 +1,108 @@
+"""Histograms: the scores of a rule, with its limits, as a drawing of lines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite, log10
+
+BINS = 48
+_WIDTH, _HEIGHT, _FOOT = 640, 150, 22
+
+
+@dataclass
+class Scores:
+    """The scores of the pictures that a rule kept and of those that it dropped."""
+
+    kept: list[float] = field(default_factory=list)
+    dropped: list[float] = field(default_factory=list)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether powers of ten show more than even steps: sizes, sharpness."""
+        every = sorted(self.finite)
+        low, high = every[len(every) // 20], every[-1 - len(every) // 20]
+        return every[0] > 0 and high > 30 * low
+
+    @property
+    def finite(self) -> list[float]:
+        return [score for score in (*self.kept, *self.dropped) if isfinite(score)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where a number stands from left to right."""
+
+    low: float
+    high: float
+    by_powers: bool
+
+    def at(self, value: float) -> float:
+        """From 0 to 1, or beyond."""
+        low, high, here = self.low, self.high, value
+        if self.by_powers:
+            low, high, here = log10(low), log10(high), log10(max(value, 1e-12))
+        return (here - low) / (high - low) if high > low else 0.5
+
+    def value(self, place: float) -> float:
+        if self.by_powers:
+            return float(10 ** (log10(self.low) + place * (log10(self.high) - log10(self.low))))
+        return self.low + place * (self.high - self.low)
+
+
+def number(value: float) -> str:
+    """Three digits that count, and never a power of ten where a comma does."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
+def histogram(scores: Scores, limits: Sequence[float]) -> str:
+    """Dropped ones below, kept ones on top of them; a dashed line at each limit."""
+    every = scores.finite
+    if not every:
+        return ""
+    by_powers = scores.is_wide
+    edges = [*every, *(limit for limit in limits if limit > 0 or not by_powers)]
+    scale = Scale(min(edges), max(edges), by_powers)
+    dropped, kept = _counts(scores.dropped, scale), _counts(scores.kept, scale)
+    most = max(one + other for one, other in zip(dropped, kept, strict=True))
+    bars = "".join(
+        _bar(place, 0, below, most, "dropped") + _bar(place, below, above, most, "kept")
+        for place, (below, above) in enumerate(zip(dropped, kept, strict=True))
+    )
+    marks = "".join(_mark(scale.at(limit), limit) for limit in limits)
+    ticks = "".join(_tick(place / 4, scale.value(place / 4)) for place in range(5))
+    box = f"0 -14 {_WIDTH} {_HEIGHT + _FOOT + 14}"
+    return f'<svg class="histogram" viewBox="{box}">{bars}{marks}{ticks}</svg>'
+
+
+def _counts(values: Sequence[float], scale: Scale) -> list[int]:
+    counts = [0] * BINS
+    for value in values:
+        if isfinite(value):
+            counts[min(BINS - 1, max(0, int(scale.at(value) * BINS)))] += 1
+    return counts
+
+
+def _bar(place: int, below: int, times: int, most: int, kind: str) -> str:
+    if not times:
+        return ""
+    step = _WIDTH / BINS
+    high = max(1.0, times / most * _HEIGHT)
+    top = _HEIGHT - below / most * _HEIGHT - high
+    return (
+        f'<rect class="{kind}" x="{place * step + 0.5:.1f}" y="{top:.1f}" '
+        f'width="{step - 1:.1f}" height="{high:.1f}"><title>{times:,} {kind}</title></rect>'
+    )
+
+
+def _mark(place: float, limit: float) -> str:
+    across = min(1.0, max(0.0, place)) * _WIDTH
+    anchor = "end" if place > 0.9 else "start"
+    return (
+        f'<line class="limit" x1="{across:.1f}" x2="{across:.1f}" y1="-2" y2="{_HEIGHT}"/>'
+        f'<text x="{across:.1f}" y="-5" text-anchor="{anchor}">limit {number(limit)}</text>'
+    )
+
+
+def _tick(place: float, value: float) -> str:
+    anchor = {0.0: "start", 1.0: "end"}.get(place, "middle")
+    where = f'x="{place * _WIDTH:.1f}" y="{_HEIGHT + 15}"'
+    return f'<text {where} text-anchor="{anchor}">{number(value)}</text>'

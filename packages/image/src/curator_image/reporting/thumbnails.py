@@ -1,0 +1,40 @@
+"""Thumbnails: small pictures inside of a page, which then needs no other file."""
+
+import base64
+import io
+from html import escape
+
+from curator_image.decoding import picture
+from curator_image.opening import Encoded, UndecodableError, opened
+from curator_image.resizing.fits import fit_for
+from curator_image.views import View
+
+SIDE = 144
+
+
+def thumbnail(data: Encoded | None, caption: str, note: str = "") -> str:
+    """A figure with the picture, or with the reason why there is none to be seen."""
+    shown = _shown(data)
+    told = f"<b>{escape(note)}</b> " if note else ""
+    return f"<figure>{shown}<figcaption>{told}{escape(caption)}</figcaption></figure>"
+
+
+def _shown(data: Encoded | None) -> str:
+    if data is None:
+        return '<div class="gone">not found again</div>'
+    try:
+        encoded, title = _made_small(data)
+    except UndecodableError as error:
+        return f'<div class="gone">{escape(str(error))}</div>'
+    source = base64.b64encode(encoded).decode()
+    return f'<img src="data:image/jpeg;base64,{source}" title="{title}" alt="">'
+
+
+def _made_small(data: Encoded) -> tuple[bytes, str]:
+    with opened(data) as header:
+        width, height = header.size
+    fit = fit_for((width, height), (SIDE, SIDE), "border", enlarge=False)
+    view = View(short_side=max(1, min(fit.scaled)))
+    sink = io.BytesIO()
+    picture(data, view).save(sink, "JPEG", quality=80)
+    return sink.getvalue(), f"{width} x {height}, {memoryview(data).nbytes:,} bytes"
