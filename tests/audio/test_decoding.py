@@ -95,6 +95,14 @@ def test_damage_has_a_reason() -> None:
     )
 
 
+def test_a_codec_that_nobody_knows_is_told() -> None:
+    data = bytearray(RECORDED["m4a"])
+    kind = data.index(b"\x04\x80\x80\x80", data.index(b"esds")) + 5
+    assert data[kind] == 0x40
+    data[kind] = 0xC5
+    assert refusal(bytes(data)) == "the codec of its audio is not known to this FFmpeg"
+
+
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 def test_numbers_that_are_none_are_refused(odd: float) -> None:
     samples = tone(1)

@@ -6,6 +6,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from curator_audio.batches import AudioBatch
     from curator_audio.forms import NATIVE, SPEECH, Form
+    from curator_audio.measuring.levelling import LoudnessNormalizer
+    from curator_audio.measuring.stages import (
+        AudioMeasurer,
+        BandwidthFilter,
+        ClippingFilter,
+        DcOffsetFilter,
+        DurationFilter,
+        LoudnessFilter,
+        SampleRateFilter,
+        SilenceFilter,
+        SnrFilter,
+    )
     from curator_audio.reading.folders import AudioFolderReader
     from curator_audio.reading.manifests import ManifestReader
     from curator_audio.waveforms import Waveform
@@ -16,15 +28,37 @@ __all__ = [
     "SPEECH",
     "AudioBatch",
     "AudioFolderReader",
+    "AudioMeasurer",
+    "BandwidthFilter",
+    "ClippingFilter",
+    "DcOffsetFilter",
+    "DurationFilter",
     "Form",
+    "LoudnessFilter",
+    "LoudnessNormalizer",
     "ManifestReader",
     "ManifestWriter",
+    "SampleRateFilter",
+    "SilenceFilter",
+    "SnrFilter",
     "Waveform",
 ]
 
 _HOMES = {
     "batches": ("AudioBatch",),
     "forms": ("NATIVE", "SPEECH", "Form"),
+    "measuring.levelling": ("LoudnessNormalizer",),
+    "measuring.stages": (
+        "AudioMeasurer",
+        "BandwidthFilter",
+        "ClippingFilter",
+        "DcOffsetFilter",
+        "DurationFilter",
+        "LoudnessFilter",
+        "SampleRateFilter",
+        "SilenceFilter",
+        "SnrFilter",
+    ),
     "reading.folders": ("AudioFolderReader",),
     "reading.manifests": ("ManifestReader",),
     "waveforms": ("Waveform",),

@@ -7,6 +7,7 @@ Columns that mean something to this package:
     offset          seconds: where in it the row begins; the row is a segment if this is there
     duration        seconds: how long it is
     text            what is said in it
+    gain_db         decibels by which it is heard louder, see LoudnessNormalizer
 
 Everything else is carried along. An `AudioBatch` is a `DocumentBatch`, so filters of columns work
 on it. Stages that listen take and give `AudioBatch`, and write
@@ -31,13 +32,14 @@ from curator_core.outcomes import Dropped, Rejected
 from curator_audio.forms import Form
 from curator_audio.opening import Source, UndecodableError
 from curator_audio.recordings import Recordings
-from curator_audio.spans import WHOLE, Audience, Collecting, Listener, Span
+from curator_audio.spans import Audience, Collecting, Listener, Span
 from curator_audio.waveforms import Waveform
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PATH, AUDIO, OFFSET, DURATION, TEXT = "audio_filepath", "audio", "offset", "duration", "text"
+GAIN = "gain_db"
 
 _RECORDINGS = "curator_audio.recordings"
 
@@ -76,13 +78,14 @@ class AudioBatch(DocumentBatch):
     def span(self, row: int) -> Span:
         """The part of the recording that the row is; all of it where it has no offset."""
         start, end = self._given_span(row)
+        gain = 10 ** ((self._value(GAIN, row) or 0.0) / 20)
         if start is None:
-            return WHOLE
+            return Span(gain=gain)
         if not (isfinite(start) and start >= 0 and end > start):
             raise UndecodableError(
                 f"offset {start:g} and duration {end - start:g} are no part of a recording"
             )
-        return Span(start, end)
+        return Span(start, end, gain)
 
     def _given_span(self, row: int) -> tuple[float | None, float]:
         start = self._value(OFFSET, row)
@@ -95,6 +98,10 @@ class AudioBatch(DocumentBatch):
         if name not in self.data.column_names:
             return None
         return self.data.column(name)[row].as_py()
+
+    def gains(self) -> list[float]:
+        """Decibels by which each row is heard louder."""
+        return [float(self._value(GAIN, row) or 0.0) for row in range(self.num_items)]
 
     # Listening
 
@@ -128,15 +135,11 @@ class AudioBatch(DocumentBatch):
         position = 0
         span = self.span(row)
         for block in self._recordings().hear(self.source(row), form, storage_options):
-            first, last = span.samples(block.sample_rate)
-            end = position + block.samples.shape[1]
-            piece = block.samples[
-                :, max(0, first - position) : max(0, int(min(last, end)) - position)
-            ]
-            position = end
-            if piece.shape[1]:
-                yield Waveform(piece, block.sample_rate)
-            if last <= end:
+            piece = span.piece(block, position)
+            if piece.samples.shape[1]:
+                yield piece
+            position += block.samples.shape[1]
+            if position >= span.samples(block.sample_rate)[1]:
                 return
 
     def release(self) -> None:

@@ -74,6 +74,8 @@ def decode(source: Source, form: Form, storage_options: StorageOptions | None = 
 def track_of(container: Any) -> Track:
     """The first audio stream of an open container."""
     stream = container.streams.audio[0]
+    if stream.codec_context is None:
+        raise UndecodableError("the codec of its audio is not known to this FFmpeg")
     rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
     if not 1 <= rate <= HIGHEST_RATE or not 1 <= channels <= MOST_CHANNELS:
         raise UndecodableError(

@@ -2,11 +2,23 @@
 
 from curator_core import hookimpl
 
+_MEASURES = "curator_audio.measuring.stages"
+
 
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
         "audio.audio_folder_reader": "curator_audio.reading.folders:AudioFolderReader",
+        "audio.audio_measurer": f"{_MEASURES}:AudioMeasurer",
+        "audio.bandwidth_filter": f"{_MEASURES}:BandwidthFilter",
+        "audio.clipping_filter": f"{_MEASURES}:ClippingFilter",
+        "audio.dc_offset_filter": f"{_MEASURES}:DcOffsetFilter",
+        "audio.duration_filter": f"{_MEASURES}:DurationFilter",
+        "audio.loudness_filter": f"{_MEASURES}:LoudnessFilter",
+        "audio.loudness_normalizer": "curator_audio.measuring.levelling:LoudnessNormalizer",
+        "audio.sample_rate_filter": f"{_MEASURES}:SampleRateFilter",
+        "audio.silence_filter": f"{_MEASURES}:SilenceFilter",
+        "audio.snr_filter": f"{_MEASURES}:SnrFilter",
         "audio.manifest_reader": "curator_audio.reading.manifests:ManifestReader",
         "audio.manifest_writer": "curator_audio.writing.manifests:ManifestWriter",
     }

@@ -28,13 +28,25 @@ class Span:
 
     start: float = 0.0
     end: float = inf
+    gain: float = 1.0
+    """A factor: how much louder it is to be heard."""
+
+    def piece(self, block: Waveform, position: int) -> Waveform:
+        """What of a block, which begins at a sample of the recording, belongs to it."""
+        first, last = self.samples(block.sample_rate)
+        end = int(min(last, position + block.samples.shape[1]))
+        cut = block.samples[:, max(0, first - position) : max(0, end - position)]
+        return Waveform(cut if self.gain == 1.0 else cut * _float32(self.gain), block.sample_rate)
 
     def samples(self, rate: int) -> tuple[int, float]:
         end = inf if self.end == inf else round(self.end * rate)
         return round(self.start * rate), end
 
 
-WHOLE = Span()
+def _float32(number: float) -> Any:
+    import numpy as np
+
+    return np.float32(number)
 
 
 class Collecting:
@@ -94,13 +106,11 @@ class Audience:
         while self._waiting and self._waiting[-1].span.samples(block.sample_rate)[0] < end:
             self._hearing.append(self._waiting.pop())
         for ear in list(self._hearing):
-            first, last = ear.span.samples(block.sample_rate)
-            upto = int(min(last, end))
-            piece = block.samples[:, max(0, first - position) : max(0, upto - position)]
-            if piece.shape[1]:
-                ear.listener.hear(Waveform(piece, block.sample_rate))
-                ear.heard += piece.shape[1]
-            if last <= end:
+            piece = ear.span.piece(block, position)
+            if piece.samples.shape[1]:
+                ear.listener.hear(piece)
+                ear.heard += piece.samples.shape[1]
+            if ear.span.samples(block.sample_rate)[1] <= end:
                 self._hearing.remove(ear)
                 self._conclude(ear)
 

@@ -1,0 +1,139 @@
+"""Loudness as ITU-R BS.1770-4 and EBU R 128 have it, filtered in the frequency domain."""
+
+from functools import cache
+from math import ceil, log2, pi, tan
+from typing import TYPE_CHECKING
+
+from curator_audio.waveforms import Waveform
+
+if TYPE_CHECKING:
+    import torch
+
+SILENT_LUFS = -70.0
+"""The absolute gate: what is quieter has this loudness."""
+
+_OFFSET = -0.691
+_RELATIVE_GATE_LU = -10.0
+
+_LOWEST_RATE = 4_000
+"""Below, there is no room for the filter of the head."""
+
+_HOPS = 4
+"""A block of 400 ms is four hops of 100 ms."""
+
+_WEIGHTS = {5: (1.0, 1.0, 1.0, 1.41, 1.41), 6: (1.0, 1.0, 1.0, 0.0, 1.41, 1.41)}
+"""Surround channels count more, and the one for low effects not at all."""
+
+
+class IntegratedLoudness:
+    """LUFS; None for less than 400 ms, which have no loudness, and for rates below 4,000."""
+
+    def __init__(self) -> None:
+        self._waiting: torch.Tensor | None = None
+        self._energies: list[torch.Tensor] = []
+        self._filtered: torch.Tensor | None = None
+        self._rate = 0
+
+    def hear(self, piece: Waveform) -> None:
+        import torch
+
+        self._rate = piece.sample_rate
+        if self._rate < _LOWEST_RATE:
+            return
+        fresh = torch.from_numpy(piece.samples)
+        if self._waiting is None:  # before the beginning there was nothing
+            self._waiting = torch.zeros(fresh.shape[0], self._memory)
+        self._waiting = torch.cat([self._waiting, fresh], dim=1)
+        step = _length(self._rate) - 2 * self._memory
+        while self._waiting.shape[1] >= self._memory + step:
+            self._take(self._waiting[:, : self._memory + step])
+            self._waiting = self._waiting[:, step:]
+
+    def answer(self) -> float | None:
+        import torch
+
+        if self._waiting is not None and self._waiting.shape[1] > self._memory:
+            self._take(self._waiting)
+        hops = torch.cat(self._energies, dim=1) if self._energies else torch.zeros(1, 0)
+        if hops.shape[1] < _HOPS:
+            return None
+        blocks = hops.unfold(1, _HOPS, 1).mean(dim=2)
+        weights = torch.tensor(_WEIGHTS.get(hops.shape[0], (1.0,) * hops.shape[0]))
+        return _gated((weights.double()[:, None] * blocks).sum(dim=0))
+
+    @property
+    def _memory(self) -> int:
+        """Samples after which the filters have forgotten what they heard."""
+        return self._rate // 2 + 1
+
+    def _take(self, samples: "torch.Tensor") -> None:
+        """Filter a stretch with what was before it, and add up its hops."""
+        import torch
+
+        count = _length(self._rate)
+        spectrum = torch.fft.rfft(samples, count) * _response(self._rate)
+        heard = torch.fft.irfft(spectrum, count)[:, self._memory : samples.shape[1]]
+        if self._filtered is not None:
+            heard = torch.cat([self._filtered, heard], dim=1)
+        hop = max(1, round(self._rate / 10))
+        hops = heard.shape[1] // hop
+        whole = heard[:, : hops * hop].reshape(heard.shape[0], hops, hop)
+        self._energies.append(whole.square().mean(dim=2, dtype=torch.float64))
+        self._filtered = heard[:, hops * hop :]
+
+
+def _gated(power: "torch.Tensor") -> float:
+    """The mean of the blocks that are neither silent nor far quieter than the others."""
+    import torch
+
+    loudness = _OFFSET + 10 * torch.log10(power.clamp_min(1e-20))
+    loud = loudness > SILENT_LUFS
+    if not bool(loud.any()):
+        return SILENT_LUFS
+    gate = _OFFSET + 10 * torch.log10(power[loud].mean()) + _RELATIVE_GATE_LU
+    chosen = power[loud & (loudness > gate)].mean()
+    return float(_OFFSET + 10 * torch.log10(chosen))
+
+
+def _length(rate: int) -> int:
+    return 1 << max(12, ceil(log2(rate * 4)))
+
+
+@cache
+def _response(rate: int) -> "torch.Tensor":
+    """The K weighting: a shelf for the head, and a high-pass, made for this rate."""
+    import torch
+
+    count = _length(rate)
+    turn = torch.exp(-2j * pi * torch.arange(count // 2 + 1, dtype=torch.float64) / count)
+    shelf, high_pass = _shelf(rate), _high_pass(rate)
+    whole = torch.ones_like(turn)
+    for above, below in (shelf, high_pass):
+        whole = whole * _polynomial(above, turn) / _polynomial(below, turn)
+    return whole.to(torch.complex64)
+
+
+def _polynomial(factors: tuple[float, float, float], turn: "torch.Tensor") -> "torch.Tensor":
+    return factors[0] + factors[1] * turn + factors[2] * turn * turn
+
+
+_Factors = tuple[tuple[float, float, float], tuple[float, float, float]]
+
+
+def _shelf(rate: int) -> _Factors:
+    k, quality = tan(pi * 1681.974450955533 / rate), 0.7071752369554196
+    high = 10 ** (3.999843853973347 / 20)
+    band = high**0.4996667741545416
+    below = 1 + k / quality + k * k
+    above = (
+        (high + band * k / quality + k * k) / below,
+        2 * (k * k - high) / below,
+        (high - band * k / quality + k * k) / below,
+    )
+    return above, (1.0, 2 * (k * k - 1) / below, (1 - k / quality + k * k) / below)
+
+
+def _high_pass(rate: int) -> _Factors:
+    k, quality = tan(pi * 38.13547087602444 / rate), 0.5003270373238773
+    below = 1 + k / quality + k * k
+    return (1.0, -2.0, 1.0), (1.0, 2 * (k * k - 1) / below, (1 - k / quality + k * k) / below)

@@ -1,0 +1,34 @@
+"""Every name leads to a stage, every stage has a name, and naming them wakes no library."""
+
+from importlib import import_module
+
+import curator_audio
+import pytest
+from curator_audio.plugin import curator_stages
+from curator_core.recipes.describing import stage_help
+from curator_core.stages import ProcessingStage, snake_case
+from curator_core.testing import modules_loaded_by
+
+NO_STAGES = {"NATIVE", "SPEECH", "AudioBatch", "Form", "Waveform"}
+
+
+@pytest.mark.parametrize(("name", "place"), curator_stages().items())
+def test_every_name_leads_to_the_stage_of_that_name(name: str, place: str) -> None:
+    module, _, attribute = place.partition(":")
+    stage = getattr(import_module(module), attribute)
+    assert issubclass(stage, ProcessingStage)
+    assert name == f"audio.{snake_case(attribute)}"
+    found = stage_help(name)
+    assert found.doc
+    assert [option.name for option in found.options if not option.doc] == []
+
+
+def test_every_stage_of_the_front_door_has_a_name() -> None:
+    registered = {place.rpartition(":")[2] for place in curator_stages().values()}
+    assert registered == set(curator_audio.__all__) - NO_STAGES
+    assert all(getattr(curator_audio, name) for name in curator_audio.__all__)
+
+
+def test_naming_stages_wakes_no_library() -> None:
+    loaded = modules_loaded_by("import curator_audio, curator_audio.plugin")
+    assert not {"torch", "torchaudio", "av", "numpy", "pyarrow"} & set(loaded)
