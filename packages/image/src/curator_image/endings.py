@@ -1,5 +1,7 @@
 """Endings: what the names of images and of the files beside them end in."""
 
+from functools import lru_cache
+
 IMAGE_ENDINGS = (
     "jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "avif", "tif", "tiff", "bmp", "dib", "ppm",
     "pgm", "pbm", "pnm", "jp2", "j2k", "jpx", "ico", "icns", "dds", "pcx", "psd", "qoi", "sgi",
@@ -14,6 +16,9 @@ _FORMATS = {
     "gif": "GIF", "avif": "AVIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
 }  # fmt: skip
 
+_JPEG = b"\xff\xd8\xff"
+_JPEG_ENDINGS = ("jpg", "jpeg")
+
 _USUAL = {"JPEG": "jpg", "TIFF": "tif", "MPO": "jpg", "JPEG2000": "jp2"}
 
 _SIGNS = (
@@ -26,10 +31,12 @@ def last_part(ending: str) -> str:
     return ending.rpartition(".")[2].lower()
 
 
+@lru_cache(1024)
 def is_image(ending: str) -> bool:
     return last_part(ending) in IMAGE_ENDINGS
 
 
+@lru_cache(1024)
 def is_text(ending: str) -> bool:
     return last_part(ending) in _TEXT
 
@@ -39,7 +46,7 @@ def usual_ending(kind: str) -> str:
     return _USUAL.get(kind, kind.lower())
 
 
-def format_of(data: bytes | memoryview) -> str | None:
+def format_of(data: bytes | bytearray | memoryview) -> str | None:
     """The format that bytes begin like, where their beginning tells."""
     head = bytes(data[:16])
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
@@ -49,8 +56,10 @@ def format_of(data: bytes | memoryview) -> str | None:
     return next((kind for sign, kind in _SIGNS if head.startswith(sign)), None)
 
 
-def mismatch(ending: str, data: bytes | memoryview) -> str | None:
+def mismatch(ending: str, data: bytes | bytearray | memoryview) -> str | None:
     """What to say of an image that is named like another format."""
+    if data[:3] == _JPEG and ending in _JPEG_ENDINGS:  # what most of them are
+        return None
     named = _FORMATS.get(last_part(ending))
     found = format_of(data) if named else None
     if found is None or found == named:

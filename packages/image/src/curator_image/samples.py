@@ -1,8 +1,9 @@
 """Samples: an image with its key and the files beside it, and the tables that samples make."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import orjson
 import pyarrow as pa
@@ -11,6 +12,7 @@ from curator_core.outcomes import Rejected
 from curator_core.reading.columns import columns_of, table_of
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE
+from curator_image.decoding import Encoded
 from curator_image.endings import is_text, last_part, mismatch
 from curator_image.sidecars import told
 
@@ -20,15 +22,14 @@ _JSON = "json"
 WRONG_EXTENSION: tuple[str, ...] = get_args(WrongExtension)
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """An image, and what lay beside it under the same key, by the ending of its name."""
 
     key: str
-    image: bytes
+    image: Encoded
     extension: str
     source: str
-    sidecars: Mapping[str, bytes] = field(default_factory=dict)
+    sidecars: Mapping[str, bytes] = MappingProxyType({})
 
     @property
     def size(self) -> int:
@@ -63,7 +64,7 @@ class Demands:
 
 def _not_text(sample: Sample) -> str | None:
     for ending, data in sample.sidecars.items():
-        if is_text(ending):
+        if is_text(ending) and not data.isascii():
             try:
                 data.decode()
             except UnicodeDecodeError as error:
@@ -81,7 +82,7 @@ def _not_json(sample: Sample) -> str | None:
 
 
 def rejected(sample: Sample, reason: str) -> Rejected:
-    return Rejected(reason, sample.place, payload=sample.image)
+    return Rejected(reason, sample.place, payload=bytes(sample.image))
 
 
 def column_of(ending: str) -> str:
@@ -135,11 +136,14 @@ def chosen_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return table.select(list(names))
 
 
-def binary_array(values: Sequence[bytes | memoryview]) -> pa.Array:
+def binary_array(values: Sequence[Encoded]) -> pa.Array:
     """Bytes as a column, copied once, in one go."""
     offsets = [0]
     for value in values:
         offsets.append(offsets[-1] + len(value))
-    joined = pa.py_buffer(b"".join(values))
+    joined = pa.allocate_buffer(offsets[-1])  # of a pool that uses memory again
+    room = memoryview(joined).cast("B")
+    for start, value in zip(offsets, values, strict=False):
+        room[start : start + len(value)] = value
     ends = pa.array(offsets, pa.int32()).buffers()[1]
     return pa.Array.from_buffers(pa.binary(), len(values), [None, ends, joined])

@@ -14,21 +14,29 @@ from curator_core.errors import InputError
 from curator_core.files import FilePart
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
-_CHUNK = 1024 * 1024
+_CHUNK = 2 * 1024 * 1024
 
 
 class Content(Protocol):
-    def cut(self, start: int, end: int) -> bytes: ...
+    def cut(self, start: int, end: int) -> bytes:
+        """Some bytes, copied."""
+
+    def view(self, start: int, end: int) -> bytes | memoryview:
+        """Some bytes, perhaps where they lie: good for as long as somebody holds on to them."""
 
 
 class MappedContent:
-    """A local file, mapped: what is not looked at is not read."""
+    """A local file, mapped: what is not looked at is not read, and nothing is copied to look."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
         self._mapped = mapped
+        self._viewed = memoryview(mapped)
 
     def cut(self, start: int, end: int) -> bytes:
         return self._mapped[start:end]
+
+    def view(self, start: int, end: int) -> memoryview:
+        return self._viewed[start:end]
 
 
 class RemoteContent:
@@ -40,14 +48,24 @@ class RemoteContent:
         self._held = b""
 
     def cut(self, start: int, end: int) -> bytes:
-        if start < self._start or start > self._start + len(self._held):
-            self._start, self._held = start, b""
-        missing = end - self._start - len(self._held)
-        if missing > 0:
-            kept = self._held[max(0, start - self._start) :]
-            self._file.seek(start + len(kept))
-            self._start, self._held = start, kept + self._file.read(max(missing, _CHUNK))
-        return self._held[start - self._start : end - self._start]
+        at = start - self._start
+        if at < 0 or end - self._start > len(self._held):
+            self._read(start, end)
+            at = 0
+        return self._held[at : at + end - start]
+
+    view = cut
+
+    def _read(self, start: int, end: int) -> None:
+        is_behind = self._start <= start <= self._start + len(self._held)
+        kept = self._held[start - self._start :] if is_behind else b""
+        self._file.seek(start + len(kept))
+        pieces = [kept]
+        missing = max(_CHUNK, end - start) - len(kept)
+        while missing > 0 and (piece := self._file.read(missing)):
+            pieces.append(piece)
+            missing -= len(piece)
+        self._start, self._held = start, b"".join(pieces)
 
 
 class StreamedContent:
@@ -74,6 +92,8 @@ class StreamedContent:
             self._held += chunk
         return bytes(self._held[max(0, start - self._start) : end - self._start])
 
+    view = cut
+
 
 @contextmanager
 def content_of(part: FilePart, storage_options: StorageOptions | None) -> Iterator[Content]:
@@ -88,8 +108,8 @@ def content_of(part: FilePart, storage_options: StorageOptions | None) -> Iterat
             return
         if not file.seek(0, io.SEEK_END):
             raise InputError(f"cannot read {part.path}: the file is empty")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            yield MappedContent(mapped)
+        # Not closed here: it lasts for as long as somebody looks at a part of it.
+        yield MappedContent(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _is_tgz(part: FilePart) -> bool:

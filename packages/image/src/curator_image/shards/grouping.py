@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from curator_core.outcomes import Dropped, Rejected
 
+from curator_image.decoding import Encoded
 from curator_image.endings import is_image
 from curator_image.samples import Demands, Sample, rejected
 from curator_image.shards.contents import Content
@@ -13,6 +14,7 @@ from curator_image.shards.members import Damage, Member, Met, Refused
 
 KeysEnd: TypeAlias = Literal["first_dot", "last_dot"]
 
+Turn: TypeAlias = Literal["take", "skip", "over"]
 Found: TypeAlias = Sample | Rejected | Dropped
 
 
@@ -25,23 +27,25 @@ class Grouping:
     demands: Demands = field(default_factory=Demands)
     max_bytes: int = 256 * 1024 * 1024
 
-    def named(self, name: str) -> tuple[str, str] | None:
-        """Key and ending; None for names that have only one of the two."""
+    def named(self, name: str) -> tuple[str | None, str]:
+        """Key and ending; no key for names that have only one of the two."""
         place = name.rfind("/") + 1
         dot = name.find(".", place) if self.keys_end == "first_dot" else name.rfind(".", place)
         if dot <= place or dot == len(name) - 1:
-            return None
+            return None, ""
         return name[:dot], name[dot + 1 :]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Group:
     """Members of one key, so far."""
 
     key: str
     start: int
     members: dict[str, Member] = field(default_factory=dict)
-    extension: str = ""
+    spelled: dict[str, str] = field(default_factory=dict)
+    """The endings as they were written: JPG stays JPG."""
+
     problem: str | None = None
 
 
@@ -60,7 +64,14 @@ class _Borders:
         self.last: str | None = None
         """The key of the sample that stands across the end, once it has come."""
 
-    def turn(self, met: Met, key: str | None) -> Literal["take", "skip", "over"]:
+    @property
+    def inside_until(self) -> float:
+        """Up to where every member is to be taken, with no need to ask."""
+        if self._is_skipping:
+            return -1
+        return float("inf") if self._end is None else self._end
+
+    def turn(self, met: Met, key: str | None) -> Turn:
         if met.start < self._start:
             return "skip"
         behind = self._end is not None and met.start >= self._end
@@ -75,7 +86,7 @@ class _Borders:
             self._is_skipping = key == self._skipped
         return "skip" if self._is_skipping else "take"
 
-    def _turn_of_others(self, met: Met, behind: bool) -> Literal["take", "skip", "over"]:
+    def _turn_of_others(self, met: Met, behind: bool) -> Turn:
         if not isinstance(met, Damage):
             return "skip" if behind else "take"
         self._is_skipping, self._skipped = True, None
@@ -89,18 +100,15 @@ class Grouper:
         self._path = path
         self._content = content
         self._how = grouping
+        self._named = grouping.named
         self._keys: set[str] = set()
+        self._images: dict[tuple[str, ...], str | None] = {}
+        """Which ending is the image's, for all the endings that a sample has."""
 
     def samples(self, met: Iterator[Met], start: int, end: int | None) -> Iterator[Found]:
         group: _Group | None = None
         borders = _Borders(start, end)
-        for one in met:
-            key, ending = self._key(one)
-            turn = borders.turn(one, key)
-            if turn == "over":
-                break
-            if turn == "skip":
-                continue
+        for one, key, ending in self._taken(met, borders):
             if isinstance(one, Damage):
                 yield from self._damaged(group, one, borders.last is None)
                 group = None
@@ -108,16 +116,28 @@ class Grouper:
                 yield self._left_out(one)
             else:
                 if group is not None and group.key != key:
-                    yield from self._finished(group)
+                    yield self._finished(group)
                     group = None
                 group = group or _Group(key, one.start)
                 self._add(group, ending, one)
         if group is not None:
-            yield from self._finished(group)
+            yield self._finished(group)
 
-    def _key(self, met: Met) -> tuple[str | None, str]:
-        named = self._how.named(met.name) if isinstance(met, Member) else None
-        return named or (None, "")
+    def _taken(
+        self, met: Iterator[Met], borders: _Borders
+    ) -> Iterator[tuple[Met, str | None, str]]:
+        """What belongs to this part, with key and ending where it has them."""
+        inside = borders.inside_until
+        for one in met:
+            key, ending = self._named(one.name) if isinstance(one, Member) else (None, "")
+            if one.start >= inside or key is None:
+                turn = borders.turn(one, key)
+                inside = borders.inside_until
+                if turn == "over":
+                    return
+                if turn == "skip":
+                    continue
+            yield one, key, ending
 
     def _add(self, group: _Group, ending: str, member: Member) -> None:
         lowered = ending.lower()
@@ -128,60 +148,61 @@ class Grouper:
             )
         else:
             group.members[lowered] = member
+            group.spelled[lowered] = ending
         if member.size > self._how.max_bytes:
             group.problem = f"its .{lowered} has more than {self._how.max_bytes:,} bytes"
 
-    def _finished(self, group: _Group) -> Iterator[Found]:
-        where = f"{self._path} byte {group.start} key {group.key!r}"
+    def _finished(self, group: _Group) -> Found:
+        source = f"{self._path} byte {group.start}"
         image = self._image_of(group)
-        if group.key in self._keys:
-            group.problem = group.problem or "its key stands earlier in the shard as well"
+        if image is None or group.problem or group.key in self._keys:
+            return Rejected(self._problem(group), f"{source} key {group.key!r}")
         self._keys.add(group.key)
-        if image is None and not group.problem:
-            group.problem = self._no_image(group)
-        if group.problem or image is None:
-            yield Rejected(group.problem or "", where)
-            return
-        data = {ending: self._data(member) for ending, member in group.members.items()}
+        view = self._content.view
+        encoded: Encoded = b""
+        sidecars: dict[str, bytes] = {}
         for ending, member in group.members.items():
-            if len(data[ending]) < member.size:
-                yield Rejected(f"the file is cut off within its .{ending}", where)
-                return
-        found = Sample(
-            group.key,
-            data.pop(image),
-            self._spelled(group.members[image]),
-            f"{self._path} byte {group.start}",
-            data,
-        )
-        reason = self._how.demands.unmet(found)
-        yield rejected(found, reason) if reason else found
+            data = view(member.at, member.at + member.size)
+            if len(data) < member.size:
+                reason = f"the file is cut off within its .{ending}"
+                return Rejected(reason, f"{source} key {group.key!r}")
+            if ending == image:
+                encoded = data
+            else:
+                sidecars[ending] = bytes(data)
+        found = Sample(group.key, encoded, group.spelled[image], source, sidecars)
+        unmet = self._how.demands.unmet(found)
+        return rejected(found, unmet) if unmet else found
 
-    def _data(self, member: Member) -> bytes:
-        return self._content.cut(member.at, member.at + member.size)
-
-    def _spelled(self, member: Member) -> str:
-        """The ending as it was written: JPG stays JPG."""
-        named = self._how.named(member.name)
-        return named[1] if named else ""
+    def _problem(self, group: _Group) -> str:
+        if group.problem is not None:
+            return group.problem
+        if group.key in self._keys:
+            return "its key stands earlier in the shard as well"
+        return self._no_image(group)
 
     def _image_of(self, group: _Group) -> str | None:
-        wanted = self._how.image_ending
-        if wanted is not None:
-            return wanted if wanted in group.members else None
-        plain = [ending for ending in group.members if "." not in ending and is_image(ending)]
-        if plain:
-            return plain[0]
-        dotted = [ending for ending in group.members if is_image(ending)]
-        if len(dotted) > 1:
-            group.problem = group.problem or (
-                f"it has several images ({', '.join(dotted[:3])}), none of them plain; if dots "
-                "belong to keys, set keys_end: last_dot"
-            )
-        return dotted[0] if dotted else None
+        endings = tuple(group.members)
+        if endings not in self._images:
+            self._images[endings] = self._chosen(endings)
+        return self._images[endings]
+
+    def _chosen(self, endings: tuple[str, ...]) -> str | None:
+        """The ending that is the image's: one without dots, or the only one with any."""
+        if self._how.image_ending is not None:
+            return self._how.image_ending if self._how.image_ending in endings else None
+        images = [ending for ending in endings if is_image(ending)]
+        plain = [ending for ending in images if "." not in ending]
+        return next(iter(plain or images[:1]), None) if plain or len(images) == 1 else None
 
     def _no_image(self, group: _Group) -> str:
         wanted = self._how.image_ending
+        images = [ending for ending in group.members if is_image(ending)]
+        if images and wanted is None:
+            return (
+                f"it has several images ({', '.join(images[:3])}), none of them plain; if dots "
+                "belong to keys, set keys_end: last_dot"
+            )
         image = f"no .{wanted}" if wanted else "no image"
         return f"it has {image}, only {', '.join(f'.{ending}' for ending in group.members)}"
 

@@ -80,12 +80,7 @@ def members_of(content: Content, start: int = 0) -> Iterator[Met]:
     """All that is met from a header at `start` on, in order. Behind damage it goes on."""
     at = start
     pending = _Pending()
-    while True:
-        block = content.cut(at, at + BLOCK)
-        if len(block) < BLOCK:
-            if block.strip(b"\0"):
-                yield Damage(at, None, "the file is cut off within a tar header")
-            return
+    while len(block := content.cut(at, at + BLOCK)) == BLOCK:
         if not block[0] and block == _ZEROS:  # an end, and perhaps another tar file behind it
             at += BLOCK
             continue
@@ -99,9 +94,12 @@ def members_of(content: Content, start: int = 0) -> Iterator[Met]:
             at, pending = found, _Pending()
             continue
         if header.kind not in EXTENSIONS:
-            yield from _met(header, pending, at)
-            pending = _Pending()
-        at += BLOCK + _padded(header.size)
+            if (met := _met(header, pending, at)) is not None:
+                yield met
+            pending = _Pending() if pending.start is not None else pending
+        at += BLOCK + (header.size + BLOCK - 1) // BLOCK * BLOCK
+    if block.strip(b"\0"):
+        yield Damage(at, None, "the file is cut off within a tar header")
 
 
 def _told(content: Content, block: bytes, at: int, pending: _Pending) -> Header:
@@ -123,28 +121,29 @@ def _extension(content: Content, header: Header, at: int) -> bytes:
     return data
 
 
-def _met(header: Header, pending: _Pending, at: int) -> Iterator[Member | Refused]:
+def _met(header: Header, pending: _Pending, at: int) -> Member | Refused | None:
     start = at if pending.start is None else pending.start
     raw = header.name if pending.name is None else pending.name
     if header.kind == DIRECTORY:
-        return
+        return None
     try:
         name = raw.decode()
     except UnicodeDecodeError:
-        yield Refused(start, raw.decode(errors="backslashreplace"), "its name is not UTF-8")
-        return
-    reason = _leads_elsewhere(name)
+        return Refused(start, raw.decode(errors="backslashreplace"), "its name is not UTF-8")
+    reason = None
     if header.kind != REGULAR:
         reason = f"it is {refused_kind(header.kind)}, and no file"
     elif pending.is_sparse:
         reason = "it is a sparse file; write it anew as a plain one"
-    yield Refused(start, name, reason) if reason else Member(start, name, at + BLOCK, header.size)
+    elif name[:1] == "/" or ".." in name:
+        reason = _leads_elsewhere(name)
+    return Refused(start, name, reason) if reason else Member(start, name, at + BLOCK, header.size)
 
 
 def _leads_elsewhere(name: str) -> str | None:
     if name.startswith("/"):
         return "its name is an absolute path"
-    if ".." in name and ".." in name.split("/"):
+    if ".." in name.split("/"):
         return "its name leads out of its folder (..)"
     return None
 
