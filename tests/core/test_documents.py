@@ -82,6 +82,19 @@ class TestKeep:
 
         assert batch.keep([True, True], "short") == [batch]
 
+    def test_chooses_among_views_too(self) -> None:
+        names = pa.array(["a", None, "c"], pa.string_view())
+        batch = DocumentBatch(pa.table({"text": names, "n": [1, 2, 3]}))
+
+        kept, note = batch.keep([True, False, True], "short")
+
+        assert isinstance(kept, DocumentBatch)
+        assert isinstance(note, Dropped)
+        assert callable(note.records)
+        assert kept.data.schema == batch.data.schema
+        assert kept.to_pylist() == [{"text": "a", "n": 1}, {"text": "c", "n": 3}]
+        assert note.records().to_pylist() == [{"text": None, "n": 2}]
+
     def test_takes_an_unknown_answer_as_no(self) -> None:
         mask = pa.array([True, None, False])
 

@@ -87,6 +87,17 @@ def test_equal_keys_have_one_place_in_any_table(keys: list[Any], partitions: int
         assert part["row"].to_pylist() == there
 
 
+@pytest.mark.parametrize(("plain", "view"), [("string", "string_view"), ("binary", "binary_view")])
+def test_views_have_the_place_of_what_they_show(plain: str, view: str) -> None:
+    keys = ["a", None, "", "b", "a"] if plain == "string" else [b"\xff", None, b"", b"b", b"\xff"]
+    table, views = (pa.table({"k": pa.array(keys, getattr(pa, kind)())}) for kind in (plain, view))
+    places = partition_column(table, ["k"], 40)
+    assert partition_column(views, ["k"], 40) == places
+    assert [part.to_pylist() for part in in_partitions(views, places, 40)] == [
+        part.to_pylist() for part in in_partitions(table, places, 40)
+    ]
+
+
 @given(st.lists(st.one_of(st.none(), st.binary(min_size=16, max_size=16))), st.integers(0, 3))
 def test_hashes_choose_by_their_beginning(hashes: list[bytes | None], cut: int) -> None:
     table = pa.table({"k": pa.array(hashes, pa.binary(16))}).slice(cut)

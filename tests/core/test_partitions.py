@@ -36,6 +36,8 @@ def test_rows_keep_their_order_in_the_folder_of_their_value() -> None:
         "%null": [1],
     }
     assert parts([], pa.string()) == {}
+    views = {"x": [0, 3], "%null": [1], "%empty": [2]}
+    assert parts(["x", None, "", "x"], pa.string_view()) == views
 
 
 @given(st.lists(st.text(max_size=300), unique=True, max_size=20))

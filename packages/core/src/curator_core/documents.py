@@ -66,11 +66,13 @@ class DocumentBatch(Task["pa.Table"]):
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        from curator_core.rows import rows_where
+
         chosen = (
             mask if isinstance(mask, pa.Array | pa.ChunkedArray) else pa.array(mask, pa.bool_())
         )
         chosen = pc.fill_null(chosen, False)
-        kept = self.data.filter(chosen)
+        kept = rows_where(self.data, chosen)
         missing = self.data.num_rows - kept.num_rows
         if not missing:
             return [self]
@@ -80,7 +82,9 @@ class DocumentBatch(Task["pa.Table"]):
     def _rows_where_not(self, mask: "pa.BooleanArray | pa.ChunkedArray") -> Callable[[], Self]:
         import pyarrow.compute as pc
 
-        return lambda: self.with_data(self.data.filter(pc.invert(mask)))
+        from curator_core.rows import rows_where
+
+        return lambda: self.with_data(rows_where(self.data, pc.invert(mask)))
 
     def to_payload(self) -> bytes:
         import pyarrow as pa

@@ -7,9 +7,8 @@ from typing import TypeVar
 import pyarrow as pa
 from curator_core import DocumentBatch, Rejected
 from curator_core.failing import reason_of
+from curator_core.rows import rows_where
 from curator_core.watching import TaskTimeoutError
-
-from curator_text.choosing import rows_where
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from curator_core.errors import InputError
+from curator_core.rows import rows_at, without_views
 
 MOST_PARTITIONS = 4096
 
@@ -23,7 +24,8 @@ def partition_column(
     """The number of each row's partition. With `hashed` the one key is a hash already."""
     if partitions == 1:
         return pa.repeat(pa.scalar(0, pa.uint64()), table.num_rows)
-    columns = [_whole(table.column(name)) for name in keys]
+    plain = without_views(table.select(keys))
+    columns = [_whole(column) for column in plain.columns]
     hashes = _beginnings(keys[0], columns[0]) if hashed else _united(columns)
     upper = pc.shift_right(hashes, _HALF)
     return pc.shift_right(pc.multiply(upper, pa.scalar(partitions, pa.uint64())), _HALF)
@@ -90,7 +92,7 @@ def in_partitions(table: pa.Table, places: pa.Array, partitions: int) -> list[pa
     """The rows of every partition, in the order in which they stood."""
     if partitions == 1:
         return [table]
-    ordered = table.take(pc.sort_indices(places))  # stable
+    ordered = rows_at(table, pc.sort_indices(places))  # stable
     counted = pc.value_counts(places)
     sizes = dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
     tables, start = [], 0

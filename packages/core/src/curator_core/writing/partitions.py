@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from curator_core.errors import InputError
+from curator_core.rows import rows_at, without_views
 
 MOST_VALUES = 4096
 """More different values in one batch are no partitions, but a column named by mistake."""
@@ -19,7 +20,7 @@ _HIDDEN = (".", "_")
 
 def partitions_of(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """The folder of each value, and its rows in the order in which they stood."""
-    values = table.column(column)
+    values = without_views(table.select([column])).column(0)
     _refuse_others(column, values.type)
     encoded = values.combine_chunks() if values.num_chunks else pa.array([], values.type)
     if not pa.types.is_dictionary(encoded.type):
@@ -32,7 +33,7 @@ def partitions_of(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]
         )
     places = encoded.indices.fill_null(len(names))
     order = pc.sort_indices(places)  # stable: rows of one value keep their order
-    sorted_table, sorted_places = table.take(order), places.take(order)
+    sorted_table, sorted_places = rows_at(table, order), places.take(order)
     for place, start, end in _stretches(sorted_places):
         value = names[place] if place < len(names) else None
         yield folder_of(value), sorted_table.slice(start, end - start)

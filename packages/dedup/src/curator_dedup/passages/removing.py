@@ -15,6 +15,7 @@ from curator_core.filesystems import StorageOptions
 from curator_core.reading.columns import Columns, columns_of
 from curator_core.reading.lines import Lines
 from curator_core.reading.records import parse
+from curator_core.rows import rows_at
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, is_parquet
 from curator_dedup.lines import Piece, pieces_of
@@ -136,7 +137,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         table = table.set_column(place, table.schema.field(place), fresh)
         short = [row for row, (text, _) in changed.items() if text is None]
         gone.update({SHORT: len(short)} if short else {})
-        return table.take(pa.array(np.delete(np.arange(table.num_rows), short)))
+        return rows_at(table, pa.array(np.delete(np.arange(table.num_rows), short)))
 
     def _changed(
         self, texts: Sequence[Any], positions: npt.NDArray[np.int64], finding: SpanFinding | None

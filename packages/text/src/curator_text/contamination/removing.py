@@ -15,9 +15,9 @@ import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, NodeInfo, ProcessingStage, Rejected, WorkerInfo
 from curator_core.errors import CuratorError
 from curator_core.filesystems import StorageOptions, base_name
+from curator_core.rows import rows_at, rows_where
 from curator_core.suggestions import hint
 
-from curator_text.choosing import rows_at, rows_where
 from curator_text.contamination.benchmarks import Benchmarks
 from curator_text.contamination.cutting import without_spans
 from curator_text.contamination.indexes import GramOptions, Index, build

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch
 from curator_core.filesystems import base_name
-
-from curator_text.choosing import rows_at
+from curator_core.rows import rows_at
 
 KEY = "_curator_key"
 """The column that holds the keys between two pipelines."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_core.rows import rows_at
 
-from curator_text.choosing import rows_at
 from curator_text.text_columns import as_texts, text_column, with_column
 
 JOINED = "joined to a segment before it"
