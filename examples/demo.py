@@ -83,7 +83,8 @@ def without_copies(output: Path) -> list[WorkflowResult]:
     exact = ExactDeduplicationWorkflow(kept, different)
     fuzzy = FuzzyDeduplicationWorkflow(different, unique)
     with manner(Manner(with_line=False)):
-        return [way.run(LocalExecutor()) for way in (exact, fuzzy)]
+        # So few are done before a process of its own would have started.
+        return [way.run(LocalExecutor(workers=0)) for way in (exact, fuzzy)]
 
 
 def _with_what_is_here(stage: Any) -> Any:
