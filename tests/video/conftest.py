@@ -19,3 +19,13 @@ def broken(videos: Path) -> dict[str, Path]:
     from corpus.broken_videos import make_broken_videos
 
     return make_broken_videos(videos / "broken")
+
+
+@pytest.fixture(scope="session")
+def harbour(videos: Path) -> Path:
+    """Twelve seconds in three shots, with B-frames, sound, and a keyframe every two seconds."""
+    from corpus.films import Film, Shot
+    from corpus.videos import Style, write_video
+
+    film = Film([Shot(100, "pan"), Shot(100, "object"), Shot(100, "frozen")])
+    return write_video(videos / "harbour.mp4", film, Style(audio="aac"))

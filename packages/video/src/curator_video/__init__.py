@@ -4,29 +4,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from curator_video.analysis.wants import Sampling, Wanted
     from curator_video.clips import Clip
     from curator_video.facts import AudioFacts, VideoFacts
     from curator_video.probing import probe
     from curator_video.reading import VideoReader
+    from curator_video.sharing import LookingStage
     from curator_video.sources import VideoSource
+    from curator_video.splitting.stride import FixedStrideSplitter
     from curator_video.videos import Video
 
 __all__ = [
     "AudioFacts",
     "Clip",
+    "FixedStrideSplitter",
+    "LookingStage",
+    "Sampling",
     "Video",
     "VideoFacts",
     "VideoReader",
     "VideoSource",
+    "Wanted",
     "probe",
 ]
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "analysis.wants": ("Sampling", "Wanted"),
     "clips": ("Clip",),
     "facts": ("AudioFacts", "VideoFacts"),
     "probing": ("probe",),
     "reading": ("VideoReader",),
+    "sharing": ("LookingStage",),
     "sources": ("VideoSource",),
+    "splitting.stride": ("FixedStrideSplitter",),
     "videos": ("Video",),
 }
 

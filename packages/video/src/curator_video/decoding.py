@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from curator_video.opening import Opened, UnreadableVideoError, reason_of
+from curator_video.opening import Opened, UnreadableVideoError, reason_of, rewind
 from curator_video.probing import duration_of, origin_of
 
 if TYPE_CHECKING:
@@ -48,22 +48,29 @@ class Clock:
         rate = video.stream.average_rate or video.stream.guessed_rate
         self.step = float(1 / rate) if rate else 1 / 25
         self.now = -self.step
+        self._tick = video.stream.time_base  # pictures that come last know of none
         self._origin = origin_of(video.stream)
 
     def time_of(self, frame: "VideoFrame", first: float) -> float:
         """`first` is where the span begins, for a first picture that tells nothing."""
-        told = None if frame.pts is None else frame.time
-        time = max(self.now + self.step, first) if told is None else told - self._origin
+        told = self.of_frame(frame)
+        time = max(self.now + self.step, first) if told is None else told
         if time <= self.now:
             time = self.now + self.step
         self.now = time
         return time
 
+    def of_frame(self, frame: "VideoFrame") -> float | None:
+        """As the file tells it, by the same arithmetic as for packets."""
+        if frame.pts is None or self._tick is None:
+            return None
+        return float(frame.pts * self._tick) - self._origin
+
     def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
         stamp = packet.dts if packet.pts is None else packet.pts
-        if stamp is None or packet.time_base is None:
+        if stamp is None or self._tick is None:
             return None
-        return float(stamp * packet.time_base) - self._origin
+        return float(stamp * self._tick) - self._origin
 
 
 def pictures(
@@ -74,7 +81,7 @@ def pictures(
     Decoding begins at the last keyframe before `start`; what lies between is not shown.
     """
     clock = Clock(video)
-    _go_to(video, start)
+    go_to(video, start)
     passage = _Passage(video, clock)
     for item in passage.items(start):
         if isinstance(item, Damage):
@@ -88,18 +95,19 @@ def pictures(
     yield from _missing_end(video, clock, end)
 
 
-def _go_to(video: Opened, start: float) -> None:
+def go_to(video: Opened, start: float) -> None:
+    """To the last keyframe before `start`, as far as the file lets one."""
     import av
 
     container, stream = video.container, video.stream
     if start <= 0 or stream.time_base is None:
-        container.seek(0)
+        rewind(container)
         return
     wanted = int((start + origin_of(stream)) / stream.time_base)
     try:
         container.seek(wanted, stream=stream, backward=True)
     except av.FFmpegError:
-        container.seek(0)  # no index: everything before is decoded, and not shown
+        rewind(container)  # no index: everything before is decoded, and not shown
 
 
 class _Passage:

@@ -6,7 +6,7 @@ and no protocol but that of files.
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,14 @@ def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
         ) from None
     with container:
         yield container
+
+
+def rewind(container: "InputContainer") -> None:
+    """Back to the beginning, or as near to it as a damaged file lets one."""
+    import av
+
+    with suppress(av.FFmpegError, OSError):
+        container.seek(0)
 
 
 def reason_of(error: BaseException) -> str:

@@ -6,5 +6,6 @@ from curator_core.hookspecs import hookimpl
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
+        "video.fixed_stride_splitter": "curator_video.splitting.stride:FixedStrideSplitter",
         "video.video_reader": "curator_video.reading:VideoReader",
     }

@@ -1,10 +1,11 @@
 """Probing: what a video is, from its headers and its first picture."""
 
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from curator_video.facts import AudioFacts, VideoFacts
-from curator_video.opening import Opened, UnreadableVideoError, opened
+from curator_video.opening import Opened, UnreadableVideoError, opened, rewind
 from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _facts(source: VideoSource, video: Opened, picture: "VideoFrame", variable: 
         width,
         height,
         round(_rate(stream), 6),
-        round(duration_of(container, stream), 6),
+        round(duration_of(container, stream) or _read_duration(video), 6),
         stream.frames or None,
         rotation,
         variable,
@@ -69,6 +70,25 @@ def duration_of(container: "InputContainer", stream: "VideoStream") -> float:
     return float((container.duration or 0) / 1_000_000)
 
 
+def _read_duration(video: Opened) -> float:
+    """Where the headers say nothing, as in recordings of browsers: up to the last packet."""
+    last, step = origin_of(video.stream), 1 / (_rate(video.stream) or 25.0)
+    rewind(video.container)
+    for packet in _packets(video):
+        if packet.pts is not None and packet.time_base is not None:
+            last = max(last, float(packet.pts * packet.time_base))
+    return last - origin_of(video.stream) + step
+
+
+def _packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
+    import av
+
+    try:
+        yield from video.container.demux(video.stream)
+    except av.FFmpegError:
+        return  # whoever decodes meets it again, and says so
+
+
 def _seconds(clock: str) -> float:
     """Matroska tells the duration of a track as 00:01:02.500000000."""
     try:
@@ -83,17 +103,10 @@ def _rate(stream: "VideoStream") -> float:
 
 
 def _first_picture(source: VideoSource, video: Opened) -> "VideoFrame":
-    import av
-
-    container, stream = video.container, video.stream
-    container.seek(0)
-    packets = container.demux(stream)
-    try:
-        for packet in islice(packets, _TRIED):
-            for picture in _pictures(packet):
-                return picture
-    except av.FFmpegError:
-        pass  # what is behind it is out of reach: there is no picture
+    rewind(video.container)
+    for packet in islice(_packets(video), _TRIED):
+        for picture in _pictures(packet):
+            return picture
     raise UnreadableVideoError(
         f"{source.path} has a video track, but no picture of it can be decoded"
     )
@@ -136,13 +149,5 @@ def _stamps(video: Opened) -> list[int]:
 
 
 def _read_stamps(video: Opened) -> list[int]:
-    import av
-
-    stamps = []
-    try:
-        for packet in islice(video.container.demux(video.stream), _READ):
-            if packet.pts is not None:
-                stamps.append(packet.pts)
-    except av.FFmpegError:
-        pass  # whoever decodes meets it again, and says so
-    return stamps
+    packets = islice(_packets(video), _READ)
+    return [packet.pts for packet in packets if packet.pts is not None]

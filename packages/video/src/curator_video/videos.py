@@ -21,6 +21,12 @@ class Video(Task[VideoSource]):
         """A video that is not probed yet; the first stage that needs to know does so."""
         return cls(VideoSource(path, len(content or b""), content=content))
 
+    def probed(self) -> VideoFacts:
+        """The facts, found out now where nobody has done so before."""
+        from curator_video.probing import probe
+
+        return self.facts or probe(self.data)
+
     @property
     def path(self) -> str:
         return self.data.path

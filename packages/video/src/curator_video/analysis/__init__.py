@@ -1,0 +1,1 @@
+"""One decode, many uses: what stages ask of it, and what it finds."""

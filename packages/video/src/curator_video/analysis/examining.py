@@ -1,0 +1,54 @@
+"""Examining: one decode of a span, of which everything that is wanted is kept."""
+
+from collections.abc import Iterator
+
+from curator_video.analysis.findings import Findings
+from curator_video.analysis.observing import Observation, Observer
+from curator_video.analysis.selecting import selected
+from curator_video.analysis.vectors import export_vectors
+from curator_video.analysis.wants import MOTION_FPS, Sampling, Wanted
+from curator_video.clips import Span
+from curator_video.decoding import Damage, DamagedVideoError, pictures
+from curator_video.opening import opened
+from curator_video.sources import VideoSource
+
+
+def examined(span: Span, wanted: Wanted) -> Findings:
+    """What is in a span; DamagedVideoError where a part of it cannot be decoded."""
+    found: list[Observation] = []
+    for item in _looked_at(span, wanted):
+        if isinstance(item, Damage):
+            raise DamagedVideoError(
+                f"{span.source.path} is damaged from {item.start:.2f} to {item.end:.2f} s: "
+                f"{item.reason}"
+            )
+        found.append(item)
+    if not found:
+        raise DamagedVideoError(
+            f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
+        )
+    return Findings(wanted, found)
+
+
+def _looked_at(span: Span, wanted: Wanted) -> Iterator[Observation | Damage]:
+    # AVI has no timestamps by which a picture could be told before it is decoded.
+    if wanted.needs_every_picture or span.facts.container == "avi":
+        yield from watched(span.source, wanted, span.start, span.end)
+        return
+    sharp = {Sampling(MOTION_FPS)} if wanted.sharpness else set()
+    with opened(span.source) as video:
+        observer = Observer(wanted, span.start)
+        for item in selected(video, wanted.frames | sharp, span.start, span.end):
+            yield item if isinstance(item, Damage) else observer.observe(item)
+
+
+def watched(
+    source: VideoSource, wanted: Wanted, start: float = 0.0, end: float | None = None
+) -> Iterator[Observation | Damage]:
+    """Every picture of a video, or of a part of it, and what is wanted of each."""
+    with opened(source) as video:
+        if wanted.motion:
+            export_vectors(video.stream)
+        observer = Observer(wanted, start)
+        for item in pictures(video, start, end):
+            yield item if isinstance(item, Damage) else observer.observe(item)

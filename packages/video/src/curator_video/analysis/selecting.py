@@ -1,0 +1,111 @@
+"""Selecting: pictures at a rate without decoding those that none of them is made of.
+
+Of each group of pictures that follows a keyframe, what lies behind the last wanted one is never
+decoded, nor are pictures that no other refers to. Those that are wanted come out bit for bit as
+they would after decoding everything.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+from curator_video.analysis.observing import Grid
+from curator_video.analysis.wants import Sampling
+from curator_video.decoding import Clock, Damage, Shown, go_to
+from curator_video.opening import Opened, reason_of
+
+if TYPE_CHECKING:
+    from av import Packet, VideoFrame
+    from av.video.stream import VideoStream
+
+    AnyPacket = Packet[VideoStream]
+
+_EPSILON = 1e-4
+
+
+def selected(
+    video: Opened, samplings: AbstractSet[Sampling], start: float, end: float
+) -> Iterator[Shown | Damage]:
+    """The pictures of a span that one of the samplings asks for."""
+    clock = Clock(video)
+    go_to(video, start)
+    grids = [Grid(one.fps, start) for one in sorted(samplings)]
+    last, before = -1.0, list["tuple[float, AnyPacket]"]()
+    for group in _groups(video, clock, end):
+        stamps = sorted({time for time, _ in group if start - _EPSILON <= time < end - _EPSILON})
+        wanted = {time for time in stamps if _is_hit(grids, time)}
+        last = max([last, *stamps])
+        if wanted:
+            leads = min(wanted) < group[0][0]  # it is made of pictures of the group before, too
+            yield from _decoded(video, [*before, *group] if leads else group, wanted, clock)
+        before = group
+    if end - last > 2 * clock.step + 1.0:
+        yield Damage(max(last, start), end, "the pictures end early")
+
+
+def _is_hit(grids: Sequence[Grid], time: float) -> bool:
+    """Every grid has to see every picture."""
+    hits = [grid.hits(time) for grid in grids]
+    return any(hits)
+
+
+def _groups(video: Opened, clock: Clock, end: float) -> "Iterator[list[tuple[float, AnyPacket]]]":
+    """Packets from each keyframe up to the next, each with its time."""
+    group: list[tuple[float, AnyPacket]] = []
+    for packet in _packets(video):
+        time = clock.of_packet(packet)
+        if time is None or not packet.size:
+            continue
+        if packet.is_keyframe and group:
+            yield group
+            group = []
+            if time > end:
+                return
+        group.append((time, packet))
+    if group:
+        yield group
+
+
+def _packets(video: Opened) -> "Iterator[AnyPacket]":
+    import av
+
+    try:
+        yield from video.container.demux(video.stream)
+    except av.FFmpegError:
+        return  # the pictures end here, and whoever counts them says so
+
+
+def _decoded(
+    video: Opened,
+    group: "Sequence[tuple[float, AnyPacket]]",
+    wanted: AbstractSet[float],
+    clock: Clock,
+) -> Iterator[Shown | Damage]:
+    import av
+
+    context = video.stream.codec_context
+    last = max(place for place, (time, _) in enumerate(group) if time in wanted)
+    missing = set(wanted)
+    reason = "pictures are missing"
+    try:
+        for time, packet in group[: last + 1]:
+            if packet.is_disposable and time not in wanted:
+                continue
+            yield from _among(context.decode(packet), clock, missing)
+        yield from _among(context.decode(None), clock, missing)
+    except av.FFmpegError as error:
+        reason = reason_of(error)
+    finally:
+        context.flush_buffers()
+    if missing:
+        yield Damage(min(missing), max(missing) + clock.step, reason)
+
+
+def _among(
+    frames: "Iterable[VideoFrame]", clock: Clock, missing: set[float]
+) -> Iterator[Shown | Damage]:
+    for frame in frames:
+        time = clock.of_frame(frame)
+        if time in missing and not frame.is_corrupt:
+            missing.discard(time)
+            yield Shown(time, frame)

@@ -1,0 +1,1 @@
+"""Splitters: videos become clips."""

@@ -1,0 +1,70 @@
+"""Passing: clips of known spans leave one pass over a video, each with what was seen of it."""
+
+from collections.abc import Iterable, Iterator
+
+from curator_core.outcomes import Rejected
+
+from curator_video.analysis.examining import watched
+from curator_video.analysis.findings import Findings
+from curator_video.analysis.observing import Observation
+from curator_video.analysis.wants import Wanted
+from curator_video.clips import Clip, Span
+from curator_video.decoding import Damage
+from curator_video.sharing import keep_findings
+from curator_video.sources import VideoSource
+
+_EPSILON = 1e-4
+
+
+def passed(source: VideoSource, spans: Iterable[Span], wanted: Wanted) -> Iterator[Clip | Rejected]:
+    """The clips in order, whole ones; each damaged part is set aside, with the clips it is in."""
+    waiting = list(spans)
+    passage = _Passage(wanted)
+    for item in watched(source, wanted):
+        if isinstance(item, Damage):
+            place = f"{source.path}[{item.start:.2f}-{item.end:.2f} s]"
+            yield Rejected(item.reason, place, passage.damage(waiting, item))
+        else:
+            yield from passage.see(waiting, item)
+    yield from passage.rest(waiting)
+
+
+class _Passage:
+    """Keeps what was seen as long as a clip that is not complete may need it."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._seen: list[Observation] = []
+
+    def see(self, waiting: list[Span], observation: Observation) -> Iterator[Clip | Rejected]:
+        while waiting and waiting[0].end <= observation.time + _EPSILON:
+            yield self._clip(waiting.pop(0))
+        self._forget(waiting)
+        self._seen.append(observation)
+
+    def damage(self, waiting: list[Span], damage: Damage) -> int:
+        """Takes out the clips that it touches; how many these are, and at least one."""
+        touched = [s for s in waiting if s.start < damage.end and damage.start < s.end]
+        for span in touched:
+            waiting.remove(span)
+        return max(1, len(touched))
+
+    def rest(self, waiting: list[Span]) -> Iterator[Clip | Rejected]:
+        for span in waiting:
+            yield self._clip(span)
+
+    def _clip(self, span: Span) -> Clip | Rejected:
+        clip = Clip(span)
+        seen = [
+            one for one in self._seen if span.start - _EPSILON <= one.time < span.end - _EPSILON
+        ]
+        if not seen:
+            return Rejected("no pictures were decoded of it", clip.place)
+        keep_findings(clip, Findings(self._wanted, seen))
+        return clip
+
+    def _forget(self, waiting: list[Span]) -> None:
+        """What lies before the first clip that is still to come."""
+        since = waiting[0].start if waiting else float("inf")
+        first = next((i for i, one in enumerate(self._seen) if one.time >= since - _EPSILON), None)
+        del self._seen[: len(self._seen) if first is None else first]

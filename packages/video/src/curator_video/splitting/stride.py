@@ -1,0 +1,74 @@
+"""Fixed stride: clips of one length, one after another."""
+
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Self
+
+from curator_core.outcomes import Dropped, Rejected
+from curator_core.stages import AnyStage, ProcessingStage
+
+from curator_video.analysis.wants import Wanted
+from curator_video.clips import Clip, Span
+from curator_video.facts import VideoFacts
+from curator_video.sharing import wanted_by
+from curator_video.videos import Video
+
+_EPSILON = 1e-6
+
+
+@dataclass
+class FixedStrideSplitter(ProcessingStage[Video, Clip]):
+    """Makes a clip of every ten seconds. The last one may be shorter, down to `min_length_s`."""
+
+    clip_length_s: float = 10.0
+    """How long a clip is."""
+
+    stride_s: float | None = None
+    """From the beginning of one clip to the next; as long as a clip unless given."""
+
+    min_length_s: float = 2.0
+    """The end of a video makes a clip only if it is as long as this."""
+
+    limit: int | None = None
+    """No more than so many clips of a video."""
+
+    _shared = Wanted()
+
+    def check(self) -> Iterator[str]:
+        for name in ("clip_length_s", "stride_s", "min_length_s"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                yield f"{name} is {value}, but must be more than 0"
+        if self.min_length_s > self.clip_length_s:
+            yield (
+                f"min_length_s is {self.min_length_s}, more than clip_length_s of "
+                f"{self.clip_length_s}; every clip would be too short"
+            )
+
+    def followed_by(self, stages: Sequence[AnyStage]) -> Self:
+        aware = copy(self)
+        object.__setattr__(aware, "_shared", wanted_by(stages))
+        return aware
+
+    def process(self, task: Video) -> Iterator[Clip | Dropped | Rejected]:
+        facts = task.probed()
+        spans = [Span(task.data, facts, *edges, n) for n, edges in enumerate(self._edges(facts))]
+        if not spans:
+            yield Dropped(f"shorter than {self.min_length_s:g} s", records=task)
+        elif self._shared.needs_every_picture:
+            from curator_video.splitting.passing import passed
+
+            yield from passed(task.data, spans, self._shared)
+        else:
+            yield from map(Clip, spans)
+
+    def _edges(self, facts: VideoFacts) -> Iterator[tuple[float, float]]:
+        stride = self.stride_s or self.clip_length_s
+        count = math.ceil(facts.duration / stride)
+        for number in range(count if self.limit is None else min(count, self.limit)):
+            start = round(number * stride, 6)
+            end = round(min(start + self.clip_length_s, facts.duration), 6)
+            if end - start >= self.min_length_s - _EPSILON:
+                yield start, end
