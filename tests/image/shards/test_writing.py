@@ -1,0 +1,113 @@
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from curator_core import InputError, LocalExecutor, Mixed, Pipeline
+from curator_image import ImageBatch, WebDatasetReader, WebDatasetWriter
+from tars import JPEG, member, plain, read, write
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = {}
+    for path in sorted(folder.glob("*.tar*")):
+        with tarfile.open(path) as tar:
+            for one in tar:
+                file = tar.extractfile(one)
+                assert file is not None
+                found[one.name] = file.read()
+    return found
+
+
+def batch(**columns: list[object]) -> ImageBatch:
+    names = list(columns)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    made = ImageBatch.from_pylist(rows)
+    made.task_id = "0" * 32
+    return made
+
+
+def test_what_is_read_is_written_byte_for_byte(tmp_path: Path) -> None:
+    members = [
+        *plain(40),
+        member("b/0.seg.png", b"mask"),
+        member("b/0.JPG"),
+        member("b/0.key", b"k"),
+    ]
+    members.append(member(f"{'l' * 130}/é.jpg"))
+    (tmp_path / "in").mkdir()
+    path = write(tmp_path / "in" / "a.tar", members)
+    stages = [
+        WebDatasetReader(str(path), blocksize="20kB"),
+        WebDatasetWriter(str(tmp_path / "out")),
+    ]
+    Pipeline("copy", stages=stages).run(LocalExecutor())
+    assert contents(tmp_path / "out") == contents(tmp_path / "in")
+
+
+def test_a_second_run_writes_the_same_shards(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tar", plain(12))
+    for out in ("one", "two"):
+        stages = [WebDatasetReader(str(path)), WebDatasetWriter(str(tmp_path / out))]
+        Pipeline("copy", stages=stages).run(LocalExecutor())
+    one, two = (
+        {p.name: p.read_bytes() for p in (tmp_path / o).glob("*.tar")} for o in ("one", "two")
+    )
+    assert one == two
+    assert len(one) == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "expected"),
+    [
+        ("meta.json", {"0.json": {"w": 1}, "0.meta.json": {"blur": 2.5}}),
+        ("json", {"0.json": {"w": 1, "blur": 2.5}}),
+        (None, {"0.json": {"w": 1}}),
+    ],
+)
+def test_columns_of_stages_are_json_beside_the_image(
+    tmp_path: Path, ending: str | None, expected: dict[str, object]
+) -> None:
+    made = batch(key=["0"], image=[JPEG], extension=["jpg"], json=['{"w": 1}'], blur=[2.5])
+    WebDatasetWriter(str(tmp_path), metadata_ending=ending).process(
+        made.with_sidecars({"json": "json"})
+    )
+    [path] = tmp_path.glob(".*.staged")
+    with tarfile.open(path) as tar:
+        found = {m.name: tar.extractfile(m).read() for m in tar}  # type: ignore[union-attr]
+    assert found.pop("0.jpg") == JPEG
+    assert {name: json.loads(data) for name, data in found.items()} == expected
+
+
+def test_rows_with_one_key_go_to_shards_of_their_own(tmp_path: Path) -> None:
+    first = batch(key=["0", "1"], image=[b"a", b"b"], extension=["jpg", "jpg"])
+    second = batch(key=["0", "2"], image=[b"c", b"d"], extension=["png", "jpg"])
+    result = WebDatasetWriter(str(tmp_path)).process_batch([first, second])
+    assert isinstance(result, Mixed)
+    [written] = result
+    names = [Path(path).name for path in written.paths]
+    assert [name.removeprefix(names[0].removesuffix(".tar")) for name in names] == [
+        ".tar",
+        "-2.tar",
+    ]
+    assert [one.items for one in written.staged] == [3, 1]
+    [rows, again] = [read(one.staged, wrong_extension="keep")[0] for one in written.staged]
+    assert ([row["image"] for row in rows], [row["image"] for row in again]) == (
+        [b"a", b"b", b"d"],
+        [b"c"],
+    )
+
+
+def test_a_row_without_an_image_is_told(tmp_path: Path) -> None:
+    made = batch(key=["0", "1"], image=[JPEG, None], extension=["jpg", "jpg"])
+    with pytest.raises(InputError, match="row 1 has no image; set such rows aside"):
+        WebDatasetWriter(str(tmp_path)).process(made)
+
+
+def test_chosen_fields_are_all_that_is_written(tmp_path: Path) -> None:
+    made = batch(key=["0"], image=[JPEG], extension=["jpg"], txt=["x"], blur=[2.5], sharp=[True])
+    made = made.with_sidecars({"txt": "txt"})
+    WebDatasetWriter(str(tmp_path), fields=["blur"], compression="gz").process(made)
+    [path] = tmp_path.glob(".*.staged")
+    with tarfile.open(path, "r:gz") as tar:
+        assert tar.getnames() == ["0.jpg", "0.meta.json"]

@@ -1,0 +1,169 @@
+import io
+import pickle
+import struct
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+from corpus.drawing import Dice
+from corpus.pictures import drawn
+from corpus.shards import SHARES, samples
+from curator_image import ImageBatch, View
+from curator_image.decoding import UndecodableError, decode
+from PIL import Image
+
+
+def encoded(picture: Image.Image, kind: str = "JPEG", **options: object) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+def psnr(one: np.ndarray, other: np.ndarray) -> float:
+    error = np.mean((one.astype(float) - other.astype(float)) ** 2)
+    return float(10 * np.log10(255**2 / max(error, 1e-9)))
+
+
+@pytest.mark.parametrize("side", [320, 1280, 2560])
+def test_a_small_view_of_a_jpeg_is_what_decoding_all_of_it_gives(side: int) -> None:
+    picture = drawn(Dice("view"), side, side * 3 // 4).resize((side, side * 3 // 4))
+    data = encoded(picture, quality=90)
+    full = Image.open(io.BytesIO(data)).convert("RGB")
+    expected = np.asarray(full.resize((299, 224), Image.Resampling.BICUBIC))
+    found = decode(data, View(short_side=224))
+    assert found.shape == (224, 299, 3)
+    assert psnr(found, expected) >= 50
+
+
+def test_nothing_is_enlarged_and_boxes_are_exact() -> None:
+    data = encoded(drawn(Dice("size"), 100, 60))
+    assert decode(data, View(short_side=224)).shape == (60, 100, 3)
+    assert decode(data, View(box=(32, 16), mode="L")).shape == (16, 32)
+    assert not decode(data).flags.writeable
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_pictures_stand_upright(orientation: int) -> None:
+    from PIL import ImageOps
+
+    picture = Image.effect_mandelbrot((60, 40), (-2, -1, 1, 1), 30).convert("RGB")
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(picture, "PNG", exif=exif)
+    expected = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    assert np.array_equal(decode(data), np.asarray(expected))
+    assert decode(data, View(box=(10, 20))).shape == (20, 10, 3)
+
+
+def test_what_is_transparent_lies_on_white() -> None:
+    picture = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
+    picture.putpixel((0, 0), (255, 0, 0, 255))
+    for data in (encoded(picture, "PNG"), encoded(picture.convert("P"), "PNG", transparency=0)):
+        assert decode(data)[3, 3].tolist() == [255, 255, 255]
+    assert decode(encoded(picture, "PNG"))[0, 0].tolist() == [255, 0, 0]
+
+
+def test_sixteen_bits_keep_their_upper_eight() -> None:
+    values = np.array([[0, 256, 32768, 65535]], np.uint16)
+    data = encoded(Image.fromarray(values), "PNG")
+    assert decode(data, View(mode="L")).tolist() == [[0, 1, 128, 255]]
+
+
+def test_floating_point_counts_from_nought_to_one() -> None:
+    values = np.array([[0.0, 0.5, 1.0]], np.float32)
+    assert decode(encoded(Image.fromarray(values), "TIFF"), View(mode="L")).tolist() == [
+        [0, 128, 255]
+    ]
+    wide = np.array([[-10.0, 90.0, np.nan]], np.float32)
+    assert decode(encoded(Image.fromarray(wide), "TIFF"), View(mode="L")).tolist() == [[0, 255, 26]]
+
+
+def test_cmyk_and_animations_become_one_picture() -> None:
+    plain = drawn(Dice("cmyk"), 64, 64)
+    data = encoded(plain.convert("CMYK"), quality=95)
+    assert psnr(decode(data), np.asarray(plain)) > 25
+    frames = [Image.new("P", (8, 8), n) for n in (3, 200)]
+    moving = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    first = np.asarray(Image.open(io.BytesIO(moving)).convert("RGB"))
+    assert np.array_equal(decode(moving), first)
+
+
+def bomb(side: int) -> bytes:
+    rows = zlib.compress(bytes((side // 8 + 1) * side), 9)
+    head = struct.pack(">II5B", side, side, 1, 0, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", rows), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in chunks
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the image has no bytes at all"),
+        (b"<html>gone</html>", "it is no image of a known format"),
+        (bomb(13_000), "13000 x 13000 is more than 89,478,485 pixels; raise max_pixels if that"),
+        (bomb(20_000), "it is larger than Pillow opens (a decompression bomb?)"),
+        (encoded(drawn(Dice("cut"), 300, 300))[:3000], "damaged image: image file is truncated"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "it is no image of a known format"),
+    ],
+)
+def test_bad_bytes_say_what_is_wrong(data: bytes, reason: str) -> None:
+    assert len(data) < 90_000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UndecodableError) as told:
+            decode(data, View(short_side=224))
+    assert str(told.value).startswith(reason)
+
+
+def a_batch() -> ImageBatch:
+    data = encoded(drawn(Dice("batch"), 300, 200))
+    rows = [{"key": f"k{n}", "image": data, "extension": "jpg", "source": "s"} for n in range(4)]
+    rows[1]["image"] = b"no picture"
+    return ImageBatch.from_pylist(rows)
+
+
+def test_a_batch_decodes_once_for_all_that_follows() -> None:
+    seen: list[int] = []
+    first = a_batch().measure(View(short_side=100), lambda pixels: seen.append(id(pixels)))
+    [one] = first.rejected
+    assert (one.reason, one.where) == ("it is no image of a known format", "s key 'k1'")
+    assert one.payload == b"no picture"
+    kept, dropped = first.batch.with_columns({"n": [0, 2, 3]}).keep([True, False, True], "odd")
+    again = kept.measure(View(short_side=100), id)  # type: ignore[union-attr]
+    assert again.values == [seen[0], seen[2]]
+    assert [row["key"] for row in dropped.records().to_pylist()] == ["k2"]  # type: ignore[union-attr,operator]
+
+
+def test_pixels_stay_in_their_process_and_with_their_picture() -> None:
+    batch = a_batch().measure(View(short_side=100), id).batch
+    assert batch.derived
+    assert not pickle.loads(pickle.dumps(batch)).derived
+    other = encoded(Image.new("RGB", (5, 5)), "PNG")
+    changed = batch.with_images([other] * 3, ["png"] * 3)
+    assert changed.measure(View(short_side=100), np.shape).values == [(5, 5, 3)] * 3
+
+
+def test_filters_of_columns_give_pictures_back() -> None:
+    import pyarrow.compute as pc
+    from curator_text import ColumnFilter, ScoreFilter
+
+    batch = a_batch().with_columns({"txt": ["a", "b", "c", None]})
+    rule = ScoreFilter([ColumnFilter(lambda texts: pc.equal(texts, "a"))], "txt")
+    kept = next(one for one in rule.process(batch) if isinstance(one, ImageBatch))
+    assert kept.keys == ["k0"]
+
+
+def test_every_kind_that_is_planted_decodes_or_says_why() -> None:
+    failed = {"cut off", "empty", "no picture", "bomb"}
+    seen = set()
+    for kind, made, _ in samples(400):
+        seen.add(kind)
+        try:
+            decode(made.data, View(short_side=64))
+            assert kind not in failed
+        except UndecodableError:
+            assert kind in failed
+    assert seen == set(SHARES)
