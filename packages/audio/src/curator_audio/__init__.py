@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     )
     from curator_audio.reading.folders import AudioFolderReader
     from curator_audio.reading.manifests import ManifestReader
+    from curator_audio.speech.extracting import SegmentExtractor
+    from curator_audio.speech.finding import SpeechFinder
+    from curator_audio.speech.joining import LongSplitter, SegmentJoiner, TimestampMapper
     from curator_audio.waveforms import Waveform
     from curator_audio.writing.manifests import ManifestWriter
 
@@ -34,13 +37,18 @@ __all__ = [
     "DcOffsetFilter",
     "DurationFilter",
     "Form",
+    "LongSplitter",
     "LoudnessFilter",
     "LoudnessNormalizer",
     "ManifestReader",
     "ManifestWriter",
     "SampleRateFilter",
+    "SegmentExtractor",
+    "SegmentJoiner",
     "SilenceFilter",
     "SnrFilter",
+    "SpeechFinder",
+    "TimestampMapper",
     "Waveform",
 ]
 
@@ -61,6 +69,9 @@ _HOMES = {
     ),
     "reading.folders": ("AudioFolderReader",),
     "reading.manifests": ("ManifestReader",),
+    "speech.extracting": ("SegmentExtractor",),
+    "speech.finding": ("SpeechFinder",),
+    "speech.joining": ("LongSplitter", "SegmentJoiner", "TimestampMapper"),
     "waveforms": ("Waveform",),
     "writing.manifests": ("ManifestWriter",),
 }

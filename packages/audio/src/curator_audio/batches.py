@@ -87,12 +87,24 @@ class AudioBatch(DocumentBatch):
             )
         return Span(start, end, gain)
 
+    def start(self, row: int) -> float:
+        """The second of the source where the row begins."""
+        return self.given_offset(row) or 0.0
+
+    def given_offset(self, row: int) -> float | None:
+        found = self._value(OFFSET, row)
+        return None if found is None else float(found)
+
+    def given_duration(self, row: int) -> float | None:
+        found = self._value(DURATION, row)
+        return None if found is None else float(found)
+
     def _given_span(self, row: int) -> tuple[float | None, float]:
-        start = self._value(OFFSET, row)
+        start = self.given_offset(row)
         if start is None:
             return None, inf
-        seconds = self._value(DURATION, row)
-        return float(start), inf if seconds is None else float(start) + float(seconds)
+        seconds = self.given_duration(row)
+        return start, inf if seconds is None else start + seconds
 
     def _value(self, name: str, row: int) -> Any:
         if name not in self.data.column_names:

@@ -3,6 +3,7 @@
 from curator_core import hookimpl
 
 _MEASURES = "curator_audio.measuring.stages"
+_SPEECH = "curator_audio.speech"
 
 
 @hookimpl
@@ -20,5 +21,10 @@ def curator_stages() -> dict[str, str]:
         "audio.silence_filter": f"{_MEASURES}:SilenceFilter",
         "audio.snr_filter": f"{_MEASURES}:SnrFilter",
         "audio.manifest_reader": "curator_audio.reading.manifests:ManifestReader",
+        "audio.long_splitter": f"{_SPEECH}.joining:LongSplitter",
+        "audio.segment_extractor": f"{_SPEECH}.extracting:SegmentExtractor",
+        "audio.segment_joiner": f"{_SPEECH}.joining:SegmentJoiner",
+        "audio.speech_finder": f"{_SPEECH}.finding:SpeechFinder",
+        "audio.timestamp_mapper": f"{_SPEECH}.joining:TimestampMapper",
         "audio.manifest_writer": "curator_audio.writing.manifests:ManifestWriter",
     }

@@ -1,0 +1,1 @@
+"""Speech: where it is, and the segments that follow from that."""

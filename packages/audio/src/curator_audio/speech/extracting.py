@@ -1,0 +1,64 @@
+"""Extracting: spans become rows of their own, which know their place in the source."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Dropped, ProcessingStage
+
+from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
+from curator_audio.speech.finding import SPEECH_COLUMN
+
+SEGMENT, SOURCE_TEXT = "segment", "source_text"
+
+
+@dataclass
+class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
+    """Makes a row of each span in a column, with `offset` and `duration` in its source.
+
+    Nothing is cut or decoded. `segment` numbers the rows of a recording; the text of the whole
+    goes to `source_text`, since it is not that of a segment.
+    """
+
+    spans_field: str = SPEECH_COLUMN
+    """The column of spans, each with start and end in seconds from where the row begins."""
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, self.spans_field)
+
+    def outputs(self) -> Sequence[str]:
+        return (OFFSET, DURATION, SEGMENT)
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        if before is None:
+            return None
+        renamed = {SOURCE_TEXT if name == TEXT else name for name in before}
+        return frozenset((renamed - {self.spans_field}) | set(self.outputs()))
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+        rows: list[int] = []
+        places: list[tuple[float, float, int]] = []
+        for row, spans in enumerate(task.data.column(self.spans_field).to_pylist()):
+            start = task.start(row)
+            for number, span in enumerate(spans or ()):
+                rows.append(row)
+                places.append((start + span["start"], span["end"] - span["start"], number))
+        empty = task.num_items - len(set(rows))
+        if empty:
+            yield Dropped("no spans", empty)
+        if rows:
+            yield self._segments(task, rows, places)
+
+    def _segments(
+        self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]
+    ) -> AudioBatch:
+        table = task.data.drop_columns([self.spans_field]).take(pa.array(rows, pa.int64()))
+        names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
+        starts, lengths, numbers = zip(*places, strict=True)
+        columns: dict[str, Any] = {
+            OFFSET: pa.array([round(start, 6) for start in starts], pa.float64()),
+            DURATION: pa.array([round(length, 6) for length in lengths], pa.float64()),
+            SEGMENT: pa.array(numbers, pa.int64()),
+        }
+        return task.with_table(table.rename_columns(names)).with_columns(columns)

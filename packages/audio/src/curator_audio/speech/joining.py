@@ -1,0 +1,138 @@
+"""Joining and splitting segments by their place in the source; nothing is decoded."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Dropped, ProcessingStage
+
+from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
+
+
+@dataclass
+class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
+    """Makes one segment of neighbours in a recording, with the pause between them.
+
+    Other columns are those of the first; `joined` counts the segments that went in.
+    """
+
+    max_gap: float = 0.5
+    """The longest pause, in seconds, that neighbours are joined over."""
+
+    max_duration: float = 30.0
+    """No joined segment becomes longer, in seconds."""
+
+    def check(self) -> Iterator[str]:
+        if self.max_gap < 0:
+            yield f"max_gap is {self.max_gap:g}, but must be 0 or more"
+        if self.max_duration <= 0:
+            yield f"max_duration is {self.max_duration:g}, but must be more than 0"
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, OFFSET, DURATION)
+
+    def outputs(self) -> Sequence[str]:
+        return ("joined",)
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+        groups = list(self._groups(task))
+        spans = [
+            (task.span(group[0]).start, max(task.span(r).end for r in group)) for group in groups
+        ]
+        columns: dict[str, Any] = {
+            DURATION: pa.array([round(end - start, 6) for start, end in spans], pa.float64()),
+            "joined": pa.array([len(group) for group in groups], pa.int64()),
+        }
+        yield task.take([group[0] for group in groups]).with_columns(columns)
+        if task.num_items > len(groups):
+            yield Dropped("joined to the segment before", task.num_items - len(groups))
+
+    def _groups(self, task: AudioBatch) -> Iterator[list[int]]:
+        order = sorted(range(task.num_items), key=lambda r: (str(task.source(r)), task.start(r)))
+        group: list[int] = []
+        for row in order:
+            if group and not self._fits(task, group, row):
+                yield group
+                group = []
+            group.append(row)
+        if group:
+            yield group
+
+    def _fits(self, task: AudioBatch, group: Sequence[int], row: int) -> bool:
+        if task.source(group[0]) != task.source(row):
+            return False
+        end = max(task.span(member).end for member in group)
+        span = task.span(row)
+        length = max(end, span.end) - task.span(group[0]).start
+        return span.start - end <= self.max_gap and length <= self.max_duration
+
+
+@dataclass
+class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
+    """Splits rows that last too long into equal segments, each with its `offset` in the source.
+
+    It goes by `duration`, so measure it first where the manifest may be wrong.
+    """
+
+    max_duration: float = 3600.0
+    """The longest row that stays as it is, in seconds."""
+
+    def check(self) -> Iterator[str]:
+        if self.max_duration <= 0:
+            yield f"max_duration is {self.max_duration:g}, but must be more than 0"
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, DURATION)
+
+    def outputs(self) -> Sequence[str]:
+        return (OFFSET, "part")
+
+    def process(self, task: AudioBatch) -> AudioBatch:
+        rows, places = [], []
+        for row, seconds in enumerate(task.data.column(DURATION).to_pylist()):
+            parts = max(1, ceil((seconds or 0.0) / self.max_duration))
+            for part in range(parts):
+                rows.append(row)
+                start = None if parts == 1 else task.start(row) + part * seconds / parts
+                places.append((start, None if parts == 1 else seconds / parts, part))
+        taken = task.take(rows)
+        given = [(taken.given_offset(row), taken.given_duration(row)) for row in range(len(rows))]
+        starts = [
+            old[0] if new[0] is None else new[0] for old, new in zip(given, places, strict=True)
+        ]
+        lengths = [
+            old[1] if new[1] is None else new[1] for old, new in zip(given, places, strict=True)
+        ]
+        return taken.with_columns(
+            {
+                OFFSET: pa.array(starts, pa.float64()),
+                DURATION: pa.array(lengths, pa.float64()),
+                "part": pa.array([place[2] for place in places], pa.int64()),
+            }
+        )
+
+
+@dataclass
+class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
+    """Shifts times that count from a segment's beginning to those of its source."""
+
+    times_field: str = "words"
+    """A column of lists, each entry with start and end in seconds."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.times_field,)
+
+    def process(self, task: AudioBatch) -> AudioBatch:
+        column = task.data.column(self.times_field)
+        shifted = [
+            None if entries is None else [_shifted(entry, task.start(row)) for entry in entries]
+            for row, entries in enumerate(column.to_pylist())
+        ]
+        return task.with_columns({self.times_field: pa.array(shifted, column.type)})
+
+
+def _shifted(entry: dict[str, Any], seconds: float) -> dict[str, Any]:
+    times = {name: round(entry[name] + seconds, 6) for name in ("start", "end")}
+    return {**entry, **times}

@@ -1,0 +1,110 @@
+"""Segmenting: probabilities of speech become spans of it, by rules for pauses and lengths."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from operator import itemgetter
+
+from curator_audio.speech.detectors import FRAME, RATE
+
+_BREATH = 98 * RATE // 1000
+"""A pause longer than this (98 ms) is where speech that lasts too long may be cut."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When speech begins and ends. Lengths are in seconds."""
+
+    threshold: float = 0.5
+    min_speech: float = 0.25
+    max_speech: float = inf
+    min_silence: float = 0.1
+    padding: float = 0.03
+
+    @property
+    def exit_threshold(self) -> float:
+        """Speech is over only below this, so that it does not flicker."""
+        return max(self.threshold - 0.15, 0.01)
+
+    @property
+    def longest(self) -> float:
+        """In samples, less what padding adds."""
+        return RATE * self.max_speech - FRAME - 2 * RATE * self.padding
+
+
+class _Tracker:
+    """Goes through the frames and notes where speech began and ended, in samples."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.start: int | None = None
+        self._quiet: int | None = None
+        self._pauses: list[tuple[int, int]] = []
+
+    def frame(self, moment: int, probability: float) -> Iterator[tuple[int, int]]:
+        """What of speech is over with this frame, if anything."""
+        if probability >= self._rules.threshold:
+            self._resume(moment)
+            if self.start is None:
+                self.start = moment
+                return
+        if self.start is not None and moment - self.start > self._rules.longest:
+            yield self._cut(moment)
+        if self.start is not None and probability < self._rules.exit_threshold:
+            yield from self._pause(moment)
+
+    def _resume(self, moment: int) -> None:
+        if self._quiet:
+            if moment - self._quiet > _BREATH:
+                self._pauses.append((self._quiet, moment - self._quiet))
+            self._quiet = None
+
+    def _cut(self, moment: int) -> tuple[int, int]:
+        """In the longest pause so far, or here where there was none."""
+        start = self.start or 0
+        self._quiet = None
+        if not self._pauses:
+            self.start = None
+            return start, moment
+        end, length = max(self._pauses, key=itemgetter(1))
+        self._pauses = []
+        self.start = end + length
+        return start, end
+
+    def _pause(self, moment: int) -> Iterator[tuple[int, int]]:
+        self._quiet = self._quiet or moment
+        if moment - self._quiet < RATE * self._rules.min_silence:
+            return
+        start, end = self.start or 0, self._quiet
+        self.start, self._quiet, self._pauses = None, None, []
+        if end - start > RATE * self._rules.min_speech:
+            yield start, end
+
+
+def _spoken(values: Sequence[float], samples: int, rules: Rules) -> Iterator[tuple[int, int]]:
+    tracker = _Tracker(rules)
+    for number, probability in enumerate(values):
+        yield from tracker.frame(number * FRAME, probability)
+    if tracker.start is not None and samples - tracker.start > RATE * rules.min_speech:
+        yield tracker.start, samples
+
+
+def spans_of_speech(values: Sequence[float], samples: int, rules: Rules) -> list[tuple[int, int]]:
+    """Where speech begins and ends, in samples at 16 kHz, with some of the silence around it."""
+    found = [list(span) for span in _spoken(values, samples, rules)]
+    padding = RATE * rules.padding
+    for number, span in enumerate(found):
+        if number == 0:
+            span[0] = int(max(0, span[0] - padding))
+        following = found[number + 1] if number + 1 < len(found) else None
+        if following is None:
+            span[1] = int(min(samples, span[1] + padding))
+            continue
+        silence = following[0] - span[1]
+        if silence < 2 * padding:
+            span[1] += silence // 2
+            following[0] = max(0, following[0] - silence // 2)
+        else:
+            span[1] = int(min(samples, span[1] + padding))
+            following[0] = int(max(0, following[0] - padding))
+    return [(start, end) for start, end in found]

@@ -1,0 +1,67 @@
+"""The weights of Silero's detector: from a path, or from the wheel that carries them."""
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curator_core import CuratorError
+
+if TYPE_CHECKING:
+    import torch
+
+PACKAGE = "silero_vad"
+_FILE = Path("data", "silero_vad.jit")
+"""The .safetensors file beside it holds other weights."""
+
+
+class DetectorError(CuratorError):
+    """The detector of speech is not there, or is another one."""
+
+
+@dataclass(frozen=True)
+class DetectorWeights:
+    """Tensors by the names of the wheel, and which file they are of."""
+
+    tensors: "dict[str, torch.Tensor]"
+    digest: str
+
+
+def locate(path: str | None) -> Path:
+    """The file of the weights; an error that names the command where there is none."""
+    if path is not None:
+        found = Path(path).expanduser()
+        if not found.is_file():
+            raise DetectorError(f"no detector of speech at {path}: give the path of silero_vad.jit")
+        return found
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise DetectorError(
+            "the detector of speech is not installed: pip install 'curator-audio[models]', or give "
+            "the path of silero_vad.jit as weights"
+        )
+    return Path(spec.origin).parent / _FILE
+
+
+def _state_of(path: Path) -> "dict[str, torch.Tensor]":
+    import torch
+
+    with warnings.catch_warnings():  # the wheel has the right weights in this format only
+        warnings.simplefilter("ignore", DeprecationWarning)
+        network: Any = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+    state: dict[str, torch.Tensor] = network.state_dict()
+    return state
+
+
+def load(path: str | None) -> DetectorWeights:
+    found = locate(path)
+    try:
+        state = _state_of(found)
+        tensors = {name: tensor.detach().clone() for name, tensor in state.items()}
+        tensors["_model.stft.forward_basis_buffer"]
+    except (RuntimeError, KeyError) as error:
+        told = str(error).strip().partition("\n")[0]
+        raise DetectorError(f"{found} holds no detector of speech: {told}") from None
+    return DetectorWeights(tensors, hashlib.sha256(found.read_bytes()).hexdigest()[:16])
