@@ -31,8 +31,8 @@ def test_what_is_no_answer() -> None:
 @pytest.mark.parametrize(
     ("encoding", "body"),
     [
-        (b"gzip", gzip.compress(b"hello")),
-        (b"x-gzip", gzip.compress(b"hello")),
+        (b"gzip", gzip.compress(b"hello", mtime=0)),
+        (b"x-gzip", gzip.compress(b"hello", mtime=0)),
         (b"deflate", zlib.compress(b"hello")),
         (b"deflate", zlib.compress(b"hello")[2:-4]),
         (b"gzip", b"hello"),
