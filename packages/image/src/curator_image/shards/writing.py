@@ -14,6 +14,7 @@ from curator_core.lineage import fingerprint, mixed_id
 from curator_core.outcomes import Mixed
 from curator_core.stages import Given
 
+from curator_image.batches import KEY
 from curator_image.shards.headers import BLOCK
 from curator_image.writing import SampleWriter, check_pictures, without_repeats
 
@@ -65,10 +66,17 @@ class WebDatasetWriter(SampleWriter):
             out.write(bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD))
 
     def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
-        """Dropped records of several batches may have keys in common."""
-        for table in tables:
-            for part in without_repeats(table):
-                yield [part]
+        """Dropped records of several batches, which may have keys in common."""
+        groups: list[tuple[set[str], list[pa.Table]]] = []
+        for part in (part for table in tables for part in without_repeats(table)):
+            keys = set(part.column(KEY).to_pylist())
+            group = next((one for one in groups if one[0].isdisjoint(keys)), None)
+            if group is None:
+                groups.append((keys, [part]))
+            else:
+                group[0].update(keys)
+                group[1].append(part)
+        return [together for _, together in groups]
 
 
 def _write_member(file: BinaryIO, name: str, data: bytes) -> int:
