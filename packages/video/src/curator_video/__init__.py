@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from curator_video.analysis.wants import Sampling, Wanted
     from curator_video.clips import Clip
+    from curator_video.cutting.stages import ClipCutter
     from curator_video.facts import AudioFacts, VideoFacts
     from curator_video.probing import probe
     from curator_video.reading import VideoReader
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AudioFacts",
     "Clip",
+    "ClipCutter",
     "FixedStrideSplitter",
     "LookingStage",
     "Sampling",
@@ -31,6 +33,7 @@ __all__ = [
 _HOMES: dict[str, tuple[str, ...]] = {
     "analysis.wants": ("Sampling", "Wanted"),
     "clips": ("Clip",),
+    "cutting.stages": ("ClipCutter",),
     "facts": ("AudioFacts", "VideoFacts"),
     "probing": ("probe",),
     "reading": ("VideoReader",),

@@ -24,6 +24,7 @@ class Encoded:
     frames: int
     codec: str
     method: str
+    extension: str = "mp4"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ back in time, gets one from the frame rate.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from curator_video.opening import Opened, UnreadableVideoError, reason_of, rewind
@@ -68,9 +69,14 @@ class Clock:
 
     def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
         stamp = packet.dts if packet.pts is None else packet.pts
-        if stamp is None or self._tick is None:
-            return None
-        return float(stamp * self._tick) - self._origin
+        return None if stamp is None or self._tick is None else self.at(stamp)
+
+    def stamp(self, time: float) -> int:
+        """The opposite of `at`."""
+        return int((time + self._origin) / self._tick) if self._tick else 0
+
+    def at(self, stamp: int) -> float:
+        return float(stamp * (self._tick or 0)) - self._origin
 
 
 def pictures(
@@ -95,19 +101,45 @@ def pictures(
     yield from _missing_end(video, clock, end)
 
 
+_STEPS_BACK = (0.0, 2.0, 8.0, 30.0)
+"""Seconds. Where there is no index, a file may be entered behind the keyframe that is wanted."""
+
+
 def go_to(video: Opened, start: float) -> None:
-    """To the last keyframe before `start`, as far as the file lets one."""
+    """To the last keyframe before `start`, or to one before that where the file has no index."""
+    clock = Clock(video)
+    for back in _STEPS_BACK:
+        if start - back <= 0:
+            break
+        if _enter(video, clock, start - back) <= start + _EPSILON:
+            _seek(video, clock, start - back)
+            return
+    rewind(video.container)
+
+
+def _enter(video: Opened, clock: Clock, time: float) -> float:
+    """The time of the keyframe that seeking leads to."""
     import av
 
-    container, stream = video.container, video.stream
-    if start <= 0 or stream.time_base is None:
-        rewind(container)
-        return
-    wanted = int((start + origin_of(stream)) / stream.time_base)
+    if not _seek(video, clock, time):
+        return float("inf")
     try:
-        container.seek(wanted, stream=stream, backward=True)
+        for packet in islice(video.container.demux(video.stream), 1000):
+            if packet.is_keyframe and (found := clock.of_packet(packet)) is not None:
+                return found
     except av.FFmpegError:
-        rewind(container)  # no index: everything before is decoded, and not shown
+        pass
+    return float("inf")
+
+
+def _seek(video: Opened, clock: Clock, time: float) -> bool:
+    import av
+
+    try:
+        video.container.seek(clock.stamp(time), stream=video.stream, backward=True)
+    except av.FFmpegError:
+        return False
+    return True
 
 
 class _Passage:

@@ -1,0 +1,1 @@
+"""Cutting: clips become files of their own."""

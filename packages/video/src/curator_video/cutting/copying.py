@@ -1,0 +1,111 @@
+"""Copying: a clip made of the packets as they are, from the keyframe before its start."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from curator_video.clips import Encoded, Span
+from curator_video.cutting.files import drafted, kind_for
+from curator_video.cutting.sound import SoundTrack
+from curator_video.decoding import Clock, DamagedVideoError, go_to
+from curator_video.opening import Opened, opened, reason_of
+
+if TYPE_CHECKING:
+    from av import Packet
+    from av.video.stream import VideoStream
+
+_EPSILON = 1e-4
+_TOLERATED = 1.0
+
+
+@dataclass
+class _Run:
+    """Packets that make a clip, in the order of decoding, and the times of their pictures."""
+
+    packets: "list[Packet[VideoStream]]" = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    needed: int = 0
+
+    def belongs(self, packet: "Packet[VideoStream]", time: float) -> bool:
+        """What is shown before the first keyframe is made of what lies before it."""
+        return time >= self.times[0] if self.times else packet.is_keyframe
+
+    def add(self, packet: "Packet[VideoStream]", time: float, end: float) -> None:
+        self.packets.append(packet)
+        self.times.append(time)
+        if time < end - _EPSILON:
+            self.needed = len(self.packets)
+
+    def close(self) -> None:
+        """What comes behind the last picture that is wanted is wanted by none."""
+        del self.packets[self.needed :], self.times[self.needed :]
+
+
+def copied(span: Span, keep_audio: bool) -> Encoded:
+    """A clip that begins at a keyframe; the result's `start` and `end` are what is really in it."""
+    with opened(span.source) as video:
+        clock = Clock(video)
+        run = _packets_of(video, clock, span)
+        start, end = run.times[0], max(run.times) + clock.step
+        audio = span.facts.audio if keep_audio else None
+        # AVI does not know when a picture is shown, so its packets can only go to another AVI.
+        is_avi = span.facts.container == "avi"
+        kind = "avi" if is_avi else kind_for(span.facts.codec, audio)
+        with drafted(kind) as draft:
+            track: Any = draft.container.add_stream_from_template(video.stream)
+            if span.facts.rotation:
+                track.set_display_rotation(_signed(span.facts.rotation))
+            sound = SoundTrack(draft.container, video) if audio else None
+            _mux(draft.container, track, run)
+            if sound is not None:
+                sound.write(span.source, start, end)
+    edges, codec = (round(start, 6), round(end, 6)), span.facts.codec
+    return Encoded(draft.content, *edges, len(run.packets), codec, "copy", draft.extension)
+
+
+def _signed(rotation: int) -> int:
+    return rotation - 360 if rotation > 180 else rotation
+
+
+def _mux(container: Any, track: Any, run: _Run) -> None:
+    """Times of decoding are made anew: not every file has such as another one would take."""
+    shown = [packet.pts if packet.pts is not None else packet.dts or 0 for packet in run.packets]
+    ordered = sorted(shown)
+    delay = max(early - own for early, own in zip(ordered, shown, strict=True))
+    for packet, own, early in zip(run.packets, shown, ordered, strict=True):
+        packet.pts, packet.dts = own - ordered[0], early - delay - ordered[0]
+        packet.stream = track
+        container.mux(packet)
+
+
+def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
+    import av
+
+    go_to(video, span.start)
+    run = _Run()
+    try:
+        for packet in video.container.demux(video.stream):
+            if _is_behind(packet, clock, span):
+                break
+            time = clock.of_packet(packet)
+            if time is None or not packet.size:
+                continue
+            if packet.is_corrupt:
+                raise _damaged(span, time, "damaged packets")
+            if run.belongs(packet, time):
+                run.add(packet, time, span.end)
+    except av.FFmpegError as error:
+        raise _damaged(span, run.times[-1] if run.times else span.start, reason_of(error)) from None
+    run.close()
+    if not run.packets or span.end - max(run.times) - clock.step > _TOLERATED:
+        raise _damaged(span, max(run.times, default=span.start), "the pictures end early")
+    return run
+
+
+def _is_behind(packet: "Packet[VideoStream]", clock: Clock, span: Span) -> bool:
+    """Whether all pictures that are still to come are shown after the clip."""
+    stamp = packet.pts if packet.dts is None else packet.dts
+    return stamp is not None and clock.at(stamp) >= span.end - _EPSILON
+
+
+def _damaged(span: Span, time: float, reason: str) -> DamagedVideoError:
+    return DamagedVideoError(f"{span.source.path} is damaged at {time:.2f} s: {reason}")

@@ -1,0 +1,47 @@
+"""Encoders: what is asked of each unless the user says otherwise."""
+
+from dataclasses import dataclass
+
+_EFFORT: dict[str, dict[str, str]] = {
+    "libx264": {"preset": "veryfast", "crf": "23"},
+    "libx265": {"preset": "veryfast", "crf": "28", "x265-params": "log-level=none"},
+    "libsvtav1": {"preset": "10", "crf": "35"},
+    "libvpx-vp9": {"deadline": "realtime", "cpu-used": "8", "crf": "31", "b": "0", "row-mt": "1"},
+    "h264_nvenc": {"preset": "p4", "rc": "vbr", "cq": "23"},
+    "hevc_nvenc": {"preset": "p4", "rc": "vbr", "cq": "28"},
+    "av1_nvenc": {"preset": "p4", "rc": "vbr", "cq": "35"},
+    "mpeg4": {"qscale": "5", "flags": "+qscale"},
+}
+_PRESET = {"libvpx-vp9": "cpu-used"}
+_QUALITY = {"h264_nvenc": "cq", "hevc_nvenc": "cq", "av1_nvenc": "cq", "mpeg4": "qscale"}
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An encoder by its FFmpeg name, how hard it tries, and how good it has to be."""
+
+    name: str = "libx264"
+    preset: str | None = None
+    quality: int | None = None
+
+    @property
+    def options(self) -> dict[str, str]:
+        chosen = dict(_EFFORT.get(self.name, {}))
+        if self.preset is not None:
+            chosen[_PRESET.get(self.name, "preset")] = self.preset
+        if self.quality is not None:
+            chosen[_QUALITY.get(self.name, "crf")] = str(self.quality)
+        return chosen
+
+    @property
+    def is_there(self) -> bool:
+        import av
+
+        try:
+            return bool(av.Codec(self.name, "w").is_encoder)
+        except ValueError:  # which is what av's own error is, too
+            return False
+
+
+def known_encoders() -> list[str]:
+    return [name for name in _EFFORT if Encoder(name).is_there]

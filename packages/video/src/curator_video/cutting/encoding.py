@@ -1,0 +1,126 @@
+"""Encoding: a clip that begins and ends at the very pictures that were asked for."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from curator_video.clips import Encoded, Span
+from curator_video.cutting.encoders import Encoder
+from curator_video.cutting.files import drafted, kind_for
+from curator_video.cutting.sound import SoundTrack
+from curator_video.decoding import Clock, Damage, DamagedVideoError, Shown, pictures
+from curator_video.opening import Opened, opened
+
+if TYPE_CHECKING:
+    from av import VideoFrame
+
+_TURNS = {90: "transpose=cclock", 180: "hflip,vflip", 270: "transpose=clock"}
+_TICK = Fraction(1, 90000)
+
+
+def encoded(span: Span, encoder: Encoder, keep_audio: bool) -> Encoded:
+    """The clip, turned as it is shown, in 8 bits, at the times that its pictures had."""
+    import av
+
+    audio = span.facts.audio if keep_audio else None
+    codec = av.Codec(encoder.name, "w").canonical_name
+    with opened(span.source) as video, drafted(kind_for(codec, audio)) as draft:
+        track = _track(draft.container, video, span, encoder)
+        sound = SoundTrack(draft.container, video) if audio else None
+        count, end = 0, span.start
+        ready = _Readiness(span, track.codec_context.time_base)
+        for shown in _whole(video, span):
+            draft.container.mux(track.encode(ready.made(shown)))
+            count, end = count + 1, shown.time
+        draft.container.mux(track.encode(None))
+        end = min(end + Clock(video).step, max(span.end, end))
+        if sound is not None:
+            sound.write(span.source, span.start, end)
+    edges = (span.start, round(end, 6))
+    return Encoded(draft.content, *edges, count, codec, "exact", draft.extension)
+
+
+def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
+    rate = video.stream.average_rate or video.stream.guessed_rate or Fraction(25)
+    track: Any = container.add_stream(encoder.name, rate=rate)
+    track.width, track.height = span.facts.width // 2 * 2, span.facts.height // 2 * 2
+    track.pix_fmt = "yuv420p"
+    track.options = encoder.options
+    track.codec_context.thread_count = 1
+    tick = video.stream.time_base  # a coarse one would give two pictures the same time
+    track.codec_context.time_base = tick if tick and tick < Fraction(1, 999) else _TICK
+    return track
+
+
+def _whole(video: Opened, span: Span) -> Iterator[Shown]:
+    """The pictures of the clip, of which none may be missing."""
+    seen = False
+    for item in pictures(video, span.start, span.end):
+        if isinstance(item, Damage):
+            raise DamagedVideoError(
+                f"{span.source.path} is damaged from {item.start:.2f} to {item.end:.2f} s: "
+                f"{item.reason}"
+            )
+        seen = True
+        yield item
+    if not seen:
+        raise DamagedVideoError(
+            f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
+        )
+
+
+class _Turning:
+    """A graph of filters that turns pictures, and takes an odd row or column away."""
+
+    def __init__(self, frame: "VideoFrame", steps: str) -> None:
+        import av.filter
+
+        self._graph = av.filter.Graph()
+        nodes = [
+            self._graph.add_buffer(
+                width=frame.width,
+                height=frame.height,
+                format=frame.format,
+                time_base=frame.time_base or _TICK,
+            )
+        ]
+        for step in steps.split(","):
+            name, _, options = step.partition("=")
+            nodes.append(self._graph.add(name, options or None))
+        nodes.append(self._graph.add("buffersink"))
+        self._graph.link_nodes(*nodes).configure()
+
+    def turned(self, frame: "VideoFrame") -> Any:
+        self._graph.push(frame)
+        return self._graph.pull()
+
+
+class _Readiness:
+    """Makes pictures ready for the encoder: their time, their sides, their format."""
+
+    def __init__(self, span: Span, tick: Fraction) -> None:
+        self._span = span
+        self._tick = tick
+        self._turning: _Turning | None = None
+
+    def made(self, shown: Shown) -> Any:
+        frame: Any = shown.frame
+        steps = _steps(self._span, frame)
+        if steps:
+            if self._turning is None:
+                self._turning = _Turning(frame, steps)
+            frame = self._turning.turned(frame)
+        if frame.format.name != "yuv420p":
+            frame = frame.reformat(format="yuv420p")
+        frame.pts = round((shown.time - self._span.start) / self._tick)
+        frame.time_base = self._tick
+        frame.pict_type = 0  # the encoder decides, not what it was before
+        return frame
+
+
+def _steps(span: Span, frame: "VideoFrame") -> str:
+    steps = [_TURNS[span.facts.rotation]] if span.facts.rotation in _TURNS else []
+    if frame.width % 2 or frame.height % 2:
+        steps.insert(0, "format=yuv444p")  # where each pixel has a colour of its own
+        steps.append("crop=trunc(iw/2)*2:trunc(ih/2)*2:0:0")
+    return ",".join(steps)

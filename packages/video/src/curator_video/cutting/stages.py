@@ -1,0 +1,57 @@
+"""The stage that cuts clips."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from curator_core.stages import ProcessingStage
+from curator_core.suggestions import hint
+
+from curator_video.clips import Clip
+from curator_video.cutting.encoders import Encoder, known_encoders
+
+CutMode: TypeAlias = Literal["exact", "copy"]
+
+
+@dataclass
+class ClipCutter(ProcessingStage[Clip, Clip]):
+    """Cuts clips out of their videos, with sound. What is damaged is set aside with the reason."""
+
+    mode: CutMode = "exact"
+    """exact encodes anew and begins at the very picture; copy takes the packets as they are, from
+    the keyframe before, in a hundredth of the time. The true span stands in the metadata."""
+
+    encoder: str = "libx264"
+    """What encodes: libx264, libsvtav1, libvpx-vp9, h264_nvenc, or another name of FFmpeg."""
+
+    preset: str | None = None
+    """How much effort the encoder makes, in its own words: veryfast, 10, p4."""
+
+    quality: int | None = None
+    """The constant quality that is aimed at (crf, or cq of NVENC); less is better."""
+
+    keep_audio: bool = True
+    """Whether the first audio track goes along. It is copied as it is."""
+
+    def check(self) -> Iterator[str]:
+        if self.mode not in get_args(CutMode):
+            yield f"mode is {self.mode!r}{hint(self.mode, get_args(CutMode))}"
+        elif self.mode == "exact" and not self._encoder.is_there:
+            names = known_encoders()
+            known = ", ".join(names)
+            yield (
+                f"encoder is {self.encoder!r}, which this av has not{hint(self.encoder, names)}; "
+                f"it has {known}"
+            )
+
+    @property
+    def _encoder(self) -> Encoder:
+        return Encoder(self.encoder, self.preset, self.quality)
+
+    def process(self, task: Clip) -> Clip:
+        from curator_video.cutting.copying import copied
+        from curator_video.cutting.encoding import encoded
+
+        if self.mode == "copy":
+            return task.with_encoded(copied(task.data, self.keep_audio))
+        return task.with_encoded(encoded(task.data, self._encoder, self.keep_audio))

@@ -1,0 +1,176 @@
+import io
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from corpus.films import Film, Shot
+from corpus.videos import Style, write_video
+from curator_core.testing import check_stage, run_stage, run_stages
+from curator_video.clips import Clip, Encoded, Span
+from curator_video.cutting.encoders import Encoder
+from curator_video.cutting.stages import ClipCutter
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
+
+VP9 = {"deadline": "realtime", "cpu-used": "8"}
+STYLES = {
+    "mp4": Style(audio="aac"),
+    "mkv": Style(audio="libopus", is_variable=True),
+    "ts": Style(audio="aac"),
+    "avi": Style(codec="mpeg4", audio="libmp3lame", options={"bf": "2"}),
+    "webm": Style(codec="libvpx-vp9", audio="libopus", options=VP9),
+}
+FILM = Film([Shot(75, "pan"), Shot(75, "object")])
+
+
+def clip(path: Path, start: float = 2.5, end: float = 5.0) -> Clip:
+    source = VideoSource(str(path))
+    return Clip(Span(source, probe(source), start, end))
+
+
+def cut(stage: ClipCutter, task: Clip) -> Encoded:
+    [done] = run_stage(stage, task)
+    return done.data.encoded
+
+
+def pictures(content: bytes | Path) -> list[tuple[float, Any]]:
+    with av.open(io.BytesIO(content) if isinstance(content, bytes) else str(content)) as container:
+        found = [(float(f.time), f.to_ndarray(format="rgb24")) for f in container.decode(video=0)]
+    return [(round(time - found[0][0], 3), picture) for time, picture in found]
+
+
+@pytest.fixture(params=STYLES)
+def film(request: pytest.FixtureRequest, videos: Path) -> Path:
+    path = videos / f"cut.{request.param}"
+    return path if path.exists() else write_video(path, FILM, STYLES[request.param])
+
+
+def test_copies_hold_the_very_pictures_from_the_keyframe_before(film: Path) -> None:
+    done = cut(ClipCutter("copy"), clip(film))
+    assert done.start == pytest.approx(0.0 if film.suffix == ".mkv" else 2.0, abs=0.1)
+    assert done.end == pytest.approx(5.0, abs=0.15)
+    there = pictures(film)
+    here = pictures(done.content)
+    assert len(here) == done.frames
+    start = min((time for time, _ in there), key=lambda time: abs(time - done.start))
+    if film.suffix == ".avi":  # its times are one picture late
+        start = next(time for time, known in there if np.array_equal(known, here[0][1]))
+    for time, picture in here:
+        told, known = min(there, key=lambda one: abs(one[0] - start - time))
+        assert told - start == pytest.approx(time, abs=0.003)
+        assert np.array_equal(picture, known)
+
+
+def test_exact_clips_begin_and_end_where_they_were_told_to(film: Path) -> None:
+    done = cut(ClipCutter(), clip(film))
+    assert (done.start, done.codec, done.extension) == (2.5, "h264", "mp4")
+    there = [one for one in pictures(film) if 2.5 - 1e-3 <= one[0] < 5.0 - 1e-3]
+    here = pictures(done.content)
+    assert abs(len(here) - len(there)) <= (film.suffix == ".avi")
+    assert len(here) == done.frames
+    error = np.abs(here[0][1].astype(int) - there[0][1]).mean()
+    assert error < 6, "the first picture is another one"
+    steps = [round(b[0] - a[0], 2) for a, b in pairwise(here)]
+    wanted = [round(b[0] - a[0], 2) for a, b in pairwise(there)]
+    assert steps == wanted[: len(steps)]
+
+
+def clicks(content: bytes) -> Iterator[float]:
+    """When the sound clicks, by the clock of the file, which begins where the clip does."""
+    with av.open(io.BytesIO(content)) as container:
+        loud = 0.0
+        for frame in container.decode(audio=0):
+            wave = np.abs(frame.to_ndarray()[0].astype(float))
+            wave = wave / 32768 if frame.format.name.startswith("s16") else wave
+            at = np.flatnonzero(wave > 0.5)
+            time = frame.time + (at[0] / frame.sample_rate if at.size else 0)
+            if at.size and time - loud > 0.5:
+                loud = time
+                yield time
+
+
+@pytest.mark.parametrize("mode", ["exact", "copy"])
+def test_sound_stays_with_its_pictures(film: Path, mode: Any) -> None:
+    done = cut(ClipCutter(mode), clip(film))
+    shift = 0.08 if film.suffix == ".avi" else 0.03  # AVI tells no times, and pictures come late
+    found = [time + done.start for time in clicks(done.content)]
+    assert len(found) >= 2
+    for time in found:
+        assert time == pytest.approx(round(time), abs=shift)
+
+
+def test_sound_can_be_left_out(harbour: Path) -> None:
+    for mode in ("exact", "copy"):
+        done = cut(ClipCutter(mode, keep_audio=False), clip(harbour))
+        assert probe(VideoSource("x.mp4", content=done.content)).audio is None
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_exact_clips_are_turned_and_copies_say_how_to(videos: Path, rotation: int) -> None:
+    path = write_video(videos / f"turn{rotation}.mp4", FILM, Style(rotation=rotation))
+    copy, exact = (cut(ClipCutter(mode), clip(path)) for mode in ("copy", "exact"))
+    copied, encoded = (probe(VideoSource("x", content=one.content)) for one in (copy, exact))
+    assert (copied.rotation, encoded.rotation) == (rotation, 0)
+    assert (copied.width, copied.height) == (encoded.width, encoded.height)
+    stored = next(picture for time, picture in pictures(path) if time >= 2.5)
+    turned = np.rot90(stored, rotation // 90)
+    assert np.abs(pictures(exact.content)[0][1].astype(int) - turned).mean() < 6
+
+
+@pytest.mark.parametrize("kind", ["odd size", "ten bits"])
+def test_what_encoders_do_not_take_is_made_fit(broken: dict[str, Path], kind: str) -> None:
+    done = cut(ClipCutter(), clip(broken[kind], 1.0, 3.0))
+    facts = probe(VideoSource("x", content=done.content))
+    assert (facts.width, facts.height, facts.pixel_format) == (320, 180, "yuv420p")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "codec"), [("libsvtav1", "av1"), ("libvpx-vp9", "vp9"), ("mpeg4", "mpeg4")]
+)
+def test_other_encoders_by_name(harbour: Path, encoder: str, codec: str) -> None:
+    if not Encoder(encoder).is_there:
+        pytest.skip(f"this av has no {encoder}")
+    done = cut(ClipCutter(encoder=encoder), clip(harbour, 2.0, 3.0))
+    assert (done.codec, done.frames) == (codec, 25)
+    assert probe(VideoSource("x", content=done.content)).codec == codec
+
+
+def test_less_quality_is_smaller(harbour: Path) -> None:
+    sizes = [len(cut(ClipCutter(quality=q), clip(harbour)).content) for q in (20, 40)]
+    assert sizes[0] > 1.5 * sizes[1]
+
+
+@pytest.mark.parametrize("mode", ["exact", "copy"])
+def test_the_same_bytes_each_time(harbour: Path, mode: Any) -> None:
+    first, second = (cut(ClipCutter(mode), clip(harbour)).content for _ in range(2))
+    assert first == second
+
+
+def test_damage_costs_the_clips_that_it_is_in(broken: dict[str, Path]) -> None:
+    path = broken["damaged middle"]
+    ran = run_stages([ClipCutter()], [clip(path, 0, 2), clip(path, 2, 4)], on_error="quarantine")
+    assert [done.data.start for done in ran.outputs] == [2]
+    [record] = ran.report.quarantined
+    assert "damaged_middle.mp4 is damaged from" in record.reason
+
+
+@pytest.mark.parametrize("mode", ["exact", "copy"])
+def test_an_end_that_is_missing_is_no_short_clip(broken: dict[str, Path], mode: Any) -> None:
+    ran = run_stages([ClipCutter(mode)], [clip(broken["missing end"], 0, 4)], on_error="quarantine")
+    assert ran.outputs == []
+    assert "missing_end.mp4 is damaged" in ran.report.quarantined[0].reason
+
+
+def test_wrong_options_are_told() -> None:
+    [told] = ClipCutter("exakt").check()  # type: ignore[arg-type]
+    assert told == "mode is 'exakt' (did you mean exact?)"
+    [told] = ClipCutter(encoder="libx26").check()
+    assert "which this av has not (did you mean" in told
+
+
+def test_it_keeps_what_every_stage_promises(harbour: Path) -> None:
+    check_stage(ClipCutter("copy"), clip(harbour))
