@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from curator_audio.speech.finding import SpeechFinder
     from curator_audio.speech.joining import LongSplitter, SegmentJoiner, TimestampMapper
     from curator_audio.waveforms import Waveform
+    from curator_audio.writing.encoders import AudioEncoder
     from curator_audio.writing.manifests import ManifestWriter
+    from curator_audio.writing.segments import SegmentWriter
+    from curator_audio.writing.shards import ShardWriter
 
 __all__ = [
     "NATIVE",
     "SPEECH",
     "AudioBatch",
+    "AudioEncoder",
     "AudioFolderReader",
     "AudioMeasurer",
     "BandwidthFilter",
@@ -45,6 +49,8 @@ __all__ = [
     "SampleRateFilter",
     "SegmentExtractor",
     "SegmentJoiner",
+    "SegmentWriter",
+    "ShardWriter",
     "SilenceFilter",
     "SnrFilter",
     "SpeechFinder",
@@ -72,6 +78,9 @@ _HOMES = {
     "speech.extracting": ("SegmentExtractor",),
     "speech.finding": ("SpeechFinder",),
     "speech.joining": ("LongSplitter", "SegmentJoiner", "TimestampMapper"),
+    "writing.encoders": ("AudioEncoder",),
+    "writing.segments": ("SegmentWriter",),
+    "writing.shards": ("ShardWriter",),
     "waveforms": ("Waveform",),
     "writing.manifests": ("ManifestWriter",),
 }

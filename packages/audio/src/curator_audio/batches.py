@@ -126,13 +126,27 @@ class AudioBatch(DocumentBatch):
         """What a listener of its own says of each row; rows that cannot be heard are set aside."""
         answers: dict[int, T] = {}
         failed: dict[int, Exception] = {}
-        for source, rows in self._by_source(failed).items():
-            audience = Audience({row: (span, listener()) for row, span in rows.items()})
-            audience.follow(self._recordings().hear(source, form, storage_options))
-            answers |= audience.answers
-            failed |= audience.failed
+        for row, answer in self.answers(form, listener, storage_options):
+            if isinstance(answer, UndecodableError):
+                failed[row] = answer
+            else:
+                answers[row] = answer
         batch, rejected = self.without(failed)
         return Heard(batch, [answers[row] for row in sorted(answers)], rejected)
+
+    def answers(
+        self,
+        form: Form,
+        listener: Callable[[], Listener[T]],
+        storage_options: StorageOptions | None = None,
+    ) -> Iterator[tuple[int, T | UndecodableError]]:
+        """Rows as they have been heard, in the order of their ends, for answers that are large."""
+        failed: dict[int, UndecodableError] = {}
+        found = self._by_source(failed)
+        yield from failed.items()
+        for source, rows in found.items():
+            audience = Audience({row: (span, listener()) for row, span in rows.items()})
+            yield from audience.follow(self._recordings().hear(source, form, storage_options))
 
     def waveforms(
         self, form: Form, storage_options: StorageOptions | None = None
@@ -158,7 +172,7 @@ class AudioBatch(DocumentBatch):
         """Forget all samples, for a stage behind which nobody listens."""
         self.derived.pop(_RECORDINGS, None)
 
-    def _by_source(self, failed: dict[int, Exception]) -> dict[Source, dict[int, Span]]:
+    def _by_source(self, failed: dict[int, UndecodableError]) -> dict[Source, dict[int, Span]]:
         found: dict[Source, dict[int, Span]] = {}
         for row in range(self.num_items):
             try:

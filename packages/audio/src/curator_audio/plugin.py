@@ -26,5 +26,8 @@ def curator_stages() -> dict[str, str]:
         "audio.segment_joiner": f"{_SPEECH}.joining:SegmentJoiner",
         "audio.speech_finder": f"{_SPEECH}.finding:SpeechFinder",
         "audio.timestamp_mapper": f"{_SPEECH}.joining:TimestampMapper",
+        "audio.audio_encoder": "curator_audio.writing.encoders:AudioEncoder",
+        "audio.segment_writer": "curator_audio.writing.segments:SegmentWriter",
+        "audio.shard_writer": "curator_audio.writing.shards:ShardWriter",
         "audio.manifest_writer": "curator_audio.writing.manifests:ManifestWriter",
     }

@@ -1,6 +1,6 @@
 """Spans: parts of one recording, cut from its blocks as they come by."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol, TypeVar
@@ -82,24 +82,31 @@ class Audience:
         ears = [_Ear(row, span, listener) for row, (span, listener) in listeners.items()]
         self._waiting = sorted(ears, key=lambda ear: ear.span.start, reverse=True)
         self._hearing: list[_Ear] = []
-        self.answers: dict[int, Any] = {}
-        self.failed: dict[int, UndecodableError] = {}
+        self._done: list[tuple[int, Any]] = []
 
-    def follow(self, blocks: Iterable[Waveform]) -> None:
-        """Have all of them hear the recording, as far as anybody wants to."""
+    def follow(self, blocks: Iterable[Waveform]) -> Iterator[tuple[int, Any]]:
+        """Have all of them hear the recording, as far as anybody wants to.
+
+        Gives each row with its answer, or with an UndecodableError, once it has been heard.
+        """
         position, rate = 0, 1
         try:
             for block in blocks:
                 rate = block.sample_rate
                 self._hear(block, position)
                 position += block.samples.shape[1]
+                yield from self._told()
                 if not (self._waiting or self._hearing):
                     return
+            self._end(position / rate)
         except UndecodableError as error:
-            for ear in (*self._waiting, *self._hearing):
-                self.failed[ear.row] = UndecodableError(str(error))
-            return
-        self._end(position / rate)
+            rest = (*self._waiting, *self._hearing)
+            self._done += [(ear.row, UndecodableError(str(error))) for ear in rest]
+        yield from self._told()
+
+    def _told(self) -> list[tuple[int, Any]]:
+        done, self._done = self._done, []
+        return done
 
     def _hear(self, block: Waveform, position: int) -> None:
         end = position + block.samples.shape[1]
@@ -118,20 +125,21 @@ class Audience:
         for ear in (*self._hearing, *self._waiting):
             end = ear.span.end
             if end != inf and end > seconds + _TOLERANCE:
-                self.failed[ear.row] = UndecodableError(
+                reason = (
                     f"the span from {ear.span.start:.2f} to {end:.2f} s reaches beyond the end of "
                     f"the recording at {seconds:.2f} s"
                 )
+                self._done.append((ear.row, UndecodableError(reason)))
             else:
                 self._conclude(ear)
 
     def _conclude(self, ear: _Ear) -> None:
-        if not ear.heard:
-            self.failed[ear.row] = UndecodableError(
-                f"the span from {ear.span.start:.2f} to {ear.span.end:.2f} s holds no samples"
-            )
-            return
+        span = ear.span
         try:
-            self.answers[ear.row] = ear.listener.answer()
+            if not ear.heard:
+                raise UndecodableError(
+                    f"the span from {span.start:.2f} to {span.end:.2f} s holds no samples"
+                )
+            self._done.append((ear.row, ear.listener.answer()))
         except UndecodableError as error:
-            self.failed[ear.row] = error
+            self._done.append((ear.row, UndecodableError(str(error))))

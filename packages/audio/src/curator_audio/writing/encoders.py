@@ -1,0 +1,127 @@
+"""Encoders: rows become files of their own, as bytes in a column."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import pyarrow as pa
+from curator_core import ProcessingStage, Rejected
+from curator_core.filesystems import StorageOptions
+
+from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
+from curator_audio.encoding import MOST_CHANNELS, OPUS_RATES, Format, encode
+from curator_audio.forms import Channels, Form, Quality
+from curator_audio.opening import UndecodableError
+from curator_audio.spans import Collecting
+from curator_audio.waveforms import Waveform
+from curator_audio.writing.naming import name_of
+
+SOURCE, SOURCE_OFFSET = "source_filepath", "source_offset"
+
+BATCH_BYTES = 32 * 1024 * 1024
+"""Where a batch of encoded recordings ends."""
+
+
+class _Encoding:
+    """Collects a row, and is asked for its file: samples are gone when the next one is heard."""
+
+    def __init__(self, kind: Format) -> None:
+        self._kind = kind
+        self._collected = Collecting()
+
+    def hear(self, piece: Waveform) -> None:
+        self._collected.hear(piece)
+
+    def answer(self) -> tuple[bytes, float, int]:
+        wave = self._collected.answer()
+        channels = wave.samples.shape[0]
+        if channels > MOST_CHANNELS[self._kind]:
+            raise UndecodableError(
+                f"{self._kind} holds up to {MOST_CHANNELS[self._kind]} channels, not {channels}; "
+                "choose mono, or wav"
+            )
+        return encode(wave, self._kind), wave.seconds, wave.sample_rate
+
+
+@dataclass
+class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
+    """Encodes each row as a file in the column `audio`, segments cut and gains applied.
+
+    `audio_filepath` becomes the file's name; where it came from stands in `source_filepath` and
+    `source_offset`. Parquet writers can take it from there.
+    """
+
+    format: Format = "flac"
+    """flac, wav (both of 16 bits) or opus."""
+
+    sample_rate: int | None = 16_000
+    """Samples a second; null for as recorded."""
+
+    channels: Channels = "mono"
+    """mono (the mean), all, or the number of one, from 0."""
+
+    quality: Quality = "best"
+    """How to resample: best (a long window) or fast (FFmpeg's filter)."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def check(self) -> Iterator[str]:
+        if self.format not in get_args(Format):
+            yield f"format is {self.format!r}, but must be one of {', '.join(get_args(Format))}"
+        yield from self.form.problems()
+        if self.format == "opus" and self.sample_rate not in OPUS_RATES:
+            rates = ", ".join(map(str, OPUS_RATES))
+            yield f"sample_rate is {self.sample_rate}, but opus takes {rates}"
+
+    @property
+    def form(self) -> Form:
+        return Form(self.sample_rate, self.channels, self.quality)
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH,)
+
+    def outputs(self) -> Sequence[str]:
+        return (AUDIO, DURATION, "sample_rate", SOURCE, SOURCE_OFFSET)
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        if before is None:
+            return None
+        return (before - {OFFSET, GAIN}) | set(self.outputs())
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
+        done: dict[int, tuple[bytes, float, int]] = {}
+        size = 0
+        heard = task.answers(self.form, lambda: _Encoding(self.format), self.storage_options)
+        for row, answer in heard:
+            if isinstance(answer, UndecodableError):
+                yield Rejected(str(answer), task.place(row))
+                continue
+            done[row] = answer
+            size += len(answer[0])
+            if size >= BATCH_BYTES:
+                yield self._batch(task, done)
+                done, size = {}, 0
+        if done:
+            yield self._batch(task, done)
+
+    def _batch(self, task: AudioBatch, done: dict[int, tuple[bytes, float, int]]) -> AudioBatch:
+        rows = sorted(done)
+        taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
+        paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
+        starts = [taken.given_offset(place) for place in range(len(rows))]
+        names = [
+            f"{name_of(path, start, taken.given_duration(place))}.{self.format}"
+            for place, (path, start) in enumerate(zip(paths, starts, strict=True))
+        ]
+        columns: dict[str, Any] = {
+            PATH: pa.array(names, pa.string()),
+            AUDIO: pa.array([done[row][0] for row in rows], pa.binary()),
+            DURATION: pa.array([done[row][1] for row in rows], pa.float64()),
+            "sample_rate": pa.array([float(done[row][2]) for row in rows], pa.float64()),
+            SOURCE: pa.array(paths, pa.string()),
+            SOURCE_OFFSET: pa.array(starts, pa.float64()),
+        }
+        known = taken.with_columns(columns)
+        gone = [name for name in (OFFSET, GAIN) if name in known.columns()]
+        return known.with_data(known.data.drop_columns(gone))

@@ -1,0 +1,59 @@
+"""Shards: tar files as WebDataset has them, a sample's files beside each other."""
+
+import io
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import orjson
+import pyarrow as pa
+from curator_core import AnyStage
+from curator_core.writing.stages import FileWriter
+
+from curator_audio.batches import AUDIO, PATH, TEXT
+from curator_audio.writing.segments import SegmentWriter
+
+
+@dataclass
+class ShardFiles(FileWriter):
+    """Writes encoded rows as members of a tar file: the recording, its text, and all else."""
+
+    @property
+    def ending(self) -> str:
+        return ".tar"
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, AUDIO, *super().inputs())
+
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for table in tables:
+                for row in table.to_pylist():
+                    for name, data in _members(row):
+                        member = tarfile.TarInfo(name)
+                        member.size = len(data)
+                        archive.addfile(member, io.BytesIO(data))
+
+
+def _members(row: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    name, data = row.pop(PATH), row.pop(AUDIO)
+    key = name.rpartition(".")[0]
+    yield name, data
+    yield f"{key}.json", orjson.dumps(row, option=orjson.OPT_NON_STR_KEYS)
+    if row.get(TEXT):
+        yield f"{key}.txt", str(row[TEXT]).encode()
+
+
+@dataclass
+class ShardWriter(SegmentWriter):
+    """Writes rows as WebDataset tar files: each a `.flac`, a `.json` and, with a text, a `.txt`."""
+
+    def files(self) -> AnyStage:
+        stage = ShardFiles(
+            self.path,
+            self.mode,
+            dropped_path=self.dropped_path,
+            storage_options=self.storage_options,
+        )
+        return stage.with_(name=self.name)
