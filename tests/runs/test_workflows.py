@@ -138,8 +138,25 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
     over.set()
     first.join()
     assert str(caught.value).startswith(
-        f"run directory {tmp_path}/work/.curator/two_steps is in use by process {os.getpid()} on "
+        f"run directory {tmp_path}/work/.curator is in use by process {os.getpid()} on "
     )
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_another_workflow_in_its_work_directory_is_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+
+    class Other(TwoSteps):
+        name = "others_steps"
+
+    TwoSteps(tmp_path).run(HERE)
+    for _ in range(2):  # nothing is left behind that would be in the way of the first
+        with pytest.raises(ResumeError) as caught:
+            Other(tmp_path).run(HERE)
+        assert str(caught.value) == (
+            f"the work directory {tmp_path}/work is that of the workflow 'two_steps'; give "
+            "'others_steps' another one"
+        )
     assert TwoSteps(tmp_path).run(HERE).did_nothing
 
 

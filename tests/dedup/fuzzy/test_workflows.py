@@ -261,7 +261,7 @@ def test_two_at_a_time_are_refused(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}])
     index = tmp_path / "index"
     workflow = fuzzy(source, tmp_path / "out", index_path=str(index))
-    for home in (Path(workflow.work_dir, ".curator", workflow.name), index / ".curator"):
+    for home in (Path(workflow.work_dir, ".curator"), index / ".curator"):
         RunDirectory(str(home), {}).create()
         lock = take_lock(str(home))
         try:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from curator_core.errors import PipelineError
+from curator_core.errors import PipelineError, ResumeError
 from curator_core.executors import Executor
-from curator_core.filesystems import join
+from curator_core.filesystems import base_name, join, open_filesystem
 from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
 from curator_core.runs.directory import RunDirectory
@@ -84,14 +84,16 @@ class Workflow(ABC):
     ) -> WorkflowResult:
         """Run what is left of it, what is in quarantine included.
 
-        Two at a time in one work directory are refused.
+        Two at a time in one work directory are refused, and so is one in that of another.
         """
         self.refuse_problems(allow_empty=allow_empty)
-        home = join(self.work_dir, ".curator", self.name)
-        RunDirectory(home, self.storage_options).create()
-        lock = take_lock(home, self.storage_options)
+        homes = join(self.work_dir, ".curator")
+        RunDirectory(homes, self.storage_options).create()
+        lock = take_lock(homes, self.storage_options)
         result = WorkflowResult()
         try:
+            self._refuse_others(homes)
+            home = join(homes, self.name)
             for pipeline in self.pipelines(result):
                 self._refuse_repeated(pipeline.name, result)
                 run_dir = join(home, pipeline.name)
@@ -110,6 +112,17 @@ class Workflow(ABC):
         problems = [*self.check(), *(() if allow_empty else self.check_sources())]
         if problems:
             raise PipelineError([f"{self.name}: {problem}" for problem in problems])
+
+    def _refuse_others(self, homes: str) -> None:
+        """The files of two workflows would be taken for each other's."""
+        fs, path = open_filesystem(homes, self.storage_options)
+        names = [base_name(str(entry).rstrip("/")) for entry in fs.ls(path, detail=False)]
+        others = sorted(name for name in names if fs.isdir(join(path, name)) and name != self.name)
+        if others:
+            raise ResumeError(
+                f"the work directory {self.work_dir} is that of the workflow {others[0]!r}; give "
+                f"{self.name!r} another one"
+            )
 
     def _refuse_repeated(self, name: str, result: WorkflowResult) -> None:
         if name in result.runs:
