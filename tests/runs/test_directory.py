@@ -122,6 +122,14 @@ class TestDifferences:
             "stage 'a': y [1, 2] became [1]",
         ]
 
+    def test_options_within_an_option(self) -> None:
+        before = {**self.stage, "options": {"x": {"y": 1, "z": {"w": 2}, "v": 3}}}
+        after = {**self.stage, "options": {"x": {"y": 1, "z": {"w": 4}}}}
+        assert differences([before], [after]) == [
+            "stage 'a': x.v 3 became None",
+            "stage 'a': x.z.w 2 became 4",
+        ]
+
     def test_another_class(self) -> None:
         other = {**self.stage, "stage": "m:B"}
         assert differences([self.stage], [other]) == ["stage 'a': m:A became m:B"]

@@ -4,7 +4,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -165,12 +165,20 @@ def _option_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     lines = []
     if before["stage"] != after["stage"]:
         lines.append(f"stage {name!r}: {before['stage']} became {after['stage']}")
-    old, new = before["options"], after["options"]
-    for option in sorted(old.keys() | new.keys()):
-        if old.get(option) != new.get(option):
-            change = f"{old.get(option)!r} became {new.get(option)!r}"
-            lines.append(f"stage {name!r}: {option} {change}")
-    return lines
+    changes = _changed("", before["options"], after["options"])
+    return lines + [f"stage {name!r}: {change}" for change in changes]
+
+
+def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """The options that differ; of those that have options of their own, only which of these do."""
+    for option in sorted(before.keys() | after.keys()):
+        old, new = before.get(option), after.get(option)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _changed(f"{within}{option}.", old, new)
+        else:
+            yield f"{within}{option} {old!r} became {new!r}"
 
 
 def _packages() -> dict[str, str]:
