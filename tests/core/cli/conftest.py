@@ -69,6 +69,8 @@ class Twice(Workflow):
     times: int = 2
     how: Literal["loud", "quiet"] = "loud"
     is_quick: bool = True
+    resources: Resources = Resources(cpus=2)
+    """What each worker gets."""
     name = "twice"
 
     @property

@@ -56,6 +56,7 @@ def test_its_help_says_what_its_class_says(curate: Curate) -> None:
     assert "--times N [default: 2]" in told
     assert "--how [loud|quiet] [default: loud]" in told
     assert "--is-quick / --no-is-quick [default: yes]" in told
+    assert "--resources YAML What each worker gets. [default: {cpus: 2}]" in told
 
 
 @pytest.mark.parametrize(

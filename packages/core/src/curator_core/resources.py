@@ -1,9 +1,10 @@
 """What a worker of a stage needs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,13 @@ class Resources:
     @property
     def needs_gpu(self) -> bool:
         return bool(self.gpus or self.gpu_memory_gb)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What it asks for, by name, without what it does not ask for."""
+        amounts = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: amount for name, amount in amounts.items() if amount}
+        return given | ({"custom": dict(self.custom)} if self.custom else {})
 
     def __hash__(self) -> int:
         amounts = (self.cpus, self.gpus, self.gpu_memory_gb, self.memory_gb)

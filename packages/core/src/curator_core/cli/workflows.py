@@ -9,6 +9,7 @@ import click
 from curator_core.cli.options import speaks
 from curator_core.cli.running import Wishes, run_workflow
 from curator_core.cli.screens import Screen
+from curator_core.resources import Resources
 from curator_core.suggestions import hint
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def _shown(default: Any) -> str:
     if default is None or default == {} or default == []:
         return ""
     told = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
+    if isinstance(default, Resources):  # as it would be said here
+        told = "{" + ", ".join(f"{name}: {amount}" for name, amount in default.asked.items()) + "}"
     return f"  [default: {told}]"
 
 

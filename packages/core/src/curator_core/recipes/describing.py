@@ -103,7 +103,7 @@ def _shown(option: Option, stage: Any = None) -> OptionHelp:
         default = getattr(stage, option.name, default)
     shown = hidden(plain(default), option.name)
     if isinstance(default, Resources):
-        shown = {name: amount for name, amount in shown.items() if amount and name != "type"}
+        shown = default.asked
     return OptionHelp(option.name, option.type_name, shown, option.required, _one_line(option.doc))
 
 
