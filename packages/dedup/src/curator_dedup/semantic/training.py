@@ -43,8 +43,8 @@ class CenterTraining(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 def _refuse_different(tables: list[pa.Table]) -> None:
-    first = tables[0]
-    for table in tables[1:]:
+    first, *others = sorted(tables, key=lambda table: str(table["file"][0]))
+    for table in others:
         sizes = [one.schema.field("vector").type.list_size for one in (first, table)]
         if sizes[0] != sizes[1]:
             places = [f"{one['file'][0]} (row {one['row'][0]})" for one in (first, table)]
