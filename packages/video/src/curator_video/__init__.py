@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from curator_video.sources import VideoSource
     from curator_video.splitting.stride import FixedStrideSplitter
     from curator_video.videos import Video
+    from curator_video.writing.stages import ClipWriter
 
 __all__ = [
     "AudioFacts",
     "Clip",
     "ClipCutter",
+    "ClipWriter",
     "FixedStrideSplitter",
     "LookingStage",
     "Sampling",
@@ -41,6 +43,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "sources": ("VideoSource",),
     "splitting.stride": ("FixedStrideSplitter",),
     "videos": ("Video",),
+    "writing.stages": ("ClipWriter",),
 }
 
 

@@ -6,6 +6,7 @@ from curator_core.hookspecs import hookimpl
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
+        "video.clip_writer": "curator_video.writing.stages:ClipWriter",
         "video.clip_cutter": "curator_video.cutting.stages:ClipCutter",
         "video.fixed_stride_splitter": "curator_video.splitting.stride:FixedStrideSplitter",
         "video.video_reader": "curator_video.reading:VideoReader",

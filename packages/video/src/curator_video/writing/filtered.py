@@ -1,0 +1,30 @@
+"""Filtered clips: those that a stage dropped, kept with the stage and the reason."""
+
+from typing import Protocol
+
+from curator_core.dropping import DropSink
+from curator_core.outcomes import AnyTask
+from curator_core.tasks import StagedFile
+
+from curator_video.clips import Clip
+
+
+class Keeper(Protocol):
+    def write_clip(self, clip: Clip, dropped: dict[str, str] | None) -> list[StagedFile]: ...
+
+
+class FilteredClips(DropSink):
+    """Written at once: their bytes are not held until the call ends."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._staged: list[StagedFile] = []
+
+    def add(self, stage: str, reason: str, records: AnyTask) -> None:
+        if isinstance(records, Clip):  # a video that made no clip is told of in the report
+            dropped = {"stage": stage, "reason": reason}
+            self._staged += self._keeper.write_clip(records, dropped)
+
+    def finish(self, call_id: str) -> list[StagedFile]:
+        staged, self._staged = self._staged, []
+        return staged

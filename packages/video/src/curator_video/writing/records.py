@@ -1,0 +1,67 @@
+"""Records: a clip as a page of JSON beside its file, and as a row of the index."""
+
+from typing import Any
+
+from curator_video.clips import Clip
+
+
+def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) -> dict[str, Any]:
+    """The keys are those of `metas/v0` in NeMo Curator, and some more."""
+    span, facts = clip.data, clip.data.facts
+    page: dict[str, Any] = {
+        "span_uuid": clip.clip_id,
+        "source_video": clip.path,
+        "duration_span": [span.start, span.end],
+        "width_source": facts.width,
+        "height_source": facts.height,
+        "framerate_source": facts.fps,
+        "clip_location": location,
+        "valid": dropped is None,
+        "cut": _cut(clip),
+        "scores": dict(clip.scores),
+    }
+    if "motion_mean" in clip.scores:
+        page["motion_score"] = {
+            "global_mean": clip.scores["motion_mean"],
+            "per_patch_min_256": clip.scores.get("motion_patch_minimum"),
+        }
+    if "aesthetic_score" in clip.scores:
+        page["aesthetic_score"] = clip.scores["aesthetic_score"]
+    return page if dropped is None else {**page, "filtered": dropped}
+
+
+def _cut(clip: Clip) -> dict[str, Any] | None:
+    done = clip.data.encoded
+    if done is None:
+        return None
+    return {
+        "method": done.method,
+        "codec": done.codec,
+        "start": done.start,
+        "end": done.end,
+        "frames": done.frames,
+        "bytes": len(done.content),
+    }
+
+
+def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
+    """One line of the index; each score is a column."""
+    span, facts, cut = clip.data, clip.data.facts, _cut(clip) or {}
+    return {
+        "clip_id": clip.clip_id,
+        "source_video": clip.path,
+        "number": span.number,
+        "start": float(span.start),
+        "end": float(span.end),
+        "width": facts.width,
+        "height": facts.height,
+        "fps": float(facts.fps),
+        "clip_location": location,
+        "codec": cut.get("codec"),
+        "method": cut.get("method"),
+        "true_start": cut.get("start"),
+        "true_end": cut.get("end"),
+        "frames": cut.get("frames"),
+        "bytes": cut.get("bytes"),
+        **clip.scores,
+    }

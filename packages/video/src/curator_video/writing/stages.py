@@ -1,0 +1,118 @@
+"""The stage that writes clips."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, get_args
+
+from curator_core.dropping import DropSink
+from curator_core.files import FileGroup, FilePart
+from curator_core.filesystems import StorageOptions, join
+from curator_core.lineage import fingerprint
+from curator_core.outcomes import Mixed
+from curator_core.places import WorkerInfo
+from curator_core.stages import ProcessingStage
+from curator_core.staging import writing
+from curator_core.suggestions import hint
+from curator_core.tasks import StagedFile
+from curator_core.writing.stages import Mode
+
+from curator_video.clips import Clip
+from curator_video.writing.filtered import FilteredClips
+from curator_video.writing.records import page_of, row_of
+
+
+@dataclass
+class ClipWriter(ProcessingStage[Clip, FileGroup]):
+    """Writes clips to `clips/`, a page of JSON for each to `metas/v0/`, and an index of Parquet.
+
+    What filters dropped goes to `filtered_clips/`, where it was cut before, and to `metas/v0/`
+    with the stage and the reason.
+    """
+
+    writes: ClassVar[bool] = True
+    output_is_tree: ClassVar[bool] = True
+    batch_size = 32
+
+    path: str
+    """The folder to write to."""
+
+    mode: Mode = "error"
+    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+
+    keep_filtered: bool = True
+    """Whether what filters drop is written, too."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def __post_init__(self) -> None:
+        self.path = os.fspath(self.path)
+        self._worker = WorkerInfo()
+
+    @property
+    def output_path(self) -> str:
+        return self.path
+
+    def check(self) -> Iterator[str]:
+        if self.mode not in get_args(Mode):
+            yield f"mode is {self.mode!r}{hint(str(self.mode), get_args(Mode))}"
+        if not self.path:
+            yield "path is empty; name the folder to write to"
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        if not self.keep_filtered:
+            return None
+        keeper = replace(self)
+        keeper.setup(worker)
+        return FilteredClips(keeper)
+
+    def process_batch(self, tasks: Sequence[Clip]) -> Mixed[FileGroup]:
+        written = FileGroup([])
+        rows = []
+        for clip in tasks:
+            staged = self.write_clip(clip, None)
+            written.staged = (*written.staged, *staged)
+            rows.append(row_of(clip, self._location(clip, None)))
+        written.staged = (*written.staged, self._write_index(rows))
+        written.data = [FilePart(file.final, file.size) for file in written.staged]
+        return Mixed([written] if tasks else [])
+
+    def write_clip(self, clip: Clip, dropped: dict[str, str] | None) -> list[StagedFile]:
+        """The clip, if it was cut, and its page; whoever publishes them gets their names."""
+        location = self._location(clip, dropped)
+        staged = []
+        if location is not None and clip.data.encoded is not None:
+            staged.append(self._write(location, clip.data.encoded.content, int(not dropped)))
+        page = json.dumps(page_of(clip, location, dropped), indent=2).encode()
+        name = join(self.path, "metas", "v0", f"{clip.clip_id}.json")
+        staged.append(self._write(name, page + b"\n", int(location is None and not dropped)))
+        return [replace(one, dropped=dropped is not None) for one in staged]
+
+    def _location(self, clip: Clip, dropped: dict[str, str] | None) -> str | None:
+        if clip.data.encoded is None:
+            return None
+        folder = "clips" if dropped is None else "filtered_clips"
+        return join(self.path, folder, f"{clip.clip_id}.{clip.data.encoded.extension}")
+
+    def _write(self, final: str, content: bytes, items: int) -> StagedFile:
+        with writing(final, self._worker, self.storage_options) as draft:
+            draft.file.write(content)
+            draft.items = items
+        return draft.finished()
+
+    def _write_index(self, rows: list[dict[str, object]]) -> StagedFile:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = dict.fromkeys(name for row in rows for name in row)
+        table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        part = fingerprint(*(str(row["clip_id"]) for row in rows))
+        final = join(self.path, "index", f"part-{part}.parquet")
+        with writing(final, self._worker, self.storage_options) as draft:
+            pq.write_table(table, draft.file, compression="zstd")
+        return draft.finished()
