@@ -95,6 +95,16 @@ def test_workers_alone_mean_the_executor_that_a_run_gets_anyway(curate: Curate, 
     assert "-1 is not in the range" in said.err
 
 
+def test_workers_of_a_cluster_are_not_counted(curate: Curate) -> None:
+    pytest.importorskip("curator_actor_pool")
+    said = curate("run", "recipe.yaml", "--executor", "actor_pool", "--workers", "3")
+    assert said.code == 2
+    assert said.err == (
+        "curate: --workers: the executor 'actor_pool' has as many workers as its cluster holds; "
+        "give a step its num_workers (--set steps.<id>.num_workers=2), or use --executor local\n"
+    )
+
+
 def test_the_run_can_be_kept_elsewhere(curate: Curate, desk: Path) -> None:
     assert curate("run", "recipe.yaml", "--run-dir", "kept").code == 0
     assert (desk / "kept" / "run.json").exists()

@@ -73,19 +73,35 @@ class Order:
         recipe = load_recipe(self.path, settings)
         if self.workers is None:
             return recipe
+        name = executor_name(recipe)
+        refuse_workers(name)  # what it would say itself names its own options, not the way out
         more_settings = [f"executor.workers={self.workers}"]
         if recipe.executor_options is None:
-            more_settings.insert(0, f"executor={default_executor()}")
+            more_settings.insert(0, f"executor={name}")
         return apply_settings(recipe, more_settings)
 
 
-def default_executor() -> str:
-    """The name of the executor that a run gets when nobody says which."""
+def executor_name(recipe: "Recipe | None" = None) -> str:
+    """The name of the executor of a recipe, or of that which a run gets when nobody says which."""
     from curator_core.choosing import chosen_executor
     from curator_core.plugins import plugins
 
-    executor, _ = chosen_executor(None)
-    return plugins().executors.name_of(type(executor)) or "local"
+    chosen = recipe.executor_options if recipe else None
+    kind = chosen[0] if chosen else type(chosen_executor(None)[0])
+    return plugins().executors.name_of(kind) or "local"
+
+
+def refuse_workers(executor: str) -> None:
+    """Say so where workers cannot be counted: an executor on a cluster takes what there is."""
+    from curator_core.errors import PipelineError
+    from curator_core.plugins import plugins
+    from curator_core.recipes.options import options_of
+
+    if "workers" not in options_of(plugins().executors.load(executor)).options:
+        raise PipelineError(
+            f"--workers: the executor {executor!r} has as many workers as its cluster holds; give "
+            "a step its num_workers (--set steps.<id>.num_workers=2), or use --executor local"
+        )
 
 
 def executor_for(recipe: "Recipe") -> tuple["Executor", str]:

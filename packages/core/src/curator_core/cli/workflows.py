@@ -176,12 +176,15 @@ def _run(screen: Screen, name: str, table: "OptionTable", said: dict[str, Any]) 
 
 
 def _executor(name: str | None, workers: int | None) -> dict[str, Any] | None:
-    from curator_core.cli.options import default_executor
+    from curator_core.cli.options import executor_name, refuse_workers
 
     if name is None and workers is None:
         return None
-    said: dict[str, Any] = {"name": name or default_executor()}
-    return said if workers is None else {**said, "workers": workers}
+    name = name or executor_name()
+    if workers is None:
+        return {"name": name}
+    refuse_workers(name)
+    return {"name": name, "workers": workers}
 
 
 def _document(
