@@ -41,6 +41,16 @@ class TestClaims:
         with pytest.raises(OutputError, match=r"holds other data \(_manifest.json\)"):
             claimed(Output(str(out), "writer", "overwrite"))
 
+    def test_a_run_that_ended_before_it_wrote_anything_stands_in_nobodys_way(
+        self, tmp_path: Path
+    ) -> None:
+        out = folder_with(tmp_path / "out", "_manifest.json")
+        (out / "_manifest.json").write_text('{"files": []}')
+        assert claimed(Output(str(out), "writer")) == ["_manifest.json", "forgotten"]
+        (out / "mine.txt").touch()
+        with pytest.raises(OutputError, match=r"holds other data \(mine.txt\)"):
+            claimed(Output(str(out), "writer"))
+
     @pytest.mark.parametrize("name", ["mine.txt", "part-0123.jsonl", "_manifest.json"])
     def test_other_data_is_refused(self, name: str, tmp_path: Path) -> None:
         out = folder_with(tmp_path / "out", name)

@@ -108,10 +108,12 @@ def _refuse_foreign(output: Output, own: Sequence[str]) -> None:
     mine = {base_name(path) for path in own if parent_of(path) == _folder(output)}
     if mine:
         mine.add(MANIFEST)
+    entries = _manifest(output)
+    if entries == []:  # of a run that ended before it wrote anything
+        mine.add(MANIFEST)
     visible = [name for name in _visible(output) if name not in mine]
     if not visible or output.mode == "append":
         return
-    entries = _manifest(output)
     ours = set() if entries is None else {MANIFEST, *(entry["file"] for entry in entries)}
     foreign = [name for name in visible if name not in ours and not _OURS.fullmatch(name)]
     if output.mode == "overwrite" and not foreign:
