@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -36,7 +37,7 @@ def show(figures: Sequence[Figure]) -> None:
     for figure in figures:
         color = {True: "green", False: "red", None: "yellow"}[figure.met]
         verdict = f"[{color}]{figure.verdict}[/]"
-        table.add_row(figure.what, figure.target, figure.value, verdict)
+        table.add_row(figure.what, figure.target, escape(figure.value), verdict)
     Console().print(table)
 
 

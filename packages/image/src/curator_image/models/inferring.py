@@ -142,6 +142,13 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
         )
 
 
+def keep_to_cores(worker: WorkerInfo) -> None:
+    """As many threads as cores were granted: torch would take all, and wait for them spinning."""
+    import torch
+
+    torch.set_num_threads(max(1, int(worker.granted.cpus)))
+
+
 def release() -> None:
     """Give memory of a GPU back, if there is one in use."""
     import sys

@@ -14,7 +14,7 @@ from curator_image.batches import ImageBatch
 from curator_image.models.composing import ImageModel
 from curator_image.models.digests import digest_of, weights_in
 from curator_image.models.head_scores import without_column
-from curator_image.models.inferring import release
+from curator_image.models.inferring import keep_to_cores, release
 from curator_image.models.networks import ClipVectors
 from curator_image.models.sources import ClipSource
 from curator_image.models.thresholds import ScoreThreshold
@@ -115,6 +115,7 @@ class TextMatch(ProcessingStage[ImageBatch, ImageBatch]):
 
         folder = self.source.folder()
         self._device = device_of(worker, self.resources, self.name)
+        keep_to_cores(worker)
         self._network = text_tower(folder).to(self._device).eval()
         self._tokenizer = Tokenizer(folder, self._network)
         self._known_as = f"{self.source.name} sha256:{digest_of(weights_in(folder))}"

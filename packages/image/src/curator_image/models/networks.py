@@ -12,7 +12,7 @@ from curator_models.devices import Autocast, device_of, precision
 from curator_image.decoding import Pixels
 from curator_image.models.digests import digest_of, weights_in
 from curator_image.models.framing import Framing, framing_of
-from curator_image.models.inferring import PictureModel
+from curator_image.models.inferring import PictureModel, keep_to_cores
 from curator_image.models.sources import ClipSource, Packaged, WeightsFile
 from curator_image.models.vectors import as_column
 from curator_image.views import View
@@ -38,6 +38,7 @@ class NetworkVectors(PictureModel, ABC):
 
     def load(self, worker: WorkerInfo) -> str:
         device = device_of(worker, self.resources, self.name)
+        keep_to_cores(worker)
         network, self._framing, known_as = self.network()
         self._network = network.to(device).eval()
         self._device = device

@@ -15,7 +15,7 @@ from curator_image.decoding import Pixels
 from curator_image.models.captioning import PROMPT
 from curator_image.models.composing import ImageModel
 from curator_image.models.digests import digest_of, weights_in
-from curator_image.models.inferring import PictureModel
+from curator_image.models.inferring import PictureModel, keep_to_cores
 from curator_image.models.sources import CaptionSource
 from curator_image.views import View
 
@@ -90,6 +90,7 @@ class CaptionWriter(PictureModel):
     def load(self, worker: WorkerInfo) -> str:
         folder = self.source.folder()
         self._device = device_of(worker, self.resources, self.name)
+        keep_to_cores(worker)
         self._processor = processor_in(folder)
         network = pretrained("AutoModelForImageTextToText", folder, as_saved=True)
         self._network = network.to(self._device).eval()
