@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from curator_audio.speech.extracting import SegmentExtractor
     from curator_audio.speech.finding import SpeechFinder
     from curator_audio.speech.joining import LongSplitter, SegmentJoiner, TimestampMapper
+    from curator_audio.transcripts.documents import AudioToDocument
+    from curator_audio.transcripts.filters import CerFilter, HallucinationFilter, WerFilter
+    from curator_audio.transcripts.recognizing import SpeechRecognizer
     from curator_audio.waveforms import Waveform
     from curator_audio.writing.encoders import AudioEncoder
     from curator_audio.writing.manifests import ManifestWriter
@@ -36,11 +39,14 @@ __all__ = [
     "AudioEncoder",
     "AudioFolderReader",
     "AudioMeasurer",
+    "AudioToDocument",
     "BandwidthFilter",
+    "CerFilter",
     "ClippingFilter",
     "DcOffsetFilter",
     "DurationFilter",
     "Form",
+    "HallucinationFilter",
     "LongSplitter",
     "LoudnessFilter",
     "LoudnessNormalizer",
@@ -54,8 +60,10 @@ __all__ = [
     "SilenceFilter",
     "SnrFilter",
     "SpeechFinder",
+    "SpeechRecognizer",
     "TimestampMapper",
     "Waveform",
+    "WerFilter",
 ]
 
 _HOMES = {
@@ -81,6 +89,9 @@ _HOMES = {
     "writing.encoders": ("AudioEncoder",),
     "writing.segments": ("SegmentWriter",),
     "writing.shards": ("ShardWriter",),
+    "transcripts.documents": ("AudioToDocument",),
+    "transcripts.filters": ("CerFilter", "HallucinationFilter", "WerFilter"),
+    "transcripts.recognizing": ("SpeechRecognizer",),
     "waveforms": ("Waveform",),
     "writing.manifests": ("ManifestWriter",),
 }

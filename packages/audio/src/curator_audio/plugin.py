@@ -29,5 +29,10 @@ def curator_stages() -> dict[str, str]:
         "audio.audio_encoder": "curator_audio.writing.encoders:AudioEncoder",
         "audio.segment_writer": "curator_audio.writing.segments:SegmentWriter",
         "audio.shard_writer": "curator_audio.writing.shards:ShardWriter",
+        "audio.cer_filter": "curator_audio.transcripts.filters:CerFilter",
+        "audio.hallucination_filter": "curator_audio.transcripts.filters:HallucinationFilter",
+        "audio.speech_recognizer": "curator_audio.transcripts.recognizing:SpeechRecognizer",
+        "audio.wer_filter": "curator_audio.transcripts.filters:WerFilter",
+        "audio.audio_to_document": "curator_audio.transcripts.documents:AudioToDocument",
         "audio.manifest_writer": "curator_audio.writing.manifests:ManifestWriter",
     }

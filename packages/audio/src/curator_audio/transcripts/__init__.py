@@ -1,0 +1,1 @@
+"""Transcripts: made, compared with what was said, and doubted."""

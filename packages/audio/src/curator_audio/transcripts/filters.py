@@ -1,0 +1,149 @@
+"""Filters by transcripts: what differs from the text, and what nobody can have said."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from curator_core import DocumentBatch, Dropped, ProcessingStage
+
+from curator_audio.batches import DURATION, TEXT
+from curator_audio.transcripts.hallucinations import Doubts
+from curator_audio.transcripts.rates import (
+    Normalization,
+    character_error_rate,
+    word_error_rate,
+)
+
+HEARD = "pred_text"
+
+
+def settled(batch: Any, faults: Sequence[str | None]) -> Iterator[Any]:
+    """The rows without fault, and a note for each reason that others go."""
+    table = batch.data
+    for reason in dict.fromkeys(filter(None, faults)):
+        rows = [row for row, fault in enumerate(faults) if fault == reason]
+        yield Dropped(reason, len(rows), batch.with_data(table.take(pa.array(rows, pa.int64()))))
+    if None in faults:
+        yield from batch.keep([fault is None for fault in faults], "")[:1]
+
+
+@dataclass
+class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Keeps rows whose transcript differs from the text in few enough words.
+
+    A missing transcript is an empty one. Rows without a text have nothing to compare, and go.
+    """
+
+    unit: ClassVar[str] = "word"
+
+    at_most: float | None = None
+    """The highest rate that stays; none is dropped unless given."""
+
+    text_field: str = TEXT
+    """The column that holds what was said."""
+
+    heard_field: str = HEARD
+    """The column that holds the transcript."""
+
+    score_field: str = "wer"
+    """The column for the rate."""
+
+    lowercase: bool = True
+    """Whether capitals make no difference."""
+
+    ignore_punctuation: bool = True
+    """Whether punctuation makes no difference."""
+
+    def check(self) -> Iterable[str]:
+        if self.at_most is not None and self.at_most < 0:
+            yield f"at_most is {self.at_most:g}, but must be 0 or more"
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field, self.heard_field)
+
+    def outputs(self) -> Sequence[str]:
+        return (self.score_field,)
+
+    def rate(self, said: str, heard: str) -> float:
+        return word_error_rate(said, heard)
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        normal = Normalization(self.lowercase, self.ignore_punctuation)
+        pairs = zip(
+            task.data.column(self.text_field).to_pylist(),
+            task.data.column(self.heard_field).to_pylist(),
+            strict=True,
+        )
+        rates = [
+            None if said is None else self.rate(normal(said), normal(heard or ""))
+            for said, heard in pairs
+        ]
+        table = task.data
+        if self.score_field in table.column_names:
+            table = table.drop_columns([self.score_field])
+        scored = task.with_data(
+            table.append_column(self.score_field, pa.array(rates, pa.float64()))
+        )
+        yield from settled(scored, [self._fault(rate) for rate in rates])
+
+    def _fault(self, rate: float | None) -> str | None:
+        if self.at_most is None:
+            return None
+        if rate is None:
+            return "no text to compare with"
+        return f"{self.unit} error rate above {self.at_most:g}" if rate > self.at_most else None
+
+
+@dataclass
+class CerFilter(WerFilter):
+    """Keeps rows whose transcript differs from the text in few enough characters."""
+
+    unit: ClassVar[str] = "character"
+
+    score_field: str = "cer"
+    """The column for the rate."""
+
+    def rate(self, said: str, heard: str) -> float:
+        return character_error_rate(said, heard)
+
+
+@dataclass
+class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Drops rows whose transcript nobody can have said, each with the first reason for doubt."""
+
+    text_field: str = HEARD
+    """The column that holds the transcript."""
+
+    unique_words: float = 0.4
+    """A share of different words up to this is repetition, from `min_words` words on."""
+
+    min_words: int = 10
+    """In fewer words, repetition is no sign."""
+
+    longest_word: int = 35
+    """A word of more characters is none."""
+
+    characters_per_second: float = 40.0
+    """Nobody speaks faster than this; asked where there is a `duration`."""
+
+    phrases: list[str] = field(default_factory=list)
+    """Transcripts that are nothing but one of these: what a model says of silence."""
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        doubts = Doubts(
+            self.unique_words,
+            self.min_words,
+            self.longest_word,
+            self.characters_per_second,
+            self.phrases,
+        )
+        texts = task.data.column(self.text_field).to_pylist()
+        seconds: list[float | None] = [None] * len(texts)
+        if DURATION in (task.columns() or ()):
+            seconds = task.data.column(DURATION).to_pylist()
+        faults = [doubts.about(t or "", s) for t, s in zip(texts, seconds, strict=True)]
+        yield from settled(task, faults)

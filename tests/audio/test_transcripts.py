@@ -1,0 +1,149 @@
+"""Error rates are those of jiwer; what nobody can have said goes with a reason."""
+
+import random
+from importlib.util import find_spec
+
+import jiwer
+import pytest
+from curator_audio import (
+    AudioBatch,
+    AudioToDocument,
+    CerFilter,
+    HallucinationFilter,
+    SpeechRecognizer,
+    WerFilter,
+)
+from curator_audio.transcripts.distances import distance
+from curator_audio.transcripts.rates import (
+    AS_WRITTEN,
+    Normalization,
+    character_error_rate,
+    word_error_rate,
+)
+from curator_core import DocumentBatch
+from curator_core.testing import check_stage, run_stage, run_stages
+from hypothesis import given
+from hypothesis import strategies as st
+
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "sat",
+    "on",
+    "mat",
+    "mats",
+    "one",
+    "two",
+    "too",
+    "tree",
+    "Zürich",
+    "東京",
+]
+
+
+def pairs(count: int) -> list[tuple[str, str]]:
+    chance = random.Random(7)
+
+    def sentence() -> str:
+        return " ".join(chance.choices(WORDS, k=chance.randint(1, 80)))
+
+    return [(sentence(), sentence()) for _ in range(count)]
+
+
+def test_a_thousand_pairs_are_as_by_jiwer() -> None:
+    for said, heard in pairs(1_000):
+        assert word_error_rate(said, heard) == jiwer.wer(said, heard)
+        assert character_error_rate(said, heard) == jiwer.cer(said, heard)
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "wer", "cer"),
+    [
+        ("the cat sat on the mat", "the cat sat on mat", 1 / 6, 4 / 22),
+        ("the cat sat on the mat", "cat sat on mat", 2 / 6, 8 / 22),
+        ("hello", "hello hello world", 2.0, 2.4),
+        ("one two three four five", "one too tree four five six", 0.6, 6 / 23),
+        ("", "abc d", 2.0, 5.0),
+        ("", "", 0.0, 0.0),
+        ("a", "", 1.0, 1.0),
+        (" a  b ", "a b", 0.0, 1 / 4),
+    ],
+)
+def test_known_pairs(said: str, heard: str, wer: float, cer: float) -> None:
+    assert word_error_rate(said, heard) == pytest.approx(wer)
+    assert character_error_rate(said, heard) == pytest.approx(cer)
+
+
+@given(st.text("abc", max_size=70), st.text("abc", max_size=70))
+def test_distance_is_that_of_the_table(one: str, other: str) -> None:
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    assert distance(one, other) == row[-1]
+
+
+def test_normalization_takes_away_what_is_no_mistake() -> None:
+    assert Normalization()("Don\u2019t «PANIC», it's\t'fine' — ok?") == "don't panic it's fine ok"
+    assert Normalization()("\uff21\uff22C naïve कि") == "abc naïve कि"
+    assert AS_WRITTEN("A, b!") == "A, b!"
+
+
+ROWS = [
+    {"audio_filepath": "a", "text": "Hello, there world.", "pred_text": "hello there world"},
+    {"audio_filepath": "b", "text": "one two", "pred_text": "five six"},
+    {"audio_filepath": "c", "text": None, "pred_text": "five six"},
+    {"audio_filepath": "d", "text": "one two", "pred_text": None},
+]
+
+
+def test_filters_drop_with_a_reason() -> None:
+    run = run_stages([WerFilter(0.5)], [AudioBatch.from_pylist(ROWS)])
+    assert [row["wer"] for row in run.outputs[0].to_pylist()] == [0.0]
+    assert run.counts.reasons == {"word error rate above 0.5": 2, "no text to compare with": 1}
+    run = run_stages([CerFilter()], [AudioBatch.from_pylist(ROWS)])
+    assert [row["cer"] for row in run.outputs[0].to_pylist()] == [0.0, 6 / 7, None, 1.0]
+    assert isinstance(run.outputs[0], AudioBatch)
+
+
+def test_what_nobody_says_goes() -> None:
+    texts = {
+        "thank you for watching": "stock phrase",
+        "so " * 30: "repeated words",
+        "w" * 36: "word of more than 35 characters",
+        "an honest sentence that is far too long for its time": "more than 40 characters a second",
+        "an honest sentence": None,
+        "": None,
+        "no no no": None,
+    }
+    rows = [{"pred_text": text, "duration": 1.0} for text in texts]
+    stage = HallucinationFilter(phrases=["Thank you for watching!"])
+    rows[1]["duration"] = 60.0
+    run = run_stages([stage], [AudioBatch.from_pylist(rows)])
+    assert set(run.counts.reasons) == {reason for reason in texts.values() if reason}
+    assert run.outputs[0].num_items == 3
+
+
+def test_stages_keep_what_stages_promise() -> None:
+    check_stage(WerFilter(0.5), AudioBatch.from_pylist(ROWS))
+    check_stage(HallucinationFilter(), AudioBatch.from_pylist(ROWS))
+
+
+def test_mistakes_are_told(tmp_path: object) -> None:
+    assert list(WerFilter(-1.0).check()) == ["at_most is -1, but must be 0 or more"]
+    told = list(SpeechRecognizer(str(tmp_path)).check())
+    assert told[-1] == (
+        f"model {str(tmp_path)!r} is a folder without model.bin, so none of faster-whisper"
+    )
+    if not find_spec("faster_whisper"):
+        assert told[0].endswith("not installed: pip install 'curator-audio[asr]'")
+
+
+def test_rows_become_documents() -> None:
+    rows = [{"audio_filepath": "a", "audio": b"x", "text": "old", "pred_text": "new"}]
+    (made,) = run_stage(AudioToDocument("pred_text"), AudioBatch.from_pylist(rows))
+    assert type(made) is DocumentBatch
+    assert made.to_pylist() == [{"audio_filepath": "a", "text": "new"}]
+    check_stage(AudioToDocument("pred_text"), AudioBatch.from_pylist(rows))
