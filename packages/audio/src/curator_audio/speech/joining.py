@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 import pyarrow as pa
-from curator_core import Dropped, ProcessingStage
+from curator_core import ProcessingStage
 
 from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
 
@@ -36,7 +36,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
     def outputs(self) -> Sequence[str]:
         return ("joined",)
 
-    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+    def process(self, task: AudioBatch) -> AudioBatch:
         groups = list(self._groups(task))
         spans = [
             (task.span(group[0]).start, max(task.span(r).end for r in group)) for group in groups
@@ -45,9 +45,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
             DURATION: pa.array([round(end - start, 6) for start, end in spans], pa.float64()),
             "joined": pa.array([len(group) for group in groups], pa.int64()),
         }
-        yield task.take([group[0] for group in groups]).with_columns(columns)
-        if task.num_items > len(groups):
-            yield Dropped("joined to the segment before", task.num_items - len(groups))
+        return task.take([group[0] for group in groups]).with_columns(columns)
 
     def _groups(self, task: AudioBatch) -> Iterator[list[int]]:
         order = sorted(range(task.num_items), key=lambda r: (str(task.source(r)), task.start(r)))
