@@ -332,5 +332,5 @@ class ImageDeduplicationWorkflow(Workflow):
             "unreadable": unreadable,
             "flat": signed["flat"],
             **{name: decided[name] for name in ("groups", "duplicates", "removed")},
-            "kept": signed["pictures"] - decided["removed"],
+            "kept": result.runs["remove"].stages["duplicate_removing"].items_out,
         }
