@@ -49,10 +49,50 @@ print(kept.num_items, dropped.items, "numba" in sys.modules)
 """
 
 
-def test_the_engine_follows_the_variable() -> None:
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Those that JUDGE needs; what a test compiles once more it finds here."""
     pytest.importorskip("numba")
-    assert python(JUDGE, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
-    assert python(JUDGE, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
+    folder = tmp_path_factory.mktemp("kernels")
+    said = python(JUDGE, NUMBA_CACHE_DIR=str(folder), **{VARIABLE: "compiled"})
+    assert said.split() == ["1", "1", "True"]
+    return folder
+
+
+@pytest.fixture
+def unmarked(kernels: Path) -> Path:
+    """The same, but as if no rule had been compiled yet."""
+    for mark in kernels.rglob("compiled-*"):
+        mark.unlink()
+    return kernels
+
+
+def test_the_engine_follows_the_variable(kernels: Path, tmp_path: Path) -> None:
+    kept = {"NUMBA_CACHE_DIR": str(kernels)}
+    assert python(JUDGE, **kept, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
+    assert python(JUDGE, **kept, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
+    few = python(JUDGE, NUMBA_CACHE_DIR=str(tmp_path), **{VARIABLE: "auto"})
+    assert few.split() == ["1", "1", "False"], "two documents are not worth compiling for"
+
+
+def test_python_judges_until_compiling_is_worth_it(unmarked: Path) -> None:
+    twice = "from curator_text.compiled import waiting\n" + JUDGE
+    twice += "waiting.PATIENCE_S = waiting._patience.spent_s\n"
+    twice += "kept, dropped = WordCountFilter(2).process(batch)\n"
+    twice += 'print(kept.num_items, dropped.items, "numba" in sys.modules)\n'
+    said = python(twice, NUMBA_CACHE_DIR=str(unmarked), **{VARIABLE: "auto"})
+    assert said.split() == ["1", "1", "False", "1", "1", "True"]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(None, "False"), (1.0, "True")])
+def test_a_stage_with_a_time_limit_compiles_before_its_first_call(
+    unmarked: Path, limit: float | None, expected: str
+) -> None:
+    code = "import sys\nfrom curator_core import WorkerInfo\nfrom curator_text import *\n"
+    code += f"WordCountFilter(2).with_(timeout_s={limit}).setup(WorkerInfo())\n"
+    code += 'print("numba" in sys.modules)'
+    said = python(code, NUMBA_CACHE_DIR=str(unmarked), **{VARIABLE: "auto"})
+    assert said.strip() == expected
 
 
 def test_without_numba_python_judges_unless_the_other_is_demanded() -> None:

@@ -12,6 +12,7 @@ from curator_core import AnyStage, DocumentBatch, ProcessingStage, WorkerInfo
 from curator_text.chosen_rows import Rows, rows_of
 from curator_text.columns import each_text
 from curator_text.compiled.engines import compiles, is_sound
+from curator_text.compiled.waiting import in_python, is_ready
 from curator_text.judging import Said, Verdicts, joined, judged
 from curator_text.settling import VERDICTS, Outcomes, Settling
 from curator_text.text_columns import text_column
@@ -99,9 +100,13 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         )
 
     def setup(self, worker: WorkerInfo) -> None:
-        """Have the compiled forms ready, its own and those of its row."""
+        """Load the compiled forms, its own and those of its row, where there are some by now."""
         rules = (self, *self._row)
-        if compiles(rules):
+        if not compiles(rules):
+            return
+        if self.timeout_s is None:
+            is_ready(rules)
+        else:  # compiled later, they would take of the time that a call has
             from curator_text.compiled.warming import warm
 
             warm(rules)
@@ -122,11 +127,13 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         asked = [(stage.token(), stage) for stage in (self, *self._row)]
         column = text_column(rows.table, self.text_field)
         texts = rows.texts(self.text_field)
-        if compiles(stage for _, stage in asked) and is_sound(column):
+        rules = (self, *self._row)
+        if compiles(rules) and is_sound(column) and is_ready(rules):
             from curator_text.compiled.judging import judged_at_once
 
             return joined([judged_at_once(piece, asked) for piece in texts])
-        return judged(each_text(texts), asked)
+        with in_python():
+            return judged(each_text(texts), asked)
 
     def token(self) -> str:
         """What its verdicts are found by, also by its copies in other processes."""

@@ -22,18 +22,23 @@ _SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\
 def warm(rules: Sequence[Rule]) -> None:
     """Have ready what these rules need. Of processes that start together only one compiles."""
     mark = mark_of(type(rule).__name__ for rule in rules)
-    if mark.exists():  # to load them, nobody need wait for another
-        _run(rules)
-        return
-    with one_at_a_time():
-        if is_empty():
-            LOG.info("compiling the rules for text, once for this machine; it takes some seconds")
-        started = time.perf_counter()
-        _run(rules)
-        took = time.perf_counter() - started
-        if took > _SLOW_S:  # nothing is compiled in less
-            LOG.info("compiled in %.0f s; kept in %s", took, kernel_folder())
-        mark.touch()
+    if not mark.exists():  # to load them, nobody need wait for another
+        with one_at_a_time():
+            if not mark.exists():  # nor is there anything to compile after another has done it
+                _compile(rules)
+                mark.touch()
+                return
+    _run(rules)
+
+
+def _compile(rules: Sequence[Rule]) -> None:
+    if is_empty():
+        LOG.info("compiling the rules for text, once for this machine; it takes some seconds")
+    started = time.perf_counter()
+    _run(rules)
+    took = time.perf_counter() - started
+    if took > _SLOW_S:  # nothing is compiled in less
+        LOG.info("compiled in %.0f s; kept in %s", took, kernel_folder())
 
 
 def _run(rules: Sequence[Rule]) -> None:

@@ -11,6 +11,7 @@ from curator_core import DocumentBatch
 from curator_text.chosen_rows import Rows, rows_of
 from curator_text.columns import Raw, each_text
 from curator_text.compiled.engines import compiles, is_sound
+from curator_text.compiled.waiting import in_python, is_ready
 from curator_text.filtering import JudgingStage
 from curator_text.judging import Hearing, Rule, Said, Verdicts
 from curator_text.sets.rules import RuleSet
@@ -56,12 +57,13 @@ class EditingRuleSet(RuleSet):
         asked: list[tuple[str, Rule]] = [(stage.token(), stage) for stage in (self, *self._row)]
         column = text_column(rows.table, self.text_field)
         texts = rows.texts(self.text_field)
-        if compiles([self]) and is_sound(column):
+        if compiles([self]) and is_sound(column) and is_ready((self, *self._row)):
             from curator_text.compiled.editing import edited_in_pieces, fits
 
             if fits(self):
                 return edited_in_pieces(texts, asked, column.type)
-        return self._one_by_one(each_text(texts), asked, column.type)
+        with in_python():
+            return self._one_by_one(each_text(texts), asked, column.type)
 
     def _one_by_one(
         self, texts: Iterable[Raw], asked: Sequence[tuple[str, Rule]], kind: pa.DataType
