@@ -103,6 +103,22 @@ class TestJoining:
         assert f"no Ray cluster answers at {address} (ConnectionRefusedError: " in str(error.value)
         assert "check that it runs (`ray status`) and the address (RAY_ADDRESS)" in str(error.value)
 
+    def test_auto_leads_to_a_cluster_that_has_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ray keeps its address in a file; it would be tried for a minute."""
+        address = f"127.0.0.1:{free_port()}"
+        place = "ray._private.services.canonicalize_bootstrap_address"
+        monkeypatch.setattr(place, {"auto": address}.get)
+        with pytest.raises(ClusterError, match=f"no Ray cluster answers at {address}"):
+            join("auto", None)
+
+    def test_auto_leads_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def nothing(_: str) -> str:
+            raise ConnectionError("Could not find any running Ray instance.")
+
+        monkeypatch.setattr("ray._private.services.canonicalize_bootstrap_address", nothing)
+        with pytest.raises(ClusterError, match="no Ray cluster runs on this machine, which is"):
+            join("auto", None)
+
     @pytest.mark.parametrize("address", ["nonsense", "host:port", "ray://host"])
     def test_what_is_no_address(self, address: str) -> None:
         with pytest.raises(ClusterError, match="is no address of a Ray cluster; give host:port"):

@@ -18,8 +18,9 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
     """Connect this process to the cluster at `address` (`host:port`, `ray://host:port`, `auto`)."""
     import ray
 
-    if address != "auto":
-        _find(address)
+    if address == "auto":
+        address = _somewhere_here()
+    _find(address)
     quiet: dict[str, Any] = (
         {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
     )
@@ -37,6 +38,20 @@ def leave() -> None:
 
     with undisturbed():
         ray.shutdown()
+
+
+def _somewhere_here() -> str:
+    """Where Ray says that a cluster of this machine is; it may have ended without a word."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        with environment({"RAY_ADDRESS": ""}):
+            return str(canonicalize_bootstrap_address("auto"))
+    except ConnectionError as error:
+        raise ClusterError(
+            "no Ray cluster runs on this machine, which is what auto stands for; give its address "
+            "as host:port (RAY_ADDRESS), or local for a private one"
+        ) from error
 
 
 def _find(address: str) -> None:
