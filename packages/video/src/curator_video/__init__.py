@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from curator_video.reading import VideoReader
     from curator_video.sharing import LookingStage
     from curator_video.sources import VideoSource
+    from curator_video.splitting.learned import TransNetShotSplitter
+    from curator_video.splitting.shots import HistogramShotSplitter
     from curator_video.splitting.stride import FixedStrideSplitter
     from curator_video.videos import Video
     from curator_video.writing.stages import ClipWriter
@@ -22,8 +24,10 @@ __all__ = [
     "ClipCutter",
     "ClipWriter",
     "FixedStrideSplitter",
+    "HistogramShotSplitter",
     "LookingStage",
     "Sampling",
+    "TransNetShotSplitter",
     "Video",
     "VideoFacts",
     "VideoReader",
@@ -41,6 +45,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "reading": ("VideoReader",),
     "sharing": ("LookingStage",),
     "sources": ("VideoSource",),
+    "splitting.learned": ("TransNetShotSplitter",),
+    "splitting.shots": ("HistogramShotSplitter",),
     "splitting.stride": ("FixedStrideSplitter",),
     "videos": ("Video",),
     "writing.stages": ("ClipWriter",),

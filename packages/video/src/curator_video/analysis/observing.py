@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Pixels: TypeAlias = NDArray[np.uint8]
 
 _THUMB = (64, 36)
+SHOT_THUMB = (48, 27)
+"""What shots are told from."""
+
 _DARK = 40
 _SHARP_WIDTH = 640
 _EPSILON = 1e-3
@@ -40,6 +43,7 @@ class Observation:
     luma: Luma | None = None
     sharpness: float | None = None
     motion: NDArray[np.float32] | None = None
+    thumb: Pixels | None = None
     frames: dict[Sampling, Pixels] = field(default_factory=dict)
 
 
@@ -68,12 +72,19 @@ class Observer:
         self._grids = {sampling: Grid(sampling.fps, start) for sampling in sorted(wanted.frames)}
         self._before: NDArray[np.int16] | None = None
         self._thumbs: VideoReformatter = VideoReformatter()
+        self._shots = VideoReformatter()
         self._pictures = {sampling: VideoReformatter() for sampling in self._grids}
 
     def observe(self, shown: Shown) -> Observation:
         found = Observation(shown.time)
         if self._wanted.luma:
             found.luma = self._luma(shown.frame)
+        if self._wanted.thumbs:
+            width, height = SHOT_THUMB
+            small = self._shots.reformat(
+                shown.frame, width, height, "rgb24", interpolation="FAST_BILINEAR"
+            )
+            found.thumb = np.asarray(small.to_ndarray(), np.uint8)
         if (self._wanted.motion or self._wanted.sharpness) and self._motion.hits(shown.time):
             self._look_closely(shown.frame, found)
         for sampling, grid in self._grids.items():

@@ -25,6 +25,7 @@ class Wanted:
     luma: bool = False
     motion: bool = False
     sharpness: bool = False
+    thumbs: bool = False
     frames: frozenset[Sampling] = field(default_factory=frozenset)
 
     def __or__(self, other: "Wanted") -> "Wanted":
@@ -32,6 +33,7 @@ class Wanted:
             self.luma or other.luma,
             self.motion or other.motion,
             self.sharpness or other.sharpness,
+            self.thumbs or other.thumbs,
             self.frames | other.frames,
         )
 
@@ -44,4 +46,4 @@ class Wanted:
     @property
     def needs_every_picture(self) -> bool:
         """Pictures at a rate are found without decoding all the others."""
-        return self.luma or self.motion
+        return self.luma or self.motion or self.thumbs

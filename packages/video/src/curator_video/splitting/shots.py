@@ -1,0 +1,166 @@
+"""Shots: one pass over a video finds where they end, and gives clips away as they are done."""
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+from curator_core.outcomes import Dropped, Rejected
+from curator_core.stages import AnyStage, ProcessingStage
+from curator_core.suggestions import hint
+
+from curator_video.analysis.wants import Wanted
+from curator_video.clips import Clip, Span
+from curator_video.sharing import keep_findings, wanted_by
+from curator_video.splitting.scenes import Edges, Lengths, LongScenes, Scene
+from curator_video.videos import Video
+
+if TYPE_CHECKING:
+    from curator_video.analysis.observing import Observation
+    from curator_video.decoding import Damage
+    from curator_video.splitting.detecting import ShotDetector
+
+_EPSILON = 1e-4
+
+
+@dataclass
+class ShotSplitter(ProcessingStage[Video, Clip]):
+    """Makes clips of shots. A detector says where these end."""
+
+    min_length_s: float = 2.0
+    """Shots that are shorter make no clip."""
+
+    max_length_s: float = 10.0
+    """Clips are not longer than this."""
+
+    long_scenes: LongScenes = "stride"
+    """What is done with longer shots: stride makes several clips, truncate keeps the first."""
+
+    crop_s: float = 0.5
+    """So much is left out at the beginning and at the end of each shot."""
+
+    _shared = Wanted()
+
+    @abstractmethod
+    def detector(self) -> "ShotDetector":
+        """Made anew for each video."""
+
+    def check(self) -> Iterator[str]:
+        if self.long_scenes not in get_args(LongScenes):
+            yield (
+                f"long_scenes is {self.long_scenes!r}{hint(self.long_scenes, get_args(LongScenes))}"
+            )
+        if not 0 < self.min_length_s <= self.max_length_s:
+            yield (
+                f"min_length_s is {self.min_length_s} and max_length_s {self.max_length_s}; "
+                "the first must be more than 0, and not more than the second"
+            )
+        if self.crop_s < 0:
+            yield f"crop_s is {self.crop_s}, but must be 0 or more"
+
+    def followed_by(self, stages: Sequence[AnyStage]) -> Self:
+        aware = copy(self)
+        object.__setattr__(aware, "_shared", wanted_by(stages))
+        return aware
+
+    def process(self, task: Video) -> Iterator[Clip | Dropped | Rejected]:
+        from curator_video.analysis.examining import watched
+        from curator_video.decoding import Damage
+
+        lengths = Lengths(self.min_length_s, self.max_length_s, self.long_scenes, self.crop_s)
+        passage = _Passage(task, self.detector(), lengths, self._shared)
+        for item in watched(task.data, self._shared | Wanted(thumbs=True)):
+            if isinstance(item, Damage):
+                yield from passage.breaks_off(item)
+            else:
+                yield from passage.goes_on(item)
+        yield from passage.ends()
+        if not passage.clips:
+            yield Dropped(f"no shot of {self.min_length_s:g} s", records=task)
+
+
+class _Passage:
+    """Remembers what was seen as long as a clip may still be made of it."""
+
+    def __init__(
+        self, video: Video, detector: "ShotDetector", lengths: Lengths, wanted: Wanted
+    ) -> None:
+        self._video = video
+        self._facts = video.probed()
+        self._detector = detector
+        self._lengths = lengths
+        self._wanted = wanted
+        self._undecided: deque[Observation] = deque()
+        self._seen: deque[Observation] = deque()
+        self._scene: Scene | None = None
+        self._last = 0.0
+        self.clips = 0
+
+    def goes_on(self, observation: "Observation") -> Iterator[Clip]:
+        thumb, observation.thumb = observation.thumb, None
+        self._undecided.append(observation)
+        if thumb is not None:
+            yield from self._decide(self._detector.push(thumb))
+
+    def breaks_off(self, damage: "Damage") -> Iterator[Clip | Rejected]:
+        yield from self.ends(min(damage.start, self._facts.duration or damage.start))
+        place = f"{self._video.path}[{damage.start:.2f}-{damage.end:.2f} s]"
+        yield Rejected(damage.reason, place)
+
+    def ends(self, at: float | None = None) -> Iterator[Clip]:
+        """The video is over, or its next part is damaged; what comes is another shot."""
+        yield from self._decide(self._detector.finish())
+        if self._scene is not None:
+            step = 1 / (self._facts.fps or 25)
+            edges = self._scene.ends(self._last + step if at is None else at)
+            yield from self._made(list(edges))
+        self._scene = None
+        self._seen.clear()
+
+    def _decide(self, decisions: list[bool]) -> Iterator[Clip]:
+        for is_end in decisions:
+            observation = self._undecided.popleft()
+            self._last = observation.time
+            if self._scene is None:
+                if is_end:
+                    continue  # within a dissolve: the next shot begins behind it
+                self._scene = Scene(observation.time, self._lengths)
+            self._seen.append(observation)
+            if is_end:
+                step = 1 / (self._facts.fps or 25)
+                yield from self._made(list(self._scene.ends(observation.time + step)))
+                self._scene = None
+                self._seen.clear()
+            else:
+                yield from self._made(list(self._scene.reaches(observation.time)))
+                self._forget(self._scene.needs_from)
+
+    def _made(self, edges: list[Edges]) -> Iterator[Clip]:
+        from curator_video.analysis.findings import Findings
+
+        for start, end in edges:
+            clip = Clip(Span(self._video.data, self._facts, start, end, self.clips))
+            self.clips += 1
+            if self._wanted:
+                inside = [o for o in self._seen if start - _EPSILON <= o.time < end - _EPSILON]
+                keep_findings(clip, Findings(self._wanted, inside))
+            yield clip
+
+    def _forget(self, time: float) -> None:
+        while self._seen and self._seen[0].time < time - _EPSILON:
+            self._seen.popleft()
+
+
+@dataclass
+class HistogramShotSplitter(ShotSplitter):
+    """Makes clips of shots, told by their colours: hard cuts at little cost, and no model."""
+
+    threshold: float = 0.9
+    """How much of the colours has to change at once, from 0 to 6."""
+
+    def detector(self) -> Any:
+        from curator_video.splitting.detecting import HistogramDetector
+
+        return HistogramDetector(self.threshold)

