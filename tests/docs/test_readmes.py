@@ -50,10 +50,20 @@ def films(folder: Path) -> None:
     write_video(folder / "harbour.mp4", film, Style(audio="aac"))
 
 
+def shards(folder: Path) -> None:
+    """A few dozen pictures in a tar file."""
+    pytest.importorskip("PIL")
+    sys.path.insert(0, str(REPOSITORY / "examples"))
+    from corpus.shards import write
+
+    write(folder, 1, 12, seed=2)  # one without anything damaged
+
+
 INPUTS: dict[str, Callable[[Path], None]] = {
     "README.md": lambda desk: pages(desk / "pages"),
     "packages/core/README.md": lambda desk: pages(desk / "raw"),
     "packages/dedup/README.md": lambda desk: pages(desk / "raw"),
+    "packages/image/README.md": lambda desk: shards(desk / "shards"),
     "packages/text/README.md": lambda desk: pages(desk / "raw", ".jsonl.gz"),
     "packages/video/README.md": lambda desk: films(desk / "films"),
 }

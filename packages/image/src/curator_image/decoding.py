@@ -4,9 +4,10 @@
     grey = decode(data, View(box=(32, 32), mode="L"))  # uint8, 32 x 32
 
 A JPEG is decoded at a fraction of its size where that is still at least twice what is wanted, then
-resized with antialiasing: over 50 dB to what decoding all of it would give. EXIF orientation is
-applied. Of animations it is the first frame. `UndecodableError` says what is wrong, always: no
-other error leaves here. Whatever the bytes, the result depends on them and on the view alone.
+resized with antialiasing: 51 dB to what decoding all of it would give, as a mean of photographs at
+2560 pixels, and 44 dB for the worst of them. EXIF orientation is applied. Of animations it is the
+first frame. `UndecodableError` says what is wrong, always: no other error leaves here. Whatever the
+bytes, the result depends on them and on the view alone.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias
