@@ -124,7 +124,7 @@ def _cut_off(dice: Dice, side: int) -> Made:
     return Made(data[: len(data) // 2], "jpg")
 
 
-def _bomb(dice: Dice, side: int) -> Made:
+def bomb(dice: Dice, side: int) -> Made:
     """A PNG of some kilobytes that would unpack to 169 megapixels."""
     side = 13_000
     rows = zlib.compress(bytes((side // 8 + 1) * side), 9)
@@ -152,7 +152,7 @@ _MAKERS: dict[str, Callable[[Dice, int], Made]] = {
     "empty": lambda dice, _: Made(b"", "jpg"),
     "no picture": lambda dice, _: Made(b"<html>not found</html>", "jpg"),
     "named wrongly": lambda dice, side: Made(_encoded(drawn(dice, side, side), "PNG"), "jpg"),
-    "bomb": _bomb,
+    "bomb": bomb,
 }
 
 

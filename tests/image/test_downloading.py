@@ -1,0 +1,96 @@
+import io
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from corpus.drawing import Dice
+from corpus.pictures import drawn
+from corpus.shards import bomb
+from curator_core import DocumentBatch, Rejected
+from curator_image import ImageBatch, ImageDownloader
+
+
+def jpeg() -> bytes:
+    out = io.BytesIO()
+    drawn(Dice("web"), 60, 40).save(out, "JPEG")
+    return out.getvalue()
+
+
+class Pages(BaseHTTPRequestHandler):
+    failures: dict[str, int]
+
+    def do_GET(self) -> None:
+        if self.failures.get(self.path, 0) > 0:
+            self.failures[self.path] -= 1
+            self.send_error(503)
+            return
+        body = {"/bomb": bomb(Dice("x"), 1).data, "/page": b"<html>", "/large": jpeg() * 50}
+        found = body.get(self.path, jpeg())
+        self.send_response(404 if self.path == "/gone" else 200)
+        self.send_header("Content-Length", str(len(found) + (9 if self.path == "/short" else 0)))
+        self.end_headers()
+        self.wfile.write(found)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Pages.failures = {"/twice": 2}
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as serving:
+        thread = threading.Thread(target=serving.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+        thread.join()
+
+
+def fetch(server: str, *pages: str, **options: object) -> tuple[list[ImageBatch], dict[str, str]]:
+    given = {"allow_private": True, "backoff_s": 0.01, "max_bytes": "60kB", **options}
+    stage = ImageDownloader(**given)  # type: ignore[arg-type]
+    rows = [{"url": f"{server}{page}", "key": page, "n": n} for n, page in enumerate(pages)]
+    found = list(stage.process(DocumentBatch.from_pylist(rows)))
+    rejected = {one.where: one.reason for one in found if isinstance(one, Rejected)}
+    return [one for one in found if isinstance(one, ImageBatch)], rejected
+
+
+def test_pictures_come_with_the_columns_of_their_rows(server: str) -> None:
+    [batch], rejected = fetch(server, "/a.jpeg", "/twice")
+    assert rejected == {}
+    assert [(row["key"], row["n"], row["extension"]) for row in batch.to_pylist()] == [
+        ("/a.jpeg", 0, "jpg"),
+        ("/twice", 1, "jpg"),
+    ]
+    assert batch.to_pylist()[0]["image"] == jpeg()
+
+
+def test_what_is_no_picture_or_too_large_is_set_aside_alone(server: str) -> None:
+    pages = ("/bomb", "/page", "/large", "/gone", "/short", "/good")
+    [batch], rejected = fetch(server, *pages)
+    assert batch.keys == ["/good"]
+    assert {where: reason.removeprefix(server) for where, reason in rejected.items()} == {
+        "key '/bomb'": "/bomb: 13000 x 13000 is more than 89,478,485 pixels; raise max_pixels "
+        "if that is meant",
+        "key '/page'": "/page: it is no image of a known format",
+        "key '/large'": "/large is larger than 60,000 bytes (max_bytes)",
+        "key '/gone'": "/gone: the server says 404 Not Found",
+        "key '/short'": rejected["key '/short'"].removeprefix(server),
+    }
+    assert "/short cannot be fetched" in rejected["key '/short'"]
+
+
+def test_hosts_of_this_network_are_not_asked(server: str) -> None:
+    batches, rejected = fetch(server, "/a", allow_private=False)
+    assert batches == []
+    assert "127.0.0.1, which is no public address" in rejected["key '/a'"]
+    _, rejected = fetch("file://", "/etc/passwd")
+    assert "is no http:// or https:// URL" in rejected["key '/etc/passwd'"]
+
+
+def test_wrong_options_are_named() -> None:
+    assert list(ImageDownloader(attempts=0, max_bytes="many").check()) == [
+        "attempts is 0, but must be 1 or more",
+        "max_bytes is 'many', but must be a size such as 32MiB",
+    ]
