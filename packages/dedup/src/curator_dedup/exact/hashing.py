@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from curator_core import DocumentBatch, FileGroup, FilePart, InputError, ProcessingStage, Rejected
+from curator_core import DocumentBatch, FileGroup, FilePart, ProcessingStage, Rejected
 from curator_core.filesystems import StorageOptions
 from curator_core.lineage import fingerprint
 
 from curator_dedup.blocks import block_id
 from curator_dedup.counting import COUNTS
 from curator_dedup.digests import DIGEST, digests_of, normalized
+from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
 TEXT, EMPTY, NO_RECORD = 0, 1, 2
@@ -72,12 +73,14 @@ class _Rows:
         states = np.array(is_empty, np.int8)
         self._digests.append(_digest_column(texts, any(is_empty), is_empty))
         if self._priorities is not None:
-            self._priorities.append(_priorities(part, reading))
+            self._priorities.append(priorities_of(part, reading.scores or ()))
         positions = reading.positions
         if len(reading.bad):
             positions = np.concatenate((positions, reading.bad))
             states = np.concatenate((states, np.full(len(reading.bad), NO_RECORD, np.int8)))
             self._digests.append(pa.nulls(len(reading.bad), DIGEST))
+            if self._priorities is not None:
+                self._priorities.append(np.full(len(reading.bad), -np.inf))
         self._states.append(states)
         self._positions.append(positions)
         place = self._files.setdefault(part.path, len(self._files))
@@ -115,18 +118,3 @@ def _digest_column(texts: Sequence[str | None], some: bool, is_empty: Sequence[b
     return pa.array(
         [None if no else one for one, no in zip(digests, is_empty, strict=True)], DIGEST
     )
-
-
-def _priorities(part: FilePart, reading: Reading) -> np.ndarray[Any, Any]:
-    """Scores as fractions; what has none comes last."""
-    scores = [-np.inf if score is None else score for score in reading.scores or ()]
-    wrong = next((score for score in scores if not isinstance(score, int | float)), None)
-    if wrong is not None:
-        raise InputError(
-            f"{part.path} has a priority that is no number: {str(wrong)[:40]!r}; "
-            "name a column of numbers as priority_field"
-        )
-    numbers = np.array(scores, np.float64)
-    numbers[np.isnan(numbers)] = -np.inf
-    none = np.full(len(reading.bad), -np.inf)
-    return np.concatenate((numbers, none))
