@@ -8,6 +8,8 @@ from curator_core import Executor, FilePart, InputError, Workflow, WorkflowResul
 from curator_core.compression import COMPRESSIONS
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.runs.directory import RunDirectory
+from curator_core.runs.outputs import Output, refuse_foreign
 from curator_core.suggestions import hint
 from curator_core.writing.stages import Mode
 
@@ -15,6 +17,9 @@ from curator_dedup.blocks import BlockListing
 from curator_dedup.removal.removing import Format
 from curator_dedup.reporting.curves import Curve
 from curator_dedup.samples import sample_of
+
+REMOVE = "remove"
+"""The pipeline that writes the result, in every workflow."""
 
 
 @dataclass
@@ -96,10 +101,31 @@ class CorpusWorkflow(Workflow):
         if self.partitions is not None and not 1 <= self.partitions <= MOST_PARTITIONS:
             yield f"partitions is {self.partitions}, but must be from 1 to {MOST_PARTITIONS}"
         yield from self.listing().check()
+        yield from self._wrong_places()
         yield from self._wrong_fields()
 
     def check_sources(self) -> Iterable[str]:
         yield from self.listing().check_sources()
+
+    def refuse_problems(self, *, allow_empty: bool = False) -> None:
+        """Besides, an output that is taken: now, not after everything has been compared."""
+        super().refuse_problems(allow_empty=allow_empty)
+        run = RunDirectory(join(self.work_dir, ".curator", self.name, REMOVE), self.storage_options)
+        if run.facts() is None:
+            output = Output(self.output_path, "document_writer", self.mode, self.storage_options)
+            refuse_foreign(output)
+
+    def _wrong_places(self) -> Iterator[str]:
+        """Folders of its own that it would read."""
+        for option in ("output_path", "work_path", "index_path"):
+            folder = getattr(self, option, None)
+            if folder and self.listing().would_read(join(str(folder), "part-0.parquet")):
+                yield (
+                    f"{option} is {folder}, which is read as input: a second run would read its "
+                    "own results; name another folder"
+                )
+        if self.work_path is not None and str(self.work_path).rstrip("/") == self.output_path:
+            yield "work_path is output_path; name another folder for the files in between"
 
     def _wrong_fields(self) -> Iterator[str]:
         sample = sample_of(self.listing().listing, self.storage_options)

@@ -94,7 +94,7 @@ def claim(outputs: Sequence[Output], forget: Callable[[], None], own: Sequence[s
     """
     folders = with_folders_below(outputs)
     for output in folders:
-        _refuse_foreign(output, own)
+        refuse_foreign(output, own)
     Publisher(outputs, "").retract(own)
     forget()
     for output in folders:
@@ -104,7 +104,8 @@ def claim(outputs: Sequence[Output], forget: Callable[[], None], own: Sequence[s
                 fs.rm_file(join(path, name))
 
 
-def _refuse_foreign(output: Output, own: Sequence[str]) -> None:
+def refuse_foreign(output: Output, own: Sequence[str] = ()) -> None:
+    """Raise an error where a folder holds what a new run must not touch."""
     mine = {base_name(path) for path in own if parent_of(path) == _folder(output)}
     if mine:
         mine.add(MANIFEST)
