@@ -59,6 +59,7 @@ def test_pairs_are_shown_side_by_side_and_escaped(raw: Path, tmp_path: Path) -> 
     assert "<b>three" not in page
     assert "4 of 7 documents are duplicates (57.1 %)" in page
     assert "http" not in page.replace("https://one.org", "")
+    assert "@media (max-width: 40rem)" in page  # where they stand one below the other
 
 
 def test_a_finished_workflow_keeps_its_page(raw: Path, tmp_path: Path) -> None:

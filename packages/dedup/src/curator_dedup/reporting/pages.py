@@ -24,6 +24,11 @@ mark { background: #fc68; color: inherit; padding: 0 1px }
 .curve line { stroke: var(--line) } .curve text { fill: currentColor }
 .curve polyline { fill: none; stroke: var(--bar); stroke-width: 2.5 }
 .curve .mark { stroke: var(--bad); stroke-dasharray: 5 4 }
+@media (max-width: 40rem) {
+  .pair { grid-template-columns: 1fr }
+  .pair pre { max-height: 14rem }
+  .figures td { overflow-wrap: anywhere } .figures .bar { width: 3rem }
+}
 """
 
 
