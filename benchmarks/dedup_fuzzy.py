@@ -26,6 +26,8 @@ DATATROVE = ("datatrove-minhash", "datatrove[io]", "orjson", "regex", "spacy", "
 """A later xxhash takes no text, which datatrove gives it."""
 SCIPY = ("scipy", "numpy", "scipy")
 BINS = ((0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01))
+WORKERS = 2
+"""For memory, which each of them needs."""
 SHARE = 0.15
 """Of the documents that are timed, so many are near copies of others."""
 
@@ -208,14 +210,19 @@ def _ids(folder: Path) -> set[str]:
 
 
 def memory(sizes: Sizes) -> list[Figure]:
-    few, many = (with_near_copies(times * sizes.memory_documents, SHARE) for times in (1, 20))
+    # Files of one size, a block each, and as many as workers: what grows is the corpus alone.
+    few, many = (
+        with_near_copies(times * sizes.memory_documents, SHARE, files=times * WORKERS)
+        for times in (1, 20)
+    )
+    block = 1 + max(file.stat().st_size for file in few.folder.glob("*.jsonl"))
     figures = []
     with workspace() as folder:
         for engine in engines():
             _ours(few, folder, engine)
             peaks, facts = [], {}
             for corpus in (few, many):
-                outcome, _ = _ours(corpus, folder, engine, 2, 42, "index", watch=True)
+                outcome, _ = _ours(corpus, folder, engine, WORKERS, 42, "index", block, watch=True)
                 peaks.append(outcome.peak_bytes / MB)
                 facts = outcome.facts
             growth = peaks[1] / peaks[0]
@@ -223,8 +230,8 @@ def memory(sizes: Sizes) -> list[Figure]:
             value = f"{peaks[0]:.0f} MB, then {peaks[1]:.0f} MB: {growth - 1:+.0%}; "
             value += f"index on disk: {index:.0f} bytes a document"
             what = (
-                f"memory of fuzzy, 2 workers, {engine}, {few.documents:,} documents and "
-                f"{many.documents:,}"
+                f"memory of fuzzy, {WORKERS} workers, {engine}, {few.documents:,} documents in "
+                f"{WORKERS} files and {many.documents:,} in {20 * WORKERS}"
             )
             figures.append(Figure(what, "flat, within 20 %", value, growth <= 1.2, facts))
     return [*figures, *projection(facts, many.documents)]

@@ -1,4 +1,4 @@
-"""Removes near duplicates from JSON Lines: IN OUT [WORKERS [SEED]].
+"""Removes near duplicates from JSON Lines: IN OUT [WORKERS [SEED [index [BLOCKSIZE]]]].
 
 CURATOR_DEDUP_ENGINE says whether numpy does it or compiled loops.
 """
@@ -14,6 +14,8 @@ from curator_dedup import FuzzyDeduplicationWorkflow
 folder, out, *more = sys.argv[1:-1]  # what stands last is when the job began
 workers = int(more[0]) if more else 0
 seed = int(more[1]) if len(more) > 1 else 42
+index = f"{out}-index" if more[2:] else None
+blocksize = int(more[3]) if more[3:] else "256MB"
 
 
 def bytes_in(path: Path) -> int:
@@ -23,7 +25,7 @@ def bytes_in(path: Path) -> int:
 if __name__ == "__main__":
     started = time.perf_counter()
     workflow = FuzzyDeduplicationWorkflow(
-        f"{folder}/*.jsonl", out, seed=seed, index_path=f"{out}-index" if len(more) > 2 else None
+        f"{folder}/*.jsonl", out, input_blocksize=blocksize, seed=seed, index_path=index
     )
     result = workflow.run(LocalExecutor(workers=workers))
     seconds = time.perf_counter() - started

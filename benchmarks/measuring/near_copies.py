@@ -40,18 +40,21 @@ class Corpus:
         return [Pair(*line.split()[:2], float(line.split()[2])) for line in lines]  # type: ignore[call-arg]
 
 
-def with_near_copies(documents: int, share: float, words: int | None = None) -> Corpus:
+def with_near_copies(
+    documents: int, share: float, words: int | None = None, files: int = FILES
+) -> Corpus:
     """So many documents, of which `share` are changed copies of one each, in no order that tells;
     of about so many words, or like pages of the web."""
-    folder = CACHE / f"near-{VERSION}-{documents}-{share:g}-{words or 'web'}"
+    name = f"near-{VERSION}-{documents}-{share:g}-{words or 'web'}"
+    folder = CACHE / (name if files == FILES else f"{name}-{files}")
     if not (folder / "pairs.txt").exists():
         rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        _write(folder, documents, share, words)
+        _write(folder, documents, share, words, files)
     return Corpus(folder, documents)
 
 
-def _write(folder: Path, documents: int, share: float, words: int | None) -> None:
+def _write(folder: Path, documents: int, share: float, words: int | None, files: int) -> None:
     dice = random.Random(SEED)
     author = Author(SEED)
     pairs, records = [], []
@@ -64,9 +67,9 @@ def _write(folder: Path, documents: int, share: float, words: int | None) -> Non
             records.append((f"copy-{number}", copy))
             pairs.append(f"page-{number} copy-{number} {jaccard(text, copy):.4f}")
     dice.shuffle(records)
-    for place in range(FILES):
+    for place in range(files):
         with open(folder / f"{place:02d}.jsonl", "w", encoding="utf-8") as out:
-            for key, text in records[place::FILES]:
+            for key, text in records[place::files]:
                 out.write(json.dumps({"id": key, "text": text}, ensure_ascii=False) + "\n")
     (folder / "pairs.txt").write_text("\n".join(pairs) + "\n")
 
