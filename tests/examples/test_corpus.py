@@ -1,6 +1,8 @@
 import gzip
 import hashlib
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -89,3 +91,14 @@ def test_it_takes_less_than_two_seconds(tmp_path: Path) -> None:
     started = time.process_time()
     corpus.make(tmp_path / "raw")
     assert time.process_time() - started < 2
+
+
+def test_the_command_that_recipes_name_makes_pages_and_warns_of_nothing(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "corpus.making", str(tmp_path / "pages")],
+        cwd=Path(corpus.__file__).parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    assert files_in(tmp_path / "pages")

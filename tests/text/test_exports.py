@@ -11,6 +11,10 @@ def test_every_name_is_there() -> None:
     assert missing == []
 
 
+def test_completion_offers_every_name() -> None:
+    assert dir(curator_text) == sorted(curator_text.__all__)
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match="'curator_text' has no attribute 'WrodCount'"):
         curator_text.WrodCount  # noqa: B018 - asking is the point

@@ -385,3 +385,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"curator_text.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What completion offers."""
+    return sorted(__all__)
