@@ -6,9 +6,12 @@ from math import ceil
 from typing import Any
 
 import pyarrow as pa
-from curator_core import ProcessingStage
+from curator_core import Dropped, ProcessingStage
 
 from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
+
+JOINED = "joined with another segment"
+"""The reason under which the rows are counted that others took up."""
 
 
 @dataclass
@@ -36,7 +39,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
     def outputs(self) -> Sequence[str]:
         return ("joined",)
 
-    def process(self, task: AudioBatch) -> AudioBatch:
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
         groups = list(self._groups(task))
         spans = [
             (task.span(group[0]).start, max(task.span(r).end for r in group)) for group in groups
@@ -45,7 +48,10 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
             DURATION: pa.array([round(end - start, 6) for start, end in spans], pa.float64()),
             "joined": pa.array([len(group) for group in groups], pa.int64()),
         }
-        return task.take([group[0] for group in groups]).with_columns(columns)
+        yield task.take([group[0] for group in groups]).with_columns(columns)
+
+        if gone := task.num_items - len(groups):
+            yield Dropped(JOINED, gone)
 
     def _groups(self, task: AudioBatch) -> Iterator[list[int]]:
         order = sorted(range(task.num_items), key=lambda r: (str(task.source(r)), task.start(r)))
