@@ -1,4 +1,4 @@
-"""The same result from the streaming executor."""
+"""The same result from the executors on Ray."""
 
 import json
 import math
@@ -31,16 +31,21 @@ def private_ray() -> Iterator[None]:
 
 @pytest.mark.usefixtures("private_ray")
 @pytest.mark.parametrize(
-    ("kind", "kept"),
-    [(ExactDeduplicationWorkflow, 37), (FuzzyDeduplicationWorkflow, 1)],  # numbers are alike
+    ("kind", "kept", "executor"),
+    [
+        (ExactDeduplicationWorkflow, 37, "streaming"),
+        (FuzzyDeduplicationWorkflow, 1, "streaming"),  # numbers are alike
+        (FuzzyDeduplicationWorkflow, 1, "actor_pool"),
+        (FuzzyDeduplicationWorkflow, 1, "ray_data"),
+    ],
 )
-def test_streaming_keeps_the_same_documents(
+def test_executors_keep_the_same_documents(
     tmp_path: Path,
     kind: type[ExactDeduplicationWorkflow] | type[FuzzyDeduplicationWorkflow],
     kept: int,
+    executor: str,
 ) -> None:
-    from curator_streaming.executor import StreamingExecutor
-
+    pytest.importorskip(f"curator_{executor}")
     raw = tmp_path / "raw"
     raw.mkdir()
     for place in range(5):
@@ -48,10 +53,10 @@ def test_streaming_keeps_the_same_documents(
         lines = (json.dumps({"text": text, "file": place}) + "\n" for text in texts)
         (raw / f"{place}.jsonl").write_text("".join(lines))
     results = []
-    for name, executor in (("here", LocalExecutor(workers=0)), ("there", StreamingExecutor())):
+    for name, chosen in (("here", LocalExecutor(workers=0)), ("there", executor)):
         out = tmp_path / name
         workflow = kind(str(raw), str(out), input_blocksize=2000, partitions=3)
-        told = workflow.run(executor).metadata
+        told = workflow.run(chosen).metadata
         results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
     assert results[0] == results[1]
     assert results[0][0]["kept"] == kept
