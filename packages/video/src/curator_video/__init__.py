@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from curator_video.clips import Clip
     from curator_video.cutting.stages import ClipCutter
     from curator_video.facts import AudioFacts, VideoFacts
+    from curator_video.filters.motion import MotionFilter
+    from curator_video.filters.pictures import BlackFilter, BlurFilter, FreezeFilter
+    from curator_video.filters.shapes import DurationFilter, ResolutionFilter
     from curator_video.probing import probe
     from curator_video.reading import VideoReader
     from curator_video.sharing import LookingStage
@@ -20,12 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AudioFacts",
+    "BlackFilter",
+    "BlurFilter",
     "Clip",
     "ClipCutter",
     "ClipWriter",
+    "DurationFilter",
     "FixedStrideSplitter",
+    "FreezeFilter",
     "HistogramShotSplitter",
     "LookingStage",
+    "MotionFilter",
+    "ResolutionFilter",
     "Sampling",
     "TransNetShotSplitter",
     "Video",
@@ -41,6 +50,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "clips": ("Clip",),
     "cutting.stages": ("ClipCutter",),
     "facts": ("AudioFacts", "VideoFacts"),
+    "filters.motion": ("MotionFilter",),
+    "filters.pictures": ("BlackFilter", "BlurFilter", "FreezeFilter"),
+    "filters.shapes": ("DurationFilter", "ResolutionFilter"),
     "probing": ("probe",),
     "reading": ("VideoReader",),
     "sharing": ("LookingStage",),

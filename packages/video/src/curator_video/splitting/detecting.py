@@ -78,5 +78,5 @@ def _histogram(thumb: Pixels) -> NDArray[np.float64]:
     counts: Iterable[NDArray[np.int64]] = (
         np.bincount(thumb[..., channel].ravel() >> 4, minlength=_BINS) for channel in range(3)
     )
-    joined: NDArray[np.float64] = np.concatenate(list(counts)).astype(np.float64)
-    return joined / (thumb.shape[0] * thumb.shape[1])
+    shares: NDArray[np.float64] = np.concatenate(list(counts)) / float(thumb[..., 0].size)
+    return shares

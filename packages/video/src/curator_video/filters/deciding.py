@@ -1,0 +1,36 @@
+"""What all filters of clips share: scores first, then a decision that can be left out."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+from curator_core.outcomes import Dropped
+
+from curator_video.clips import Clip, Score
+from curator_video.sharing import LookingStage
+
+
+@dataclass
+class ClipFilter(LookingStage):
+    """Scores clips, and drops those that are not good enough."""
+
+    score_only: bool = field(default=False, kw_only=True)
+    """Keep all, and leave only the scores."""
+
+    @abstractmethod
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        """What is measured, under the names that it gets on the clip."""
+
+    @abstractmethod
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        """Why a clip with such scores is dropped; None where it is kept."""
+
+    def process(self, task: Clip) -> Clip | Dropped:
+        scores = self.scores(task)
+        scored = task.with_scores(**scores)
+        reason = None if self.score_only else self.reason(scores)
+        return scored if reason is None else Dropped(reason, records=scored)
+
+
+def number(score: Score) -> float:
+    """A score that is known to be a number."""
+    return float(score or 0.0)

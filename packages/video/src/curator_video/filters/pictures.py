@@ -1,0 +1,72 @@
+"""What is wrong with the pictures of a clip: they stand still, are black, or blurred."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from curator_video.analysis.wants import Wanted
+from curator_video.clips import Clip, Score
+from curator_video.filters.deciding import ClipFilter, number
+
+
+@dataclass
+class FreezeFilter(ClipFilter):
+    """Drops clips that stand still for much of their time."""
+
+    max_frozen_share: float = 0.5
+    """The largest share of pictures that may be like the one before."""
+
+    max_change: float = 0.0005
+    """Up to which change, from 0 to 1, two pictures are alike."""
+
+    def wanted(self) -> Wanted:
+        return Wanted(luma=True)
+
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        changes = self.findings(clip).changes
+        share = float((changes <= self.max_change).mean()) if changes.size else 1.0
+        return {"frozen_share": share}
+
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        return "frozen" if number(scores["frozen_share"]) > self.max_frozen_share else None
+
+
+@dataclass
+class BlackFilter(ClipFilter):
+    """Drops clips that are black for much of their time."""
+
+    max_black_share: float = 0.5
+    """The largest share of pictures that may be black."""
+
+    min_dark_pixels: float = 0.98
+    """The share of dark pixels from which on a picture is black."""
+
+    def wanted(self) -> Wanted:
+        return Wanted(luma=True)
+
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        return {"black_share": float((self.findings(clip).darkness >= self.min_dark_pixels).mean())}
+
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        return "black" if number(scores["black_share"]) > self.max_black_share else None
+
+
+@dataclass
+class BlurFilter(ClipFilter):
+    """Drops clips whose pictures are blurred. Two pictures a second are looked at."""
+
+    min_sharpness: float = 20.0
+    """The least variance of the Laplacian of the median picture, at a width of up to 640."""
+
+    def wanted(self) -> Wanted:
+        return Wanted(sharpness=True)
+
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        found = self.findings(clip).sharpness
+        return {"sharpness": float(np.median(found)) if found.size else None}
+
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        sharpness = scores["sharpness"]
+        return (
+            "blurred" if sharpness is not None and number(sharpness) < self.min_sharpness else None
+        )

@@ -1,0 +1,65 @@
+"""What is known of a clip without looking at it: how long it is, and how large."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from curator_video.analysis.wants import Wanted
+from curator_video.clips import Clip, Score
+from curator_video.filters.deciding import ClipFilter, number
+
+
+@dataclass
+class DurationFilter(ClipFilter):
+    """Drops clips that are too short or too long."""
+
+    min_s: float = 2.0
+    """The least length, in seconds."""
+
+    max_s: float | None = None
+    """The greatest length; none unless given."""
+
+    def wanted(self) -> Wanted:
+        return Wanted()
+
+    def check(self) -> Iterator[str]:
+        if self.max_s is not None and self.max_s < self.min_s:
+            yield f"max_s is {self.max_s}, less than min_s of {self.min_s}; no clip would be kept"
+
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        return {"duration": round(clip.duration, 6)}
+
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        seconds = number(scores["duration"])
+        if seconds < self.min_s:
+            return "too short"
+        return "too long" if self.max_s is not None and seconds > self.max_s else None
+
+
+@dataclass
+class ResolutionFilter(ClipFilter):
+    """Drops clips whose pictures are too small, or much longer on one side than on the other."""
+
+    min_width: int = 0
+    """The least width, as it is shown."""
+
+    min_height: int = 0
+    """The least height, as it is shown."""
+
+    min_short_side: int = 256
+    """The least length of the shorter side, whichever that is."""
+
+    max_aspect: float = 4.0
+    """How many times as long as the shorter side the longer one may be."""
+
+    def wanted(self) -> Wanted:
+        return Wanted()
+
+    def scores(self, clip: Clip) -> dict[str, Score]:
+        return {"width": clip.data.facts.width, "height": clip.data.facts.height}
+
+    def reason(self, scores: dict[str, Score]) -> str | None:
+        width, height = number(scores["width"]), number(scores["height"])
+        short, long = sorted((width, height))
+        if width < self.min_width or height < self.min_height or short < self.min_short_side:
+            return "too small"
+        return "too long a side" if long > self.max_aspect * short else None
