@@ -95,6 +95,11 @@ def test_damage_has_a_reason() -> None:
     )
 
 
+def test_what_is_left_of_a_frame_at_the_end_is_no_damage() -> None:
+    sound = RECORDED["mp3"]
+    assert abs(decode(sound + sound[-400:-200], SPEECH).seconds - 2) < 0.1
+
+
 def test_a_codec_that_nobody_knows_is_told() -> None:
     data = bytearray(RECORDED["m4a"])
     data[data.index(b"hdlr") - 3] ^= 1  # what follows is skipped, the codec with it

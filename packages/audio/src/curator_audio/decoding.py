@@ -27,6 +27,8 @@ _TELL_THEIR_LENGTH = ("wav", "w64", "flac", "mov", "aiff", "caf", "au")
 _MISSING_SECONDS, _MISSING_SHARE = 0.25, 0.01
 """Headers count what encoders pad; so much less is no damage."""
 
+_BAD_PACKETS = 3
+
 _SCALES = {"u8": 2.0**7, "s16": 2.0**15, "s32": 2.0**31, "s64": 2.0**63}
 
 
@@ -77,6 +79,8 @@ def track_of(container: Any) -> Track:
     if stream.codec_context is None:
         raise UndecodableError("the codec of its audio is not known to this FFmpeg")
     rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
+    if not rate or not channels:
+        raise UndecodableError("no audio can be made out in it, whatever its name ends in")
     if not 1 <= rate <= HIGHEST_RATE or not 1 <= channels <= MOST_CHANNELS:
         raise UndecodableError(
             f"the header tells of {rate} samples a second and {channels} channels; up to "
@@ -89,17 +93,46 @@ def track_of(container: Any) -> Track:
 
 
 def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
-    """Frames until the end, or until the first that is damaged."""
+    """Frames until the end, or until damage. A few bad packets at the very end are no damage.
+
+    Those are tags, or what was left of a frame when an encoder stopped: players skip them as well.
+    """
     import av
 
-    seconds = 0.0
-    try:
-        for frame in container.decode(stream):
+    seconds, bad = 0.0, 0
+    damage: Exception | None = None
+    for packet in _packets(container, stream):
+        try:
+            frames = packet if isinstance(packet, Exception) else packet.decode()
+            if isinstance(frames, Exception):
+                raise frames
+        except (av.FFmpegError, ValueError, OverflowError) as error:
+            damage, bad = error, bad + 1
+            if bad > _BAD_PACKETS:
+                raise _damaged(seconds, damage) from None
+            continue
+        for frame in frames:
+            if damage is not None:
+                raise _damaged(seconds, damage) from None
             yield frame
             seconds += frame.samples / (frame.sample_rate or 1)
+    if damage is not None and not seconds:
+        raise _damaged(seconds, damage) from None
+
+
+def _packets(container: Any, stream: Any) -> Iterator[Any]:
+    """Packets, and as the last one the error that ended them, if one did."""
+    import av
+
+    try:
+        yield from container.demux(stream)
     except (av.FFmpegError, ValueError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise UndecodableError(f"damaged or cut off after {seconds:.2f} s: {said}") from None
+        yield error
+
+
+def _damaged(seconds: float, error: Exception) -> UndecodableError:
+    said = getattr(error, "strerror", None) or str(error)
+    return UndecodableError(f"damaged or cut off after {seconds:.2f} s: {said}")
 
 
 def _promised(stream: Any) -> float:
