@@ -77,7 +77,7 @@ class TestPrivateCluster:
             assert len(marked(name)) > 3
             drivers[name].send_signal(number)
         for name in ends:
-            gone = eventually(lambda name=name: not marked(name), 10)  # type: ignore[misc]
+            gone = eventually(lambda name=name: not marked(name), 60)  # type: ignore[misc]
             assert gone, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
 

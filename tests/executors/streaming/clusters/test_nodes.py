@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from clusterkit import Grid, Lives, Where, by, met, places, ran
-from curator_core import Resources, Task
+from curator_core import Resources, Task, WorkerInfo
 from curator_core.errors import ResourceError
+from curator_core.testing.contract.logs import note
 
 
 def node_with(three: Grid, name: str) -> str:
@@ -31,10 +32,30 @@ class Meets(Lives):
     fellows: int
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        latest = time.monotonic() + 30
-        while places(Path(self.log), "setup").total() < self.fellows and time.monotonic() < latest:
-            time.sleep(0.01)
+        wait_for_fellows(self.log, self.fellows)
         return super().process(task)
+
+
+@dataclass(kw_only=True, eq=False)
+class MeetsWhere(Where):
+    """The same, and it adds to each task where it was."""
+
+    log: str
+    fellows: int
+
+    def setup(self, worker: WorkerInfo) -> None:
+        super().setup(worker)
+        note(self.log, "setup", self.name, f"{worker.node.node_id}/{worker.worker_id}")
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        wait_for_fellows(self.log, self.fellows)
+        return super().process(task)
+
+
+def wait_for_fellows(log: str, fellows: int) -> None:
+    latest = time.monotonic() + 60
+    while places(Path(log), "setup").total() < fellows and time.monotonic() < latest:
+        time.sleep(0.01)
 
 
 class TestPlaces:
@@ -64,10 +85,13 @@ class TestPlaces:
         assert len(devices) == 2
         assert len(set(devices.values())) == 1
 
-    def test_four_workers_of_ten_gb_share_a_gpu_of_forty(self) -> None:
-        small = Where(0.1).with_(name="small", resources=Resources(cpus=0.1, gpu_memory_gb=10))
+    def test_four_workers_of_ten_gb_share_a_gpu_of_forty(self, tmp_path: Path) -> None:
+        log = str(tmp_path / "log")
+        small = MeetsWhere(log=log, fellows=8).with_(
+            name="small", num_workers=8, resources=Resources(cpus=0.1, gpu_memory_gb=10)
+        )
 
-        result = ran([small.with_(num_workers=8)], 160)
+        result = ran([small], 160)
 
         devices = sorted(by_worker(met(result, "small")).values())
         assert devices == ["0"] * 4 + ["1"] * 4
