@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import (
@@ -14,7 +15,13 @@ from curator_core import (
     RunResult,
     StageError,
 )
-from curator_text import JsonlReader, RouteByColumn, ScoreBuckets, WordCountFilter
+from curator_text import (
+    JsonlReader,
+    ParquetReader,
+    RouteByColumn,
+    ScoreBuckets,
+    WordCountFilter,
+)
 
 FOLDERS = ("low", "medium", "high", "other")
 
@@ -94,6 +101,15 @@ def test_other_formats_and_fewer_columns(tmp_path: Path) -> None:
     assert sorted(n for t in tables for n in t["id"].to_pylist()) == expected(0.7, 1)
     assert {name for table in tables for name in table.column_names} == {"id"}
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["high", "rest"]
+
+
+def test_texts_may_be_views(tmp_path: Path) -> None:
+    buckets = pa.array(["low", None, "high", "low"], pa.string_view())
+    table = pa.table({"id": [0, 1, 2, 3], "bucket": buckets})
+    pq.write_table(table, tmp_path / "raw.parquet")
+    stages = [ParquetReader(str(tmp_path / "raw.parquet")), RouteByColumn(str(tmp_path / "out"))]
+    Pipeline("views", stages=stages).run(LocalExecutor(0), run_dir=str(tmp_path / "run"))
+    assert [ids(tmp_path / "out" / name) for name in FOLDERS] == [[0, 3], [], [2], [1]]
 
 
 def test_names_that_are_no_folders(tmp_path: Path) -> None:

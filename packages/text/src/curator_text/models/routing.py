@@ -21,6 +21,7 @@ from curator_core import (
 from curator_core.dropping import DropSink
 from curator_core.files import FilePart
 from curator_core.filesystems import StorageOptions, join
+from curator_core.rows import rows_where
 from curator_core.tasks import StagedFile
 from curator_core.writing import JsonlWriter, ParquetWriter
 from curator_core.writing.stages import FileWriter, Mode
@@ -138,7 +139,7 @@ class _Writes:
         self, task: DocumentBatch, mask: "pa.ChunkedArray"
     ) -> tuple[list[FilePart], tuple[StagedFile, ...]]:
         """Write the rows where `mask` is true: the file that makes, or none."""
-        rows = task.data.filter(mask)
+        rows = rows_where(task.data, mask)
         if not rows.num_rows:
             return [], ()
         written = self.writer.process(task.with_data(rows))
