@@ -153,3 +153,11 @@ def test_files_of_two_kinds_are_refused(corpus: Corpus, tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"]}), source / "b.parquet")
     with pytest.raises(PipelineError, match="stand for Parquet files and for others"):
         shuffle(source, tmp_path / "out").run(HERE)
+
+
+def test_nothing_to_shuffle_is_fine_where_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    workflow = shuffle(tmp_path / "raw", tmp_path / "out")
+    with pytest.raises(PipelineError, match="no files match"):
+        workflow.run(HERE)
+    assert workflow.run(HERE, allow_empty=True).metadata["rows"] == 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from curator_core import CompositeStage, PipelineError, Workflow
+from curator_core.errors import NothingFoundError
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.exchanges.reading import ExchangeListing
@@ -138,7 +139,11 @@ class Exchange(Workflow):
         )
 
     def _files(self, paths: Sequence[str]) -> Any:
-        return find_files(paths, Wanted((*JSONL_ENDINGS, *PARQUET_ENDINGS)), self.storage_options)
+        wanted = Wanted((*JSONL_ENDINGS, *PARQUET_ENDINGS))
+        try:
+            return list(find_files(paths, wanted, self.storage_options))
+        except NothingFoundError:  # the reader says so, unless that is allowed
+            return []
 
     def _writer(self) -> FileWriter:
         kind = ParquetWriter if self.output_format == "parquet" else JsonlWriter
