@@ -34,14 +34,14 @@ class Style:
 
 
 def write_video(path: Path, film: Film, style: Style | None = None) -> Path:
-    """The film as a file; same arguments, same pictures."""
+    """The film as a file. The pictures that go in are the same each time."""
     style = style or Style()
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream(style.codec, rate=style.fps)
         stream.width, stream.height = style.width, style.height
         stream.pix_fmt, stream.gop_size = style.pixel_format, style.keyframe_every
-        stream.codec_context.thread_count = 1  # several would not always give the same bytes
-        stream.options = style.options
+        stream.codec_context.thread_count = 1
+        stream.options = _options(style)
         if style.is_variable:
             stream.codec_context.time_base = Fraction(1, _TICKS)
         if style.rotation:
@@ -70,6 +70,15 @@ def _frames(film: Film, style: Style) -> Iterator[av.VideoFrame]:
         else:
             frame.pts, frame.time_base = number, Fraction(1, style.fps)
         yield frame
+
+
+def _options(style: Style) -> dict[str, str]:
+    """x264 takes threads of its own unless it is told not to."""
+    if style.codec != "libx264":
+        return style.options
+    told = style.options.get("x264-params")
+    single = "threads=1:lookahead-threads=1"
+    return {**style.options, "x264-params": f"{told}:{single}" if told else single}
 
 
 def _sound_track(container: Any, style: Style) -> Any:

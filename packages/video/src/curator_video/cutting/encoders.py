@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 
 _EFFORT: dict[str, dict[str, str]] = {
-    "libx264": {"preset": "veryfast", "crf": "23"},
+    "libx264": {
+        "preset": "veryfast",
+        "crf": "23",
+        "x264-params": "threads=1:lookahead-threads=1",  # workers run side by side
+    },
     "libx265": {"preset": "veryfast", "crf": "28", "x265-params": "log-level=none"},
     "libsvtav1": {"preset": "10", "crf": "35"},
     "libvpx-vp9": {"deadline": "realtime", "cpu-used": "8", "crf": "31", "b": "0", "row-mt": "1"},
