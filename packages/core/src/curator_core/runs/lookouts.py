@@ -33,6 +33,15 @@ class Lookout(Iterator[Source]):
         """How many are still to be taken; None until all are listed."""
         return len(self._ahead) if self._has_seen_all else None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether none is left to be taken; lists the next one to find out."""
+        if not self._ahead and not self._has_seen_all:
+            source = next(self._left, None)
+            self._has_seen_all = source is None
+            self._ahead.extend([source] if source is not None else [])
+        return not self._ahead
+
     def look_ahead(self) -> None:
         """List a little further than is needed now, so that it is known how much there is.
 

@@ -77,6 +77,11 @@ class Run:
         """How many sources are still to be taken; None until all are listed."""
         return self._left.known
 
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to start workers for. Else take the `sources`: all are done."""
+        return not self._left.is_empty
+
     def start(self, executor: str, why: str) -> None:
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
         self.events.tell("run_started", name=self.plan.name, executor=executor, why=why)

@@ -63,7 +63,7 @@ class RayActorPoolExecutor(Executor):
             yield from unfit(plan, look(), self.options.reserved_cpus, self.options.reserved_gpus)
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        if not run.worker_stages:
+        if not run.worker_stages or not run.has_work:
             from curator_ray.listing import only_listed
 
             yield from only_listed(run)

@@ -1,4 +1,7 @@
-"""Listing: pipelines whose only stage lists the sources, so that no worker has anything to do."""
+"""Listing: runs in which no worker has anything to do, so that Ray need not be there.
+
+All is done already, or the only stage is the one that lists the sources.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -79,14 +79,12 @@ class RayDataExecutor(Executor):
 
         from curator_ray_data.sources import Sources
 
-        if not run.worker_stages:
+        if not run.worker_stages or not run.has_work:
             yield from only_listed(run)
             return
         if problems := list(wrong_environments(plan)):
             raise PipelineError(problems)
         sources = Sources(run, self.options)
-        if sources.is_empty:
-            return
         _warn_once()
         yield from self._outputs(plan, run, sources)
 

@@ -1,7 +1,6 @@
 """Sources: which of them a job gets, and how they are cut into blocks."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,14 +30,6 @@ class Sources:
         self._left: Iterator[AnyTask] = run.sources()
         self._options = options
         self.most_bytes: float = _MOST_BYTES
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is left to do; then Ray need not be started."""
-        first = next(self._left, None)
-        if first is not None:
-            self._left = chain([first], self._left)
-        return first is None
 
     def take(self) -> list[AnyTask]:
         """Those of the next job; none at the end."""

@@ -74,7 +74,7 @@ class StreamingExecutor(Executor):
             yield from lacking(plan, look())
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        if not run.worker_stages:
+        if not run.worker_stages or not run.has_work:
             from curator_ray.listing import only_listed
 
             yield from only_listed(run)
