@@ -212,5 +212,5 @@ def test_many_become_few_alike(other: Executor) -> None:
         assert found[what] == alone[what], f"{other} has other {what}"
 
 
-CUT_ELSEWHERE = ("RayDataExecutor",)
-"""Its blocks end where Ray Data lets them end, and a batch ends with its block."""
+CUT_ELSEWHERE = ("RayDataExecutor", "StreamingExecutor")
+"""Where a batch ends with the block of Ray Data, or with what has come within its time."""

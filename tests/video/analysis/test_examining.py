@@ -15,7 +15,8 @@ from curator_video.decoding import DamagedVideoError
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
 
-ALL = Wanted(True, True, True, frozenset({Sampling(1.0), Sampling(3.0, 90)}))
+SAMPLINGS = frozenset({Sampling(1.0), Sampling(3.0, 90)})
+ALL = Wanted(luma=True, motion=True, sharpness=True, frames=SAMPLINGS)
 ONE = Sampling(1.0)
 
 

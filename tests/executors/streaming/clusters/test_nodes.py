@@ -151,7 +151,7 @@ class TestWorkers:
         log = tmp_path / "log"
         half = Resources(cpus=0.5)
 
-        result = ran([Lives(str(log), 0.1).with_(resources=half)], 60)
+        result = ran([Meets(log=str(log), fellows=6).with_(resources=half)], 60)
 
         assert len(result) == 60
         assert sorted(places(log, "node").values()) == [1, 1, 1]
