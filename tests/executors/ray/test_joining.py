@@ -66,8 +66,8 @@ def plain_cluster(
     ray = Path(sys.executable).with_name("ray")
     started = subprocess.Popen(
         [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
-         # By default these are fixed, and another Ray of these tests may have them.
-         f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}",
+         # It is fixed by default, and another Ray of these tests may have it.
+         f"--dashboard-agent-listen-port={free_port()}",
          "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}/plain"],
         env={**inherited, "HOME": str(home), "CURATOR_TEST": "plain"},
         stdout=subprocess.PIPE, text=True,
