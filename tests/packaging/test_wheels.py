@@ -76,9 +76,12 @@ def test_every_package_builds_a_pure_wheel(package: Path, tmp_path: Path) -> Non
     assert wheel.name == f"{name}-{project['version']}-py3-none-any.whl"
     files = zipfile.ZipFile(wheel).namelist()
     assert f"{name}/py.typed" in files
+    # The script `curate` begins in a module of its own, before anything else is imported.
+    alone = {"_curate.py"} if name == "curator_core" else set()
     assert {file.partition("/")[0] for file in files} == {
         name,
         f"{name}-{project['version']}.dist-info",
+        *alone,
     }
 
 
