@@ -26,10 +26,10 @@ if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Two processes share the tests: a file's stay together, and an executor's, for its Ray."""
+    """Two processes share the tests: a file's stay together, and all that start Ray do."""
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
         parts = item.path.relative_to(HERE).parts
-        group = parts[1] if parts[0] == "executors" and len(parts) > 2 else "/".join(parts)
+        group = parts[0] if parts[0] == "executors" else "/".join(parts)
         item.add_marker(pytest.mark.xdist_group(group))

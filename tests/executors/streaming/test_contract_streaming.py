@@ -17,6 +17,7 @@ class TestStreaming(ExecutorContract):
         return StreamingExecutor(config={"object_store_gb": 0.3})
 
 
+@pytest.mark.soak  # test_agreement.py has a shorter look at it each time
 @pytest.mark.usefixtures("private_ray")
 class TestBatch(ResultsContract, FailuresContract, LifetimesContract):
     """Stage after stage, by the same scheduler.
