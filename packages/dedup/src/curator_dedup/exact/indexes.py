@@ -17,10 +17,9 @@ from curator_core.runs.locks import take_lock
 
 from curator_dedup.digests import DIGEST
 from curator_dedup.exact.hashing import KNOWN, TEXT
-from curator_dedup.fuzzy.folders import batch_for
+from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.indexes import folder_of_partition
-from curator_dedup.fuzzy.notes import read_note
-from curator_dedup.fuzzy.tables import files_in
+from curator_dedup.notes import read_note
 
 PARTITIONS = 16
 """An index keeps its number of partitions for good, so it begins with some."""

@@ -171,7 +171,7 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
 
     def _indexing(self, index: "Index", files: Sequence[FilePart], partitions: int) -> Pipeline:
         from curator_dedup.exact.indexes import HashListing, HashRemembering
-        from curator_dedup.fuzzy.folders import FolderWriter
+        from curator_dedup.folders import FolderWriter
         from curator_dedup.fuzzy.indexes import crawl_name
 
         name, options = crawl_name(files), self.storage_options

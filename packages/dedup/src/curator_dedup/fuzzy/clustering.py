@@ -10,10 +10,11 @@ from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.components import components
-from curator_dedup.fuzzy.notes import marker, read_note
+from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
-from curator_dedup.fuzzy.tables import files_in, keys_of, numbers_column
+from curator_dedup.fuzzy.tables import keys_of, numbers_column
+from curator_dedup.notes import marker, read_note
 
 _ABOUT = ("block", "file", "row", "state", "priority")
 _LINKS = "links"

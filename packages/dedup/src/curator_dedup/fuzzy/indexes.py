@@ -18,11 +18,11 @@ from curator_core import DocumentBatch, Empty, FileGroup, FilePart, InputError, 
 from curator_core.filesystems import StorageOptions, join, open_filesystem, open_input
 from curator_core.lineage import fingerprint
 
-from curator_dedup.fuzzy.folders import batch_for
-from curator_dedup.fuzzy.notes import read_note, write_note
+from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
-from curator_dedup.fuzzy.tables import files_in, keys_of
+from curator_dedup.fuzzy.tables import keys_of
+from curator_dedup.notes import read_note, write_note
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -17,13 +17,13 @@ from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions
 
 from curator_dedup.counting import COUNTS
+from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.documents import document_ids
-from curator_dedup.fuzzy.folders import batch_for
 from curator_dedup.fuzzy.indexes import Entries, entries_in, folder_of_partition
-from curator_dedup.fuzzy.notes import marker, read_note
 from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import EMPTY, KEY, NO_RECORD, TEXT
-from curator_dedup.fuzzy.tables import files_in, keys_of, numbers_column
+from curator_dedup.fuzzy.tables import keys_of, numbers_column
+from curator_dedup.notes import marker, read_note
 
 _BANDS = "bands"
 Rows = npt.NDArray[np.int64]

@@ -1,12 +1,7 @@
-"""Tables of ids: columns of 8 bytes as numbers and back, and the files they lie in."""
+"""Tables of ids: columns of 8 bytes as numbers and back."""
 
 import numpy as np
 import pyarrow as pa
-from curator_core import FilePart
-from curator_core.errors import NothingFoundError
-from curator_core.filesystems import StorageOptions
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
 
 from curator_dedup.fuzzy.permutations import Words
 
@@ -27,11 +22,3 @@ def _numbers(chunk: pa.Array) -> Words:
 def numbers_column(numbers: Words, kind: pa.DataType) -> pa.Array:
     content = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.FixedSizeBinaryArray.from_buffers(kind, len(numbers), [None, content])
-
-
-def files_in(folder: str, storage_options: StorageOptions | None = None) -> list[FilePart]:
-    """The Parquet files of a folder; none, where there was nothing to write."""
-    try:
-        return list(find_files([folder], Wanted((".parquet",)), storage_options))
-    except NothingFoundError:
-        return []

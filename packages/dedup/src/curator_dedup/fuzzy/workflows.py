@@ -15,16 +15,16 @@ from curator_dedup.corpora import CorpusWorkflow, partitions_for
 from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
 from curator_dedup.engines import is_compiled
+from curator_dedup.folders import FolderWriter
 from curator_dedup.fuzzy.clustering import Clustering, ClusterListing
 from curator_dedup.fuzzy.deciding import ClusterDeciding
-from curator_dedup.fuzzy.folders import FolderWriter
 from curator_dedup.fuzzy.indexes import EntryListing, EntryReading, Index, crawl_name, note_earlier
 from curator_dedup.fuzzy.matching import ENTRIES, LINKS, BandListing, BandMatching
-from curator_dedup.fuzzy.notes import write_note
-from curator_dedup.fuzzy.partitions import PartitionListing, PartitionReading
 from curator_dedup.fuzzy.signing import DocumentSigning, SigningOptions
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.verifying import Gathering
+from curator_dedup.notes import write_note
+from curator_dedup.partitions import PartitionListing, PartitionReading
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter

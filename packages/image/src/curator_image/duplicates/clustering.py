@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
 from curator_core.filesystems import StorageOptions, open_input
+from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.clustering import labels_of
-from curator_dedup.fuzzy.notes import marker
-from curator_dedup.fuzzy.tables import files_in
+from curator_dedup.notes import marker
 
 from curator_image.duplicates.distances import Words
 from curator_image.duplicates.identities import id_column, ids_in

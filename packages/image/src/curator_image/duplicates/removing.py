@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, WorkerInfo
 from curator_core.filesystems import StorageOptions, open_input
-from curator_dedup.fuzzy.tables import files_in
+from curator_dedup.folders import files_in
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
 
 from curator_image.batches import ImageBatch

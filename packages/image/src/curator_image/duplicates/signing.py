@@ -11,7 +11,7 @@ import pyarrow as pa
 import xxhash
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected
 from curator_dedup.counting import COUNTS
-from curator_dedup.fuzzy.folders import batch_for
+from curator_dedup.folders import batch_for
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels

@@ -17,9 +17,9 @@ from curator_core.writing.stages import Mode
 from curator_dedup.corpora import partitions_for
 from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
-from curator_dedup.fuzzy.folders import FolderWriter
-from curator_dedup.fuzzy.notes import read_note, write_note
-from curator_dedup.fuzzy.partitions import PartitionListing, PartitionReading
+from curator_dedup.folders import FolderWriter
+from curator_dedup.notes import read_note, write_note
+from curator_dedup.partitions import PartitionListing, PartitionReading
 
 from curator_image.duplicates.bands import bands_for
 from curator_image.duplicates.clustering import LinkListing, PictureClustering

@@ -15,7 +15,7 @@ from curator_core.filesystems import StorageOptions, join, open_filesystem, open
 from curator_core.reporting.figures import count, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.stages import AnyStage
-from curator_dedup.fuzzy.tables import files_in
+from curator_dedup.folders import files_in
 
 from curator_image.duplicates.identities import names_of
 from curator_image.reporting.records import batches_of

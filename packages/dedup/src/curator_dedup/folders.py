@@ -1,4 +1,4 @@
-"""Folders: several exchanges that one pipeline writes, each batch into the one it names."""
+"""Folders of files in between: several that one pipeline writes, and what lies in one."""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-from curator_core import DocumentBatch, FileGroup
+from curator_core import DocumentBatch, FileGroup, FilePart
+from curator_core.errors import NothingFoundError
 from curator_core.exchanges import ExchangeWriter
-from curator_core.filesystems import join
+from curator_core.filesystems import StorageOptions, join
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
 
 _FOLDER = "folder"
 
@@ -39,3 +42,11 @@ class FolderWriter(ExchangeWriter):
         )
         writer.setup(self._worker)
         return writer.process(task)
+
+
+def files_in(folder: str, storage_options: StorageOptions | None = None) -> list[FilePart]:
+    """The Parquet files of a folder; none, where there was nothing to write."""
+    try:
+        return list(find_files([folder], Wanted((".parquet",)), storage_options))
+    except NothingFoundError:
+        return []

@@ -7,8 +7,8 @@ from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingSta
 from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions
 
-from curator_dedup.fuzzy.notes import marker
-from curator_dedup.fuzzy.tables import files_in
+from curator_dedup.folders import files_in
+from curator_dedup.notes import marker
 
 
 @dataclass
