@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from curator_core import InputError, LocalExecutor, ResumeError
 from curator_dedup import ExactDeduplicationWorkflow
-from curator_dedup.exact.indexes import held
+from curator_dedup.indexes import held
 
 Write = Callable[[Path, list[dict[str, Any]]], Path]
 RecordsIn = Callable[[Path], list[dict[str, Any]]]

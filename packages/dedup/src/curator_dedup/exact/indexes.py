@@ -4,21 +4,18 @@ A hash stands in an index once, with the state of the file that had it first.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
 from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions, join
-from curator_core.runs.directory import RunDirectory
-from curator_core.runs.locks import take_lock
+from curator_core.filesystems import StorageOptions
 
 from curator_dedup.digests import DIGEST
 from curator_dedup.exact.hashing import KNOWN, TEXT
 from curator_dedup.folders import batch_for, files_in
-from curator_dedup.fuzzy.indexes import folder_of_partition
+from curator_dedup.indexes import folder_of_partition
 from curator_dedup.notes import read_note
 
 PARTITIONS = 16
@@ -33,19 +30,6 @@ class HashOptions:
 
     kind: str = "exact"
     normalize: bool = False
-
-
-@contextmanager
-def held(path: str, storage_options: StorageOptions | None = None) -> Iterator[None]:
-    """One crawl at a time: two would not see each other's documents."""
-    options = dict(storage_options or {})
-    home = join(path, ".curator")
-    RunDirectory(home, options).create()
-    lock = take_lock(home, options)
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @dataclass

@@ -18,7 +18,7 @@ from curator_dedup.removal.removing import Removing
 from curator_dedup.removal.writing import DocumentWriter
 
 if TYPE_CHECKING:
-    from curator_dedup.fuzzy.indexes import Index
+    from curator_dedup.indexes import Index
 
 _PARTITION_BYTES = 1 << 30
 """So much text makes a partition of hashes: some ten to a few hundred megabytes in memory."""
@@ -79,7 +79,7 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     def index(self) -> "Index | None":
         if self.index_path is None:
             return None
-        from curator_dedup.fuzzy.indexes import Index  # only where there is one: a quicker start
+        from curator_dedup.indexes import Index  # only where there is one: a quicker start
 
         return Index(str(self.index_path), self.storage)
 
@@ -92,7 +92,7 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     ) -> WorkflowResult:
         if self.index_path is None:
             return super().run(executor, resume=resume, allow_empty=allow_empty)
-        from curator_dedup.exact.indexes import held
+        from curator_dedup.indexes import held
 
         self.refuse_problems(allow_empty=allow_empty)
         with held(str(self.index_path), self.storage):
@@ -128,7 +128,7 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
 
     def _note_earlier(self, files: Sequence[FilePart]) -> None:
         if self.index is not None:
-            from curator_dedup.fuzzy.indexes import note_earlier
+            from curator_dedup.indexes import note_earlier
 
             note_earlier(self.index, files, self._earlier)
 
@@ -172,7 +172,7 @@ class ExactDeduplicationWorkflow(CorpusWorkflow):
     def _indexing(self, index: "Index", files: Sequence[FilePart], partitions: int) -> Pipeline:
         from curator_dedup.exact.indexes import HashListing, HashRemembering
         from curator_dedup.folders import FolderWriter
-        from curator_dedup.fuzzy.indexes import crawl_name
+        from curator_dedup.indexes import crawl_name
 
         name, options = crawl_name(files), self.storage_options
         folder = index.crawl(name)

@@ -1,33 +1,18 @@
-"""Indexes: the bands of earlier crawls, so that a new one is compared without reading them again.
+"""The bands of earlier crawls, as an index keeps them."""
 
-A folder: `index.json` says how documents were signed; `crawls/` has a folder for each crawl, and in
-it one for each partition. A key stands in an index once, for the crawl that had it first. What a
-crawl has of its own files from an earlier run is no reason to remove them: files are told apart
-by path, size and modification time.
-"""
-
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, Empty, FileGroup, FilePart, InputError, ProcessingStage
-from curator_core.filesystems import StorageOptions, join, open_filesystem, open_input
-from curator_core.lineage import fingerprint
+from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of
-from curator_dedup.notes import read_note, write_note
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -79,68 +64,6 @@ def _read(part: FilePart, storage_options: StorageOptions | None) -> pa.Table:
                 f"cannot read {part.path} of the index: {str(error).splitlines()[0]}; remove it, "
                 "and run the crawl that wrote it once more"
             ) from None
-
-
-def folder_of_partition(folder: str, number: int) -> str:
-    return join(folder, f"{number:04d}")
-
-
-@dataclass(frozen=True)
-class Index:
-    """An index in a folder."""
-
-    path: str
-    storage_options: StorageOptions | None = None
-
-    def opened(self, options: "DataclassInstance", partitions: int) -> int:
-        """The number of its partitions; made, where it is not there yet."""
-        mine = {"format": _FORMAT, **asdict(options)}
-        fs, inner = open_filesystem(join(self.path, "index.json"), dict(self.storage_options or {}))
-        if not fs.exists(inner):
-            fs.makedirs(inner.rpartition("/")[0], exist_ok=True)
-            text = json.dumps({**mine, "partitions": partitions}, indent=2)
-            fs.pipe_file(inner, text.encode())
-            return partitions
-        kept = json.loads(fs.cat_file(inner))
-        self._refuse_other(mine, kept)
-        return int(kept["partitions"])
-
-    def _refuse_other(self, mine: dict[str, Any], kept: dict[str, Any]) -> None:
-        other = [
-            f"{name}={kept.get(name)!r}, not {value!r}"
-            for name, value in mine.items()
-            if kept.get(name) != value
-        ]
-        if other:
-            raise InputError(
-                f"the index {self.path} was made with {', '.join(other)}; "
-                "give the same options, or another index_path"
-            )
-
-    def crawls(self) -> list[str]:
-        """The folders of the crawls that are in it."""
-        fs, inner = open_filesystem(join(self.path, "crawls"), dict(self.storage_options or {}))
-        if not fs.isdir(inner):
-            return []
-        names = [str(path).rstrip("/").rpartition("/")[2] for path in fs.ls(inner, detail=False)]
-        return sorted(self.crawl(name) for name in names if not name.startswith("."))
-
-    def crawl(self, name: str) -> str:
-        return join(self.path, "crawls", name)
-
-
-def crawl_name(files: Sequence[FilePart]) -> str:
-    """What tells a crawl from others: the paths and the states of its files."""
-    return fingerprint(*sorted(f"{file.path}\n{file.size}\n{file.version}" for file in files))
-
-
-def note_earlier(index: Index, files: Sequence[FilePart], note: str) -> None:
-    """Write down which crawls were there when this one was begun: it goes on with the same."""
-    crawl = crawl_name(files)
-    noted = read_note(note, index.storage_options)
-    if noted is None or noted["crawl"] != crawl:
-        crawls = [one for one in index.crawls() if one != index.crawl(crawl)]
-        write_note(note, {"crawl": crawl, "crawls": crawls}, index.storage_options)
 
 
 @dataclass

@@ -18,11 +18,12 @@ from curator_dedup.engines import is_compiled
 from curator_dedup.folders import FolderWriter
 from curator_dedup.fuzzy.clustering import Clustering, ClusterListing
 from curator_dedup.fuzzy.deciding import ClusterDeciding
-from curator_dedup.fuzzy.indexes import EntryListing, EntryReading, Index, crawl_name, note_earlier
+from curator_dedup.fuzzy.indexes import EntryListing, EntryReading
 from curator_dedup.fuzzy.matching import ENTRIES, LINKS, BandListing, BandMatching
 from curator_dedup.fuzzy.signing import DocumentSigning, SigningOptions
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.verifying import Gathering
+from curator_dedup.indexes import Index, crawl_name, note_earlier
 from curator_dedup.notes import write_note
 from curator_dedup.partitions import PartitionListing, PartitionReading
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
