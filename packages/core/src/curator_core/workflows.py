@@ -103,9 +103,14 @@ class Workflow(ABC):
                     done = chosen.retry(run_dir, executor, storage_options=self.storage_options)
                 result.runs[pipeline.name] = done
                 lock.refresh()
+            result.report = self.write_report(result)
         finally:
             lock.release()
         return result
+
+    def write_report(self, result: WorkflowResult) -> str | None:
+        """Write a page about the result, for workflows that have one; where it is."""
+        return None
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
         """Raise all that is wrong, at once."""

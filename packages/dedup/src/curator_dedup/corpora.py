@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
-from curator_core import Executor, FilePart, InputError, Workflow, WorkflowResult
+from curator_core import FilePart, InputError, Workflow, WorkflowResult
 from curator_core.compression import COMPRESSIONS
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.filesystems import StorageOptions, as_text, join
@@ -147,20 +147,10 @@ class CorpusWorkflow(Workflow):
         """How likely documents are to be compared, where that depends on their similarity."""
         return None
 
-    def run(
-        self,
-        executor: Executor | str | None = None,
-        *,
-        resume: bool = True,
-        allow_empty: bool = False,
-    ) -> WorkflowResult:
-        result = super().run(executor, resume=resume, allow_empty=allow_empty)
-        if self.report:
-            result.report = self._report(result)
-        return result
-
-    def _report(self, result: WorkflowResult) -> str | None:
+    def write_report(self, result: WorkflowResult) -> str | None:
         """Where the page is, which is written where there is anything new to tell."""
+        if not self.report:
+            return None
         from curator_dedup.reporting.summaries import Subject
         from curator_dedup.reporting.writing import report_in, write_report
 

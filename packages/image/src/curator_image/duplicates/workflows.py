@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from curator_core import Executor, InputError, Pipeline, Workflow, WorkflowResult
+from curator_core import InputError, Pipeline, Workflow, WorkflowResult
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.files import FilePart
@@ -180,20 +180,10 @@ class ImageDeduplicationWorkflow(Workflow):
         for stage in flatten([self._reader()]):
             yield from stage.check_sources()
 
-    def run(
-        self,
-        executor: Executor | str | None = None,
-        *,
-        resume: bool = True,
-        allow_empty: bool = False,
-    ) -> WorkflowResult:
-        result = super().run(executor, resume=resume, allow_empty=allow_empty)
-        if self.report:
-            result.report = self._report(result)
-        return result
-
-    def _report(self, result: WorkflowResult) -> str | None:
+    def write_report(self, result: WorkflowResult) -> str | None:
         """Where the page is, which is written where there is anything new to tell."""
+        if not self.report:
+            return None
         from curator_image.reporting.duplicates import Subject, page_in, write_duplicates
 
         page = page_in(self.work_dir, self.storage_options)
