@@ -80,7 +80,7 @@ def installed_size(sizes: Sizes) -> Figure:
     what, target = "curator-core + curator-text wheels, installed", "<= 300 MB, no torch, no ray"
     with workspace() as folder:
         try:
-            packages = [REPOSITORY / "packages" / name for name in ("core", "text")]
+            packages = [REPOSITORY / "packages" / name for name in ("core", "models", "text")]
             wheels = build_wheels(packages, folder / "wheels")
             python = clean_python(folder / "venv")
             install = [python, "-m", "pip", "install", "--quiet", *map(str, wheels)]
