@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 WITHOUT_TORCH = {
-    "test_thresholds.py", "test_sources.py", "test_endpoints.py", "test_blurring_faces.py",
+    "test_thresholds.py", "test_endpoints.py", "test_blurring_faces.py",
 }  # fmt: skip
 
 if not (find_spec("torch") and find_spec("transformers")):

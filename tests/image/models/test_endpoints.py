@@ -16,7 +16,7 @@ from curator_core import Rejected, WorkerInfo
 from curator_core.testing import check_stage
 from curator_image.batches import ImageBatch
 from curator_image.models.captioning import EndpointCaptioner
-from curator_image.models.endpoints import ChatEndpoint, EndpointError
+from curator_models.endpoints import ChatEndpoint, EndpointError
 from drawings import batch, drawn, encoded
 from PIL import Image
 

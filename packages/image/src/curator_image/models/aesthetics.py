@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curator_core import AnyStage
+from curator_models.weights import WeightsFile
 
 from curator_image.models.composing import ImageModel
 from curator_image.models.head_scores import HeadScores
 from curator_image.models.heads import Shape
 from curator_image.models.networks import ClipVectors
-from curator_image.models.sources import ClipSource, WeightsFile
+from curator_image.models.sources import ClipSource
 from curator_image.models.thresholds import ScoreThreshold
 
 CLIP_LARGE = "openai/clip-vit-large-patch14"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
+from curator_models.endpoints import ChatEndpoint, NoAnswerError
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels, UndecodableError
-from curator_image.models.endpoints import ChatEndpoint, NoAnswerError
 from curator_image.views import View
 
 PROMPT = "Describe this picture in one or two sentences."
@@ -111,7 +111,7 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
         yield from rejected
 
     def _ask(self, jpeg: bytes) -> str:
-        return self._endpoint().ask(self.prompt, jpeg, self.max_new_tokens)
+        return self._endpoint().ask(self.prompt, self.max_new_tokens, [jpeg])
 
 
 def _jpeg(pixels: Pixels) -> bytes:

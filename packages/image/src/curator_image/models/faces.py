@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
+from curator_models.digests import digest_of
 from curator_models.locating import ModelError
+from curator_models.weights import Packaged, WeightsFile
 
 from curator_image.decoding import Pixels
 from curator_image.models.composing import ImageModel
-from curator_image.models.digests import digest_of
 from curator_image.models.inferring import PictureModel
-from curator_image.models.sources import Packaged, WeightsFile
 from curator_image.models.thresholds import ScoreThreshold
 from curator_image.views import View
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from curator_core import InputError, ProcessingStage, WorkerInfo
 from curator_core.places import NodeInfo
+from curator_models.digests import digest_of
+from curator_models.weights import WeightsFile
 
 from curator_image.batches import ImageBatch
-from curator_image.models.digests import digest_of
 from curator_image.models.heads import Shape, head_in
-from curator_image.models.sources import WeightsFile
 from curator_image.models.vectors import matrix_of
 
 

@@ -9,10 +9,10 @@ from curator_core import AnyStage, InputError, ProcessingStage, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import device_of
+from curator_models.digests import digest_of, weights_in
 
 from curator_image.batches import ImageBatch
 from curator_image.models.composing import ImageModel
-from curator_image.models.digests import digest_of, weights_in
 from curator_image.models.head_scores import without_column
 from curator_image.models.inferring import keep_to_cores, release
 from curator_image.models.networks import ClipVectors

@@ -1,10 +1,10 @@
-"""Endpoints: servers that speak the chat protocol of OpenAI, asked about a picture."""
+"""Endpoints: servers that speak the chat protocol of OpenAI, asked about pictures or texts."""
 
 import base64
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -18,16 +18,16 @@ LONGEST_WAIT_S = 60.0
 _MOST_BYTES = 4 * 1024 * 1024
 _TOLD = 200
 _PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-_ABOUT_THE_PICTURE = {400, 413, 415, 422}
+_ABOUT_THE_QUESTION = {400, 413, 415, 422}
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 class EndpointError(CuratorError):
-    """An endpoint that cannot be used as it is configured: no picture would fare better."""
+    """An endpoint that cannot be used as it is configured: no question would fare better."""
 
 
 class NoAnswerError(CuratorError):
-    """A picture about which an endpoint gave no answer, after all attempts."""
+    """A question to which an endpoint gave no answer, after all attempts."""
 
 
 class _PassingError(CuratorError):
@@ -79,9 +79,9 @@ class ChatEndpoint:
         if self.timeout_s <= 0:
             yield f"request_timeout_s is {self.timeout_s:g}, but must be more than 0"
 
-    def ask(self, prompt: str, jpeg: bytes, max_tokens: int) -> str:
-        """What the model says of a picture."""
-        body = json.dumps(self._question(prompt, jpeg, max_tokens)).encode()
+    def ask(self, prompt: str, max_tokens: int, pictures: Sequence[bytes] = ()) -> str:
+        """What the model says, of pictures (JPEG) if there are any; they stand before the text."""
+        body = json.dumps(self._question(prompt, max_tokens, pictures)).encode()
         for attempt in range(1, self.attempts + 1):
             try:
                 return self._answer(body)
@@ -95,15 +95,11 @@ class ChatEndpoint:
     def _wait_s(self, attempt: int, wanted: float) -> float:
         return min(max(wanted, self.backoff_s * 2.0 ** (attempt - 1)), LONGEST_WAIT_S)
 
-    def _question(self, prompt: str, jpeg: bytes, max_tokens: int) -> dict[str, Any]:
-        picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
-        content = [
-            {"type": "image_url", "image_url": {"url": picture}},
-            {"type": "text", "text": prompt},
-        ]
+    def _question(self, prompt: str, max_tokens: int, pictures: Sequence[bytes]) -> dict[str, Any]:
+        content = [*map(_shown, pictures), {"type": "text", "text": prompt}]
         return {
             "model": self.model,
-            "messages": [{"role": "user", "content": content}],
+            "messages": [{"role": "user", "content": content if pictures else prompt}],
             "max_tokens": max_tokens,
             "temperature": 0,
         }
@@ -125,13 +121,18 @@ class ChatEndpoint:
         return urlsplit(self.url).netloc
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "User-Agent": "curator-image"}
+        headers = {"Content-Type": "application/json", "User-Agent": "curator"}
         if self.api_key_variable is not None:
             key = os.environ.get(self.api_key_variable, "")
             if len(key) >= SHORTEST:
                 remember(key, f"${{secret:{self.api_key_variable}}}")
             headers["Authorization"] = f"Bearer {key}"
         return headers
+
+
+def _shown(jpeg: bytes) -> dict[str, Any]:
+    picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+    return {"type": "image_url", "image_url": {"url": picture}}
 
 
 def _text_in(raw: bytes) -> str:
@@ -156,7 +157,7 @@ def _refusal(error: HTTPError) -> CuratorError:
     told = f"the endpoint says {error.code} {error.reason}" + (f": {said}" if said else "")
     if error.code in _PASSING:
         return _PassingError(told, _seconds(error.headers.get("Retry-After")))
-    if error.code in _ABOUT_THE_PICTURE:
+    if error.code in _ABOUT_THE_QUESTION:
         return NoAnswerError(told)
     if 300 <= error.code < 400:
         return EndpointError(f"{told}; it is somewhere else: give the url that it leads to")

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from curator_image.models.digests import digest_of
-from curator_image.models.sources import Packaged, WeightsFile
+from curator_models.digests import digest_of
 from curator_models.locating import ModelError
+from curator_models.weights import Packaged, WeightsFile
 
 
 def test_a_path_comes_first(tmp_path: Path) -> None:

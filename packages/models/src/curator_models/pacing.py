@@ -1,0 +1,32 @@
+"""Pacing: no more requests than a server allows, however many threads ask."""
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class Pace:
+    """Lets threads go on one by one, evenly spread over each minute."""
+
+    def __init__(
+        self,
+        per_minute: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._step = 60.0 / per_minute if per_minute else 0.0
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait(self) -> None:
+        """Return when it is this thread's turn."""
+        if not self._step:
+            return
+        with self._lock:
+            now = self._clock()
+            turn = max(now, self._next)
+            self._next = turn + self._step
+        if turn > now:
+            self._sleep(turn - now)
