@@ -49,6 +49,10 @@ def returning(result: Any) -> Stage:
     return Returns()
 
 
+class Pixels:
+    """Something large."""
+
+
 class FailsFirst(Stage):
     """Fails so many times at each task, then gives it back."""
 
@@ -254,6 +258,28 @@ class TestBatches:
         ran = quarantining(Devours({1}).with_(batch_size=3), *[Task(n) for n in range(3)])
 
         assert [record.reason for record in ran.report.quarantined] == ["ValueError: bad: [1]"]
+
+    @pytest.mark.parametrize("batch_size", [1, 2])
+    def test_what_a_stage_was_given_is_gone_when_the_next_one_works(self, batch_size: int) -> None:
+        """In a chain of many, each would otherwise keep a version of the data in memory."""
+        held: list[weakref.ref[Any]] = []
+
+        class Remakes(AllBut):
+            def process_batch(self, tasks: Sequence[Task[Any]]) -> Any:
+                made = [Pixels() for _ in tasks]
+                held.extend(weakref.ref(one) for one in made)
+                return [task.with_data(one) for task, one in zip(tasks, made, strict=True)]
+
+        class Looks(Stage):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                alive = [one for one in held if one() is not None]
+                counts.append(len(alive))
+                return task.with_data(None)
+
+        counts: list[int] = []
+        remakes = [Remakes(set()).with_(batch_size=batch_size, name=f"remakes{n}") for n in "ab"]
+        run_stages([*remakes, Looks()], [Task(number) for number in range(4)])
+        assert max(counts) == 2 * batch_size - 1  # of a batch, those whose turn is to come
 
     def test_that_fail_are_counted_once(self) -> None:
         ran = quarantining(AllBut({1}).with_(batch_size=3), Task(0), Task(1), Task(2))

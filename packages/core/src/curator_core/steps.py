@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -29,6 +30,9 @@ from curator_core.vetting import aligned, check_item, checked
 from curator_core.watching import TaskTimeoutError, Watch
 
 R = TypeVar("R")
+
+Made = deque[AnyTask] | Iterator[AnyTask]
+"""Outputs that are let go of as they are handed on: what follows may take long over each."""
 
 
 class CondemnedError(Exception):
@@ -88,28 +92,28 @@ class Step:
         """Everything that the stage makes of `tasks`, as it is made."""
         if not (self.stage.works_on_batches and self.planned.batch_size > 1):
             for task in tasks:
-                yield from self._run_one(task)
-                del task  # or it would stay while the next one is being made
+                made = self._run_one(task)
+                del task  # or it would stay while what was made of it is worked on
+                yield from _handed_on(made)
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
-            del batch
 
     # One task or a batch of them
 
-    def _run_one(self, task: AnyTask) -> Iterator[AnyTask]:
+    def _run_one(self, task: AnyTask) -> Made:
         items = self.account.take(task)
         condemned = self.blame.condemned(self.planned.index, task)
         if condemned:
             attempts = self.blame.attempts_at(self.planned.index, task)
             self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))
-            return
+            return deque()
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:  # noqa: BLE001 - the border to a stage's code
             self.account.fail(task, error, self._retries_for(error) + 1, self._progress(task))
-            return
-        yield from self._settle(task, items, result)
+            return deque()
+        return self._settle(task, items, result)
 
     def _call(self, task: AnyTask) -> Any:
         self._validate(task)
@@ -120,27 +124,36 @@ class Step:
             return checked(list(given), self.planned.name)
         return checked(aligned(given, 1, self.planned.name)[0], self.planned.name)
 
-    def _run_batch(self, batch: list[AnyTask]) -> Iterator[AnyTask]:
+    def _run_batch(self, batch: deque[AnyTask]) -> Iterator[AnyTask]:
+        """It empties the batch, for the sake of those whose turn is over."""
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
-            for task in batch:
-                yield from self._run_one(task)
+            while batch:
+                yield from _handed_on(self._run_one(batch.popleft()))
             return
         sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
-            results = self._try(batch, lambda: self._call_batch(batch))
+            results = self._try(batch, lambda: self._call_batch(list(batch)))
         except Exception:  # noqa: BLE001 - the border to a stage's code
             results = None
         if results is None:  # not in the handler: there, what the stage held would still be held
-            for task in batch:  # one by one, so that the bad task takes no neighbour along
-                self.account.retry([task])
-                yield from self._run_one(task)
+            while batch:  # one by one, so that the bad task takes no neighbour along
+                self.account.retry([batch[0]])
+                yield from _handed_on(self._run_one(batch.popleft()))
             return
         if isinstance(results, Mixed):
             items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
-            yield from self._emit(batch, items, list(results))
+            made = self._emit(list(batch), items, list(results))
+            batch.clear()
+            del results
+            yield from _handed_on(made)
             return
-        for task, size, result in zip(batch, sizes, results, strict=True):
-            yield from self._settle(task, self.account.take(task, size), result)
+        given = deque(zip(sizes, results, strict=True))
+        del results
+        while batch:
+            task, (size, result) = batch.popleft(), given.popleft()
+            made = self._settle(task, self.account.take(task, size), result)
+            del task, result
+            yield from _handed_on(made)
 
     def _call_batch(self, batch: list[AnyTask]) -> Any:
         for task in batch:
@@ -195,19 +208,17 @@ class Step:
 
     # What became of a task
 
-    def _settle(self, task: AnyTask, items: int, result: Any) -> Iterator[AnyTask]:
+    def _settle(self, task: AnyTask, items: int, result: Any) -> Made:
         if self._progress(task)[1]:
-            yield from self._stream(task, items, iter(()))
-        elif isinstance(result, Task):
-            if (output := self._one_for_one(task, items, result)) is not None:
-                yield output
-        elif result is None or isinstance(result, list):
-            yield from self._emit([task], items, result or [])
-        else:
-            yield from self._stream(task, items, result)
+            return self._stream(task, items, iter(()))
+        if isinstance(result, Task):
+            return self._one_for_one(task, items, result)
+        if result is None or isinstance(result, list):
+            return self._emit([task], items, result or [])
+        return self._stream(task, items, result)
 
-    def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Iterator[AnyTask]:
-        """Pass on all of a result whose length is known."""
+    def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Made:
+        """All of a result whose length is known."""
         lineage = parents[0].lineage
         if len(parents) > 1:
             lineage = combined(parent.lineage for parent in parents)
@@ -217,16 +228,14 @@ class Step:
         accounted = self.account.accounted() - accounted
         if not outputs:
             self.account.drop(parents, items - accounted)
-            return
+            return deque()
         if len(parents) == len(outputs) == 1:
-            output = self._one_for_one(parents[0], items - accounted, outputs[0])
-            yield from () if output is None else (output,)
-            return
-        passed_on = [t for t in self._children(parents, outputs, lineage) if t is not None]
+            return self._one_for_one(parents[0], items - accounted, outputs[0])
+        passed_on = deque(t for t in self._children(parents, outputs, lineage) if t is not None)
         self.account.close(len(parents), len(passed_on))
-        yield from passed_on
+        return passed_on
 
-    def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> AnyTask | None:
+    def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> deque[AnyTask]:
         """What most stages give: it keeps the id and the credit of what it was made of."""
         account = self.account
         if type(output) is type(parent):
@@ -234,7 +243,7 @@ class Step:
         child = output if output is parent else output.twin()  # may be given twice
         kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
         account.close(1, int(kept))
-        return child if kept else None
+        return deque((child,)) if kept else deque()
 
     def _children(
         self, parents: list[AnyTask], outputs: list[AnyTask], lineage: Lineage
@@ -346,12 +355,21 @@ class Step:
 _END: Any = object()
 
 
-def _batches(tasks: Iterable[AnyTask], size: int) -> Iterator[list[AnyTask]]:
-    batch: list[AnyTask] = []
+def _handed_on(made: Made) -> Iterator[AnyTask]:
+    if not isinstance(made, deque):
+        yield from made
+        return
+    while made:
+        yield made.popleft()
+
+
+def _batches(tasks: Iterable[AnyTask], size: int) -> Iterator[deque[AnyTask]]:
+    batch: deque[AnyTask] = deque()
     for task in tasks:
         batch.append(task)
+        del task
         if len(batch) == size:
             yield batch
-            batch = []
+            batch = deque()
     if batch:
         yield batch
