@@ -26,10 +26,10 @@ Tasks = ProcessingStage[Task[Any], Task[Any]]
 FAST_HEALTH = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 200,
-    "health_check_timeout_ms": 1000,
+    "health_check_timeout_ms": 10_000,
     "health_check_failure_threshold": 3,
 }
-"""A node that is gone is noticed in a second, not in fifteen."""
+"""A node that is gone is noticed in a second, not in fifteen; one that is busy is not gone."""
 
 STORE_BYTES = 150_000_000
 

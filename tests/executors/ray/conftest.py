@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import psutil
@@ -26,7 +27,7 @@ def short_path() -> Iterator[str]:
         yield folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def short_folder() -> Iterator[str]:
     with short_path() as folder:
         yield folder
@@ -53,7 +54,7 @@ def two_nodes() -> Iterator[Any]:
                     "_system_config": {
                         "health_check_initial_delay_ms": 0,
                         "health_check_period_ms": 200,
-                        "health_check_timeout_ms": 1000,
+                        "health_check_timeout_ms": 10_000,  # of those that live but are busy
                         "health_check_failure_threshold": 3,
                     },
                     "object_store_memory": 200_000_000,
@@ -97,21 +98,36 @@ def script(tmp_path: Path) -> Iterator[Script]:
         process.communicate()
 
 
-def processes_with(mark: str) -> list[psutil.Process]:
-    """All living processes whose environment holds `mark`."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if mark in process.environ().values() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+class Marked:
+    """Processes that carry a mark of this test, wherever they were started.
+
+    Others run the same tests on this machine: a name alone would find, and end, theirs as well.
+    """
+
+    def __init__(self) -> None:
+        self._mark = token_hex(8)
+
+    def variable(self, name: str) -> dict[str, str]:
+        """For the environment of the first of them."""
+        return {"CURATOR_TEST": f"{self._mark} {name}"}
+
+    def __call__(self, name: str) -> list[psutil.Process]:
+        """All that live."""
+        mark = self.variable(name)["CURATOR_TEST"]
+        found = []
+        for process in psutil.process_iter():
+            try:
+                is_ours = process.environ().get("CURATOR_TEST") == mark
+                if is_ours and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
 
 
 @pytest.fixture
-def marked() -> Callable[[str], list[psutil.Process]]:
-    return processes_with
+def marked() -> Marked:
+    return Marked()
 
 
 @pytest.fixture

@@ -2,14 +2,15 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from curator_ray.connecting import connected
 from curator_ray.errors import ClusterError
@@ -54,32 +55,40 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def plain_cluster(
-    home: Path,
-    short_folder: str,
-    marked: Callable[[str], list[psutil.Process]],
-    eventually: Callable[[Callable[[], bool], float], bool],
-) -> Iterator[str]:
+def plain_cluster(home: Path, short_folder: str, marked: Any) -> Iterator[str]:
     """What `ray start --head` gives, in an environment that says nothing about Ray."""
-    port = free_port()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
-    ray = Path(sys.executable).with_name("ray")
-    started = subprocess.Popen(
-        [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=3",
-         # It is fixed by default, and another Ray of these tests may have it.
-         f"--dashboard-agent-listen-port={free_port()}",
-         "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}/plain"],
-        env={**inherited, "HOME": str(home), "CURATOR_TEST": "plain"},
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert started.stdout is not None
-    while "Ray runtime started" not in (line := started.stdout.readline()):
-        assert line, "ray start ended early"
-    yield f"127.0.0.1:{port}"
-    for process in marked("plain"):
-        process.kill()
-    started.communicate()
-    assert eventually(lambda: not marked("plain"), 10)
+    with open(home / "ray.log", "wb") as log:
+        started = subprocess.Popen(
+            [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=3",
+             # What is not 0 is fixed, or was free a moment ago: another Ray may have it by now.
+             "--port=0", "--dashboard-agent-listen-port=0",
+             "--min-worker-port=0", "--max-worker-port=0",
+             "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}"],
+            env={**inherited, "HOME": str(home), **marked.variable("plain")},
+            stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        yield _address_of(started, home / "ray.log", Path(short_folder))
+    finally:
+        while ours := marked("plain"):
+            for process in ours:
+                process.kill()
+            time.sleep(0.02)
+        started.wait()
+
+
+def _address_of(started: "subprocess.Popen[bytes]", log: Path, folder: Path) -> str:
+    """Where it can be joined; if it does not come up, all that there is to read about it."""
+    until = time.monotonic() + 90
+    while not (found := re.search(r"ray start --address='(.+)'", log.read_text())):
+        if started.poll() is not None or time.monotonic() > until:
+            logs = [log, *sorted(folder.glob("session_2*/logs/*.*"))]
+            told = [f"== {path.name}\n{path.read_text(errors='replace')}" for path in logs]
+            code = started.poll()
+            pytest.fail("\n".join([f"no cluster came up (exit code {code})", *told]))
+        time.sleep(0.05)
+    return found[1]
 
 
 class TestJoining:
@@ -88,7 +97,7 @@ class TestJoining:
         home: Path,
         plain_cluster: str,
         script: Any,
-        marked: Callable[[str], list[psutil.Process]],
+        marked: Any,
     ) -> None:
         driver = script(DRIVER, RAY_ADDRESS=plain_cluster, HOME=str(home))
         said, complaints = driver.communicate(timeout=40)

@@ -37,10 +37,8 @@ print(json.dumps(ray.is_initialized()), flush=True)
 
 
 class TestPrivateCluster:
-    def test_is_closed_to_others_and_leaves_nothing(
-        self, script: Any, marked: Callable[[str], list[psutil.Process]]
-    ) -> None:
-        driver = script(DRIVER, CURATOR_TEST="private", STAY_S="1")
+    def test_is_closed_to_others_and_leaves_nothing(self, script: Any, marked: Any) -> None:
+        driver = script(DRIVER, **marked.variable("private"), STAY_S="1")
         facts = json.loads(driver.stdout.readline())
         listening = [
             connection.laddr.ip
@@ -66,11 +64,11 @@ class TestPrivateCluster:
     def test_three_at_once_do_not_meet_and_end_with_their_drivers(
         self,
         script: Any,
-        marked: Callable[[str], list[psutil.Process]],
+        marked: Any,
         eventually: Callable[[Callable[[], bool], float], bool],
     ) -> None:
         ends = {"kill": signal.SIGKILL, "ctrl-c": signal.SIGINT, "term": signal.SIGTERM}
-        drivers = {name: script(DRIVER, CURATOR_TEST=name, STAY_S="60") for name in ends}
+        drivers = {name: script(DRIVER, **marked.variable(name), STAY_S="60") for name in ends}
         facts = {name: json.loads(d.stdout.readline()) for name, d in drivers.items()}
         assert len({found["address"] for found in facts.values()}) == 3
         for name, number in ends.items():
