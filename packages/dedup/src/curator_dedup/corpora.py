@@ -4,17 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
-from curator_core import FilePart, InputError, Workflow, WorkflowResult
+from curator_core import FilePart, InputError, Pipeline, Workflow, WorkflowResult
 from curator_core.compression import COMPRESSIONS
+from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.filesystems import StorageOptions, as_text, join
 from curator_core.runs.directory import RunDirectory
 from curator_core.runs.outputs import Output, refuse_foreign
+from curator_core.stages import AnyStage
 from curator_core.suggestions import hint
 from curator_core.writing.stages import Mode
 
 from curator_dedup.blocks import BlockListing
 from curator_dedup.removal.removing import Format
+from curator_dedup.removal.writing import DocumentWriter
 from curator_dedup.reporting.curves import Curve
 from curator_dedup.samples import sample_of
 
@@ -177,6 +180,30 @@ class CorpusWorkflow(Workflow):
 
     def folder(self, name: str) -> str:
         return join(self.work_dir, name)
+
+    def exchange(
+        self, name: str, key: str, partitions: int, *, hashed: bool = False
+    ) -> ExchangeWriter:
+        """What writes files in between."""
+        return ExchangeWriter(
+            self.folder(name),
+            key=key,
+            partitions=partitions,
+            hashed=hashed,
+            storage_options=self.storage,
+        )
+
+    def later(self, name: str, stages: Sequence[AnyStage]) -> Pipeline:
+        """A pipeline over files in between: nothing may go amiss, and there may be none."""
+        return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
+
+    def writing(self, removing: AnyStage, decisions: str, partitions: int) -> Pipeline:
+        """The pipeline that reads everything once more, and writes what a stage leaves of it."""
+        writer = DocumentWriter(
+            self.output_path, self.mode, self.compression, storage_options=self.storage
+        )
+        stages = [self.decided_listing(decisions, partitions), removing, writer]
+        return Pipeline(REMOVE, stages=stages, on_error="fail")
 
     def refuse_unread(self, result: WorkflowResult, pipeline: str) -> None:
         """A file that is not compared would come through with all of its duplicates."""

@@ -18,9 +18,6 @@ from curator_dedup.folders import batch_for, files_in
 from curator_dedup.indexes import folder_of_partition
 from curator_dedup.notes import read_note
 
-PARTITIONS = 16
-"""An index keeps its number of partitions for good, so it begins with some."""
-
 _HASHES = "hashes"
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from curator_core import Pipeline, WorkflowResult
-from curator_core.exchanges import ExchangeReader, ExchangeWriter
-from curator_core.stages import AnyStage
+from curator_core.exchanges import ExchangeReader
 
 from curator_dedup.corpora import CorpusWorkflow, partitions_for
 from curator_dedup.counting import counts_in
@@ -17,7 +16,6 @@ from curator_dedup.passages.deciding import RepeatDeciding
 from curator_dedup.passages.removing import SHORT, SPANS, PassageRemoving
 from curator_dedup.passages.spans import KeepPassages
 from curator_dedup.passages.windows import PassageRule
-from curator_dedup.removal.writing import DocumentWriter
 
 _PARTITION_BYTES = 1 << 28
 """So much text makes a partition of hashes."""
@@ -84,69 +82,38 @@ class PassageWorkflow(CorpusWorkflow):
         result.metadata |= self._counts(result)
 
     def _anchoring(self, partitions: int) -> Pipeline:
-        collecting = AnchorCollecting(self.text_field, self.rule, self.storage_options)
-        stages: list[AnyStage] = [
-            self.listing(), collecting, self._exchange("anchors", "anchor", partitions, hashed=True)
-        ]  # fmt: skip
-        return Pipeline("anchor", stages=stages, on_error="fail", allow_empty=True)
+        collecting = AnchorCollecting(self.text_field, self.rule, self.storage)
+        writer = self.exchange("anchors", "anchor", partitions, hashed=True)
+        return self.later("anchor", [self.listing(), collecting, writer])
 
     def _counting(self, partitions: int) -> Pipeline:
-        reader = ExchangeReader(
-            self.folder("anchors"), partitions, storage_options=self.storage_options
-        )
-        stages: list[AnyStage] = [
-            reader, AnchorCounting(), self._exchange("candidates", "block", partitions)
-        ]  # fmt: skip
-        return Pipeline("count", stages=stages, on_error="fail", allow_empty=True)
+        reader = ExchangeReader(self.folder("anchors"), partitions, storage_options=self.storage)
+        writer = self.exchange("candidates", "block", partitions)
+        return self.later("count", [reader, AnchorCounting(), writer])
 
     def _collecting(self, partitions: int) -> Pipeline:
         listing = self.listing()
         if self.rule.is_anchored:
             listing = self.decided_listing("candidates", partitions)
-        collecting = PassageCollecting(self.text_field, self.rule, partitions, self.storage_options)
-        writer = self._exchange("passages", "hash", partitions, hashed=True)
+        collecting = PassageCollecting(self.text_field, self.rule, partitions, self.storage)
+        writer = self.exchange("passages", "hash", partitions, hashed=True)
         return Pipeline("collect", stages=[listing, collecting, writer])
 
     def _deciding(self, partitions: int) -> Pipeline:
-        reader = ExchangeReader(
-            self.folder("passages"), partitions, storage_options=self.storage_options
-        )
-        stages: list[AnyStage] = [
-            reader, RepeatDeciding(self.min_count), self._exchange("repeats", "block", partitions)
-        ]  # fmt: skip
-        return Pipeline("decide", stages=stages, on_error="fail", allow_empty=True)
+        reader = ExchangeReader(self.folder("passages"), partitions, storage_options=self.storage)
+        writer = self.exchange("repeats", "block", partitions)
+        return self.later("decide", [reader, RepeatDeciding(self.min_count), writer])
 
     def _removing(self, partitions: int) -> Pipeline:
-        options = self.storage_options
         removing = PassageRemoving(
-            self.rule,
-            partitions,
-            self.text_field,
-            self.keep,
-            self.min_words,
-            self.output_format,
-            options,
-        )
-        writer = DocumentWriter(
-            self.output_path, self.mode, self.compression, storage_options=options
-        )
-        listing = self.decided_listing("repeats", partitions)
-        return Pipeline("remove", stages=[listing, removing, writer], on_error="fail")
-
-    def _exchange(
-        self, name: str, key: str, partitions: int, *, hashed: bool = False
-    ) -> ExchangeWriter:
-        return ExchangeWriter(
-            self.folder(name),
-            key=key,
-            partitions=partitions,
-            hashed=hashed,
-            storage_options=self.storage_options,
-        )
+            self.rule, partitions, self.text_field, self.keep, self.min_words,
+            self.output_format, self.storage,
+        )  # fmt: skip
+        return self.writing(removing, "repeats", partitions)
 
     def _counts(self, result: WorkflowResult) -> dict[str, int]:
-        collected = counts_in(self.folder("passages"), self.storage_options)
-        decided = counts_in(self.folder("repeats"), self.storage_options)
+        collected = counts_in(self.folder("passages"), self.storage)
+        decided = counts_in(self.folder("repeats"), self.storage)
         names = ("documents", "empty", "no_records", "repeated", "occurrences")
         counts = {name: collected[name] + decided[name] for name in names}
         dropped = (stage.reasons.get(SHORT, 0) for stage in result.runs["remove"].stages.values())

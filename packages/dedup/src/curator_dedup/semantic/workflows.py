@@ -1,7 +1,7 @@
 """Finding and removing semantic duplicates in one call."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, ClassVar, get_args
 
@@ -9,14 +9,10 @@ from curator_core import InputError, Pipeline, PipelineError, Resources, Workflo
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.reading import ExchangeListing
 from curator_core.partitioning import parsed_size
-from curator_core.stages import AnyStage
 
-from curator_dedup.corpora import CorpusWorkflow, partitions_for
+from curator_dedup.clusters import ClusterWorkflow
+from curator_dedup.corpora import partitions_for
 from curator_dedup.counting import counts_in
-from curator_dedup.decisions import Keep
-from curator_dedup.removal.decided import CLUSTER_COLUMNS
-from curator_dedup.removal.removing import Removing
-from curator_dedup.removal.writing import DocumentWriter
 from curator_dedup.semantic.assigning import ClusterAssigning
 from curator_dedup.semantic.centers import Init
 from curator_dedup.semantic.comparing import ClusterComparing, WhichToKeep
@@ -32,7 +28,7 @@ _LEAST_FOR_EACH = 16
 
 
 @dataclass
-class SemanticDeduplicationWorkflow(CorpusWorkflow):
+class SemanticDeduplicationWorkflow(ClusterWorkflow):
     """Finds documents, pictures or clips whose embeddings are nearly the same, and removes them.
 
     Vectors are put into clusters by k-means, and compared with all others of their cluster. The
@@ -54,15 +50,6 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
 
     which_to_keep: WhichToKeep = "hard"
     """Of duplicates: the one farthest from the center (hard), nearest to it (easy), or random."""
-
-    keep: Keep = "one"
-    """Of duplicates: one stays, none of them, or all of them with a mark."""
-
-    keep_empty: bool = True
-    """Whether documents without a vector stay. They are not each other's duplicates."""
-
-    add_clusters: bool | None = None
-    """Adds cluster_id, cluster_size and is_duplicate to each document; by itself with `mark`."""
 
     init: Init = "k-means++"
     """How the first centers are chosen: k-means++ or random."""
@@ -97,18 +84,9 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
     def choices(self) -> Mapping[str, Sequence[Any]]:
         return {
             **super().choices,
-            "keep": get_args(Keep),
             "which_to_keep": get_args(WhichToKeep),
             "init": get_args(Init),
         }
-
-    @property
-    def has_clusters(self) -> bool:
-        return self.keep == "mark" if self.add_clusters is None else self.add_clusters
-
-    @property
-    def columns_to_add(self) -> Sequence[str]:
-        return CLUSTER_COLUMNS if self.has_clusters else ()
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -140,8 +118,8 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
         self.refuse_unread(result, "assign")
         yield self._comparing(partitions)
         self.refuse_changed(files)
-        yield self._removing(partitions)
-        result.metadata |= self._counts()
+        yield self.removing(partitions)
+        result.metadata |= self.counts("assignments")
 
     @property
     def _sample(self) -> int:
@@ -157,9 +135,7 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
             self.embedding_field, self._sample, self.random_state, self.storage_options
         )
         writer = self._exchange("sample", "lot", 1)
-        return Pipeline(
-            "sample", stages=[listing, sampling, writer], on_error="fail", allow_empty=True
-        )
+        return self.later("sample", [listing, sampling, writer])
 
     def _training(self, n_clusters: int) -> Pipeline:
         listing = ExchangeListing(self.folder("sample"), 1, self.storage_options)
@@ -185,38 +161,11 @@ class SemanticDeduplicationWorkflow(CorpusWorkflow):
             self.random_state, self.memory, self.resources, self.storage_options,
         )  # fmt: skip
         writer = self._exchange("decisions", "block", partitions)
-        stages: list[AnyStage] = [listing, comparing, writer]
-        return Pipeline("compare", stages=stages, on_error="fail", allow_empty=True)
-
-    def _removing(self, partitions: int) -> Pipeline:
-        options = self.storage_options
-        removing = Removing(
-            partitions,
-            output_format=self.output_format,
-            clusters=self.has_clusters,
-            storage_options=options,
-        )
-        writer = DocumentWriter(
-            self.output_path, self.mode, self.compression, storage_options=options
-        )
-        listing = self.decided_listing("decisions", partitions)
-        return Pipeline("remove", stages=[listing, removing, writer], on_error="fail")
+        return self.later("compare", [listing, comparing, writer])
 
     def _exchange(self, name: str, key: str, partitions: int) -> ExchangeWriter:
-        return ExchangeWriter(
-            self.folder(name),
-            compression=None,  # vectors are noise to every kind of it
-            key=key,
-            partitions=partitions,
-            storage_options=self.storage_options,
-        )
-
-    def _counts(self) -> dict[str, int]:
-        assigned = counts_in(self.folder("assignments"), self.storage_options)
-        decided = counts_in(self.folder("decisions"), self.storage_options)
-        names = ("documents", "empty", "no_records", "groups", "duplicates", "removed")
-        counts = {name: assigned[name] + decided[name] for name in names}
-        return {**counts, "kept": counts["documents"] - counts["removed"]}
+        """Not compressed: vectors are noise to every kind of it."""
+        return replace(self.exchange(name, key, partitions), compression=None)
 
 
 def clusters_for(vectors: int, sample: int) -> int:

@@ -1,0 +1,60 @@
+"""Clusters: workflows that put documents together, of which one stays, or none, or all marked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from curator_core import Pipeline
+
+from curator_dedup.corpora import CorpusWorkflow
+from curator_dedup.counting import counts_in
+from curator_dedup.decisions import Keep
+from curator_dedup.removal.decided import CLUSTER_COLUMNS
+from curator_dedup.removal.removing import Removing
+
+
+@dataclass
+class ClusterWorkflow(CorpusWorkflow):
+    """A workflow whose decisions are on whole documents."""
+
+    keep: Keep = "one"
+    """Of duplicates: one stays, none of them, or all of them with a mark."""
+
+    keep_empty: bool = True
+    """Whether documents with nothing to compare stay. They are not each other's duplicates."""
+
+    add_clusters: bool | None = None
+    """Adds cluster_id, cluster_size and is_duplicate to each document; by itself with `mark`."""
+
+    added_columns = CLUSTER_COLUMNS
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        return {**super().choices, "keep": get_args(Keep)}
+
+    @property
+    def has_clusters(self) -> bool:
+        return self.keep == "mark" if self.add_clusters is None else self.add_clusters
+
+    @property
+    def columns_to_add(self) -> Sequence[str]:
+        return CLUSTER_COLUMNS if self.has_clusters else ()
+
+    def removing(self, partitions: int) -> Pipeline:
+        """The pipeline that leaves out what the decisions say."""
+        stage = Removing(
+            partitions,
+            self.named_fields.get("text_field") or Removing.text_field,
+            self.output_format,
+            self.has_clusters,
+            self.storage,
+        )
+        return self.writing(stage, "decisions", partitions)
+
+    def counts(self, compared: str) -> dict[str, int]:
+        """What the folder with a row for each document, and the decisions, say together."""
+        every = counts_in(self.folder(compared), self.storage)
+        decided = counts_in(self.folder("decisions"), self.storage)
+        names = ("documents", "empty", "no_records", "groups", "duplicates", "removed")
+        counts = {name: every[name] + decided[name] for name in names}
+        return {**counts, "kept": counts["documents"] - counts["removed"]}
