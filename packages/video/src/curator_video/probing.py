@@ -11,6 +11,7 @@ from curator_video.sources import VideoSource
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
     from av.container import InputContainer
+    from av.video.codeccontext import VideoCodecContext
     from av.video.stream import VideoStream
 
 _SAMPLED = 300
@@ -103,22 +104,32 @@ def _rate(stream: "VideoStream") -> float:
 
 
 def _first_picture(source: VideoSource, video: Opened) -> "VideoFrame":
+    """Only a decoded picture tells how it is turned, and that there is one."""
     rewind(video.container)
+    context = video.stream.codec_context
+    context.options = {"skip_loop_filter": "all"}  # nobody looks at it
     for packet in islice(_packets(video), _TRIED):
-        for picture in _pictures(packet):
+        for picture in _pictures(context, packet):
             return picture
     raise UnreadableVideoError(
         f"{source.path} has a video track, but no picture of it can be decoded"
     )
 
 
-def _pictures(packet: "Packet[VideoStream]") -> "list[VideoFrame]":
+def _pictures(
+    context: "VideoCodecContext", packet: "Packet[VideoStream]"
+) -> "Iterator[VideoFrame]":
+    """A keyframe comes out at once: nobody waits for pictures that might be shown before it."""
     import av
 
     try:
-        return [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+        yield from context.decode(packet)
+        if packet.is_keyframe:
+            yield from context.decode(None)
     except av.FFmpegError:
-        return []
+        pass  # the next packet may be whole
+    if packet.is_keyframe:
+        context.flush_buffers()
 
 
 def _audio(container: "InputContainer") -> AudioFacts | None:

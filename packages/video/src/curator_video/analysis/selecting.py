@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from curator_video.analysis.observing import Grid
+from curator_video.analysis.references import lonely
 from curator_video.analysis.wants import Sampling
 from curator_video.decoding import Clock, Damage, Shown, go_to
 from curator_video.opening import Opened, reason_of
@@ -85,11 +86,12 @@ def _decoded(
 
     context = video.stream.codec_context
     last = max(place for place, (time, _) in enumerate(group) if time in wanted)
+    can_go = lonely(video.stream, [packet for _, packet in group])
     missing = set(wanted)
     reason = "pictures are missing"
     try:
-        for time, packet in group[: last + 1]:
-            if packet.is_disposable and time not in wanted:
+        for place, (time, packet) in enumerate(group[: last + 1]):
+            if can_go[place] and time not in wanted:
                 continue
             yield from _among(context.decode(packet), clock, missing)
         yield from _among(context.decode(None), clock, missing)

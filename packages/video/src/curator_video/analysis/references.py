@@ -1,0 +1,81 @@
+"""References: which packets hold pictures that no other picture is made of.
+
+The headers of H.264 and HEVC say so in their first bytes. Where there is any doubt, and for other
+codecs, a picture counts as one that others are made of.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from av import Packet
+    from av.video.stream import VideoStream
+
+    AnyPacket = Packet[VideoStream]
+
+Unit: TypeAlias = tuple[int, int]
+"""The first two bytes of a unit of H.264 or HEVC."""
+
+_START = re.compile(b"\x00\x00\x01(..)", re.DOTALL)
+_H264_PICTURES, _H264_SETS = range(1, 6), (7, 8, 13, 15)
+_HEVC_PICTURES, _HEVC_SETS = range(32), (32, 33, 34)
+_MOST_UNITS = 256
+
+
+def lonely(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
+    """Of each of some packets that follow a keyframe, whether it can be left out."""
+    codec = _CODECS.get(stream.codec_context.codec.canonical_name)
+    if codec is None:
+        return [False] * len(packets)
+    sized, layer_of = codec
+    length = _length_size(stream.codec_context.extradata or b"", sized)
+    layers = [layer_of(list(_units(packet, length))) for packet in packets]
+    highest = max(abs(layer) for layer in layers)
+    return [layer > 0 and layer == highest for layer in layers]
+
+
+def _h264_layer(units: Sequence[Unit]) -> int:
+    """1 where no other picture is made of it, else -1."""
+    kinds = [first & 31 for first, _ in units]
+    pictures = [first >> 5 & 3 for first, _ in units if first & 31 in _H264_PICTURES]
+    is_lonely = bool(pictures) and not any(pictures)
+    return 1 if is_lonely and not any(kind in _H264_SETS for kind in kinds) else -1
+
+
+def _hevc_layer(units: Sequence[Unit]) -> int:
+    """Its layer, from 1; below 0 where others of the same layer are made of it.
+
+    A picture of a higher layer may be made of any, so only the highest can be left out.
+    """
+    kinds = [first >> 1 & 63 for first, _ in units]
+    pictures = [kind for kind in kinds if kind in _HEVC_PICTURES]
+    layer = max((second & 7 for _, second in units), default=1)
+    is_lonely = bool(pictures) and all(kind < 16 and kind % 2 == 0 for kind in pictures)
+    return layer if is_lonely and not any(kind in _HEVC_SETS for kind in kinds) else -layer
+
+
+_CODECS: dict[str, tuple[int, Callable[[Sequence[Unit]], int]]] = {
+    "h264": (4, _h264_layer),
+    "hevc": (21, _hevc_layer),
+}
+"""Where the header of the track says how long lengths are, and what reads the units."""
+
+
+def _length_size(extradata: bytes, place: int) -> int:
+    """Bytes of the length before each unit; 0 where marks stand between them instead."""
+    has_lengths = len(extradata) > place and extradata[0] == 1
+    return (extradata[place] & 3) + 1 if has_lengths else 0
+
+
+def _units(packet: "AnyPacket", length: int) -> Iterator[Unit]:
+    content = bytes(packet)
+    if not length:
+        yield from ((one[1][0], one[1][1]) for one in _START.finditer(content))
+        return
+    at = 0
+    for _ in range(_MOST_UNITS):
+        if at + length + 2 > len(content):
+            return
+        yield content[at + length], content[at + length + 1]
+        at += length + int.from_bytes(content[at : at + length], "big")
