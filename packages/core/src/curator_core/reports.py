@@ -8,6 +8,7 @@ from curator_core.lineage import HALF, WHOLE, Lineage, SourceKey
 from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.tallies import Tally
 from curator_core.tasks import StagedFile
+from curator_core.usages import Usages
 
 Keys: TypeAlias = tuple[SourceKey, ...]
 
@@ -59,6 +60,7 @@ class CallReport:
         self.lost: Lineage = {} if lost is None else lost
         self.staged: list[tuple[StagedFile, Keys]] = []
         self.plain: Plain | None = None
+        self.usages = Usages()
         self._spent: Lineage = {}
         self._parts: dict[Keys, Part] = {}
 
@@ -92,6 +94,7 @@ class CallReport:
 
     def add(self, other: "CallReport") -> None:
         """Take over what another call did; its credit and its files stay with it."""
+        self.usages.add(other.usages)
         for keys, more in other.parts.items():
             self.part(keys).add(more)
 

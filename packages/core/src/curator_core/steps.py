@@ -24,6 +24,7 @@ from curator_core.outcomes import AnyTask, Mixed
 from curator_core.plans import PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport
+from curator_core.stopwatches import Stopwatch
 from curator_core.suggestions import hint
 from curator_core.tasks import Task
 from curator_core.vetting import aligned, check_item, checked
@@ -86,6 +87,7 @@ class Step:
         self.watch = watch
         self.blame = blame
         self.required = tuple(planned.stage.inputs())
+        self._stopwatch = Stopwatch(planned.index, report.usages.of(planned.index))
         self._elapsed = 0.0
 
     def outputs(self, tasks: Iterable[AnyTask]) -> Iterator[AnyTask]:
@@ -95,6 +97,7 @@ class Step:
                 made = self._run_one(task)
                 del task  # or it would stay while what was made of it is worked on
                 yield from _handed_on(made)
+                self._stopwatch.through()
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
@@ -129,6 +132,7 @@ class Step:
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
             while batch:
                 yield from _handed_on(self._run_one(batch.popleft()))
+                self._stopwatch.through()
             return
         sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
@@ -139,7 +143,9 @@ class Step:
             while batch:  # one by one, so that the bad task takes no neighbour along
                 self.account.retry([batch[0]])
                 yield from _handed_on(self._run_one(batch.popleft()))
+                self._stopwatch.through()
             return
+        self._stopwatch.through(len(batch))
         if isinstance(results, Mixed):
             items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
             made = self._emit(list(batch), items, list(results))
@@ -187,9 +193,12 @@ class Step:
 
     def _watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
-        started = time.perf_counter()
+        self._stopwatch.start()
         try:
             return call()
+        except TaskTimeoutError:
+            self._stopwatch.usage.timeouts += len(tasks)
+            raise
         except SystemExit as error:  # or a stage would end the whole run, as if all were well
             raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
         except KeyboardInterrupt as error:
@@ -197,7 +206,7 @@ class Step:
                 raise  # somebody pressed Ctrl-C
             raise ExitedError("the stage raised KeyboardInterrupt") from error
         finally:
-            self._elapsed = time.perf_counter() - started
+            self._elapsed = self._stopwatch.stop()
             self.account.tried(tasks, self._elapsed)
             self.watch.end()
 

@@ -1,6 +1,7 @@
 """The only place that calls stages. Executors decide where and when; this decides how."""
 
 import logging
+import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
 from curator_core.steps import Step
+from curator_core.usages import Timesheet
 from curator_core.watching import Unwatched, Watch
 
 LOG = logging.getLogger("curator_core")
@@ -28,11 +30,14 @@ class StageWorker:
         worker: WorkerInfo,
         stages: Sequence[PlannedStage] | None = None,
         watch: Watch | None = None,
+        timesheet: Timesheet | None = None,
     ) -> None:
+        """Those that share a process share a `timesheet`."""
         self.plan = plan
         self.worker = worker
         self.stages = tuple(plan.stages if stages is None else stages)
         self.watch = watch or Unwatched()
+        self.timesheet = timesheet or Timesheet()
         self._is_up: list[PlannedStage] = []
 
     def setup_on_node(self) -> None:
@@ -45,11 +50,13 @@ class StageWorker:
         """Set up what is not yet; where one stage fails, `teardown` undoes those before it."""
         for planned in self.stages[len(self._is_up) :]:
             self.watch.begin(planned.index, (), None)
+            started = time.perf_counter()
             try:
                 with _named(planned, "be set up"):
                     planned.stage.setup(self.worker)
             finally:
                 self.watch.end()
+            self.timesheet.set_up(planned.index, time.perf_counter() - started)
             self._is_up.append(planned)
 
     def teardown(self) -> None:
@@ -83,11 +90,7 @@ class Call:
         for planned in self._worker.stages:
             step = Step(planned, self.report, self._worker.watch, self._blame, drops)
             flow = step.outputs(flow)
-        for output in flow:
-            if output.derived:  # who takes it from here may keep it for long
-                output.derived = {}
-            yield output
-            del output  # or it would stay while the next one is being made
+        yield from self._handed_on(flow)
         if drops is not None:
             sources = tuple({key: None for task in self._tasks for key in task.lineage})
             call_id = _call_id(self._tasks[0], self._worker.stages[0])
@@ -98,6 +101,23 @@ class Call:
             self.report.staged += [(file, sources) for file in kept]
         for half in self._halves:
             self.report.spend(half)
+        self._worker.timesheet.end()
+
+    def _handed_on(self, flow: Iterable[AnyTask]) -> Iterator[AnyTask]:
+        """What comes out, with a note of how long it took until somebody took it."""
+        stages, usages = self._worker.stages, self.report.usages
+        if not stages:
+            yield from flow
+            return
+        self._worker.timesheet.begin(usages, stages[0].index)
+        last = usages.of(stages[-1].index)
+        for output in flow:
+            if output.derived:  # who takes it from here may keep it for long
+                output.derived = {}
+            given = time.perf_counter()
+            yield output
+            last.held_s += time.perf_counter() - given
+            del output  # or it would stay while the next one is being made
 
     def _with_half_their_credit(self) -> Iterator[AnyTask]:
         """The other half comes back with the report: no source is finished before that is there.
