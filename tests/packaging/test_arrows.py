@@ -23,7 +23,7 @@ ARROWS = {
     "curator_dedup": CORE,
     "curator_image": MODELS | {"curator_dedup"},
     "curator_video": MODELS,
-    "curator_audio": MODELS,
+    "curator_audio": MODELS | {"curator_dedup"},
     "curator_ray": CORE,
     "curator_streaming": CORE | {"curator_ray"},
     "curator_ray_data": CORE | {"curator_ray"},

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SilenceFilter,
         SnrFilter,
     )
+    from curator_audio.quality.dnsmos import DnsmosFilter
     from curator_audio.reading.folders import AudioFolderReader
     from curator_audio.reading.manifests import ManifestReader
     from curator_audio.speech.extracting import SegmentExtractor
@@ -44,6 +45,7 @@ __all__ = [
     "CerFilter",
     "ClippingFilter",
     "DcOffsetFilter",
+    "DnsmosFilter",
     "DurationFilter",
     "Form",
     "HallucinationFilter",
@@ -81,6 +83,7 @@ _HOMES = {
         "SilenceFilter",
         "SnrFilter",
     ),
+    "quality.dnsmos": ("DnsmosFilter",),
     "reading.folders": ("AudioFolderReader",),
     "reading.manifests": ("ManifestReader",),
     "speech.extracting": ("SegmentExtractor",),

@@ -14,6 +14,7 @@ def curator_stages() -> dict[str, str]:
         "audio.bandwidth_filter": f"{_MEASURES}:BandwidthFilter",
         "audio.clipping_filter": f"{_MEASURES}:ClippingFilter",
         "audio.dc_offset_filter": f"{_MEASURES}:DcOffsetFilter",
+        "audio.dnsmos_filter": "curator_audio.quality.dnsmos:DnsmosFilter",
         "audio.duration_filter": f"{_MEASURES}:DurationFilter",
         "audio.loudness_filter": f"{_MEASURES}:LoudnessFilter",
         "audio.loudness_normalizer": "curator_audio.measuring.levelling:LoudnessNormalizer",

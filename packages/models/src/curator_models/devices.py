@@ -1,6 +1,7 @@
 """Devices: what a model stage asks for, what it was granted, and how exactly it reckons there."""
 
 import logging
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -66,3 +67,17 @@ def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None
     if autocast is True:
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     return torch.bfloat16 if autocast == "bf16" else torch.float16
+
+
+def keep_to_cores(worker: WorkerInfo) -> None:
+    """As many threads as cores were granted: torch would take all, and wait for them spinning."""
+    import torch
+
+    torch.set_num_threads(max(1, int(worker.granted.cpus)))
+
+
+def release() -> None:
+    """Give memory of a GPU back, if there is one in use."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

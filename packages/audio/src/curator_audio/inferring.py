@@ -1,0 +1,181 @@
+"""Inferring: pieces of recordings go through a model together, and answers become columns."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
+from curator_core.filesystems import StorageOptions
+from curator_core.places import NodeInfo
+from curator_models.batching import MicroBatches
+from curator_models.devices import keep_to_cores, release
+
+from curator_audio.batches import PATH, AudioBatch
+from curator_audio.cutting import Awaited, Cut, CuttingListener, Piece
+from curator_audio.forms import SPEECH, Form
+
+LOG = logging.getLogger("curator_audio")
+
+
+class Source(Protocol):
+    """Where a model comes from."""
+
+    def problems(self) -> Iterable[str]: ...
+    def fetch(self) -> Any: ...
+
+
+@dataclass(kw_only=True)
+class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
+    """Listens to recordings piece by piece, and adds what a model says of each.
+
+    A kind of model says how it is loaded, how recordings are cut for it, and what its answers for
+    the pieces of a row amount to. Pieces of several rows go through it together.
+    """
+
+    model_batch_size: int = 16
+    """How many pieces of recordings go through the model together; fewer where memory is short."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    form: ClassVar[Form] = SPEECH
+
+    @abstractmethod
+    def sources(self) -> Sequence[Source]:
+        """Where its files come from."""
+
+    @abstractmethod
+    def load(self, worker: WorkerInfo) -> str:
+        """Make it ready; its name and the digest of its weights."""
+
+    @abstractmethod
+    def cut(self) -> Cut:
+        """How recordings are cut for it."""
+
+    @abstractmethod
+    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+        """What the model says of pieces, one answer for each."""
+
+    @abstractmethod
+    def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:
+        """What the answers for the pieces of one row come to."""
+
+    @abstractmethod
+    def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
+        """The columns for these rows."""
+
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """The columns of its answers."""
+
+    def fault(self, amount: Any) -> str | None:
+        """Why a row with this answer goes, or None where it stays."""
+        return None
+
+    @property
+    def model_column(self) -> str:
+        """The column for the name of the model, and the digest of its weights."""
+        return f"{self.columns()[0]}_model"
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH,)
+
+    def outputs(self) -> Sequence[str]:
+        return (*self.columns(), self.model_column)
+
+    def check(self) -> Iterable[str]:
+        for source in self.sources():
+            yield from source.problems()
+        if self.model_batch_size < 1:
+            yield f"model_batch_size is {self.model_batch_size}, but must be 1 or more"
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        for source in self.sources():
+            source.fetch()
+
+    def setup(self, worker: WorkerInfo) -> None:
+        keep_to_cores(worker)
+        self._known_as = self.load(worker)
+        LOG.info("stage %r uses %s", self.name, self._known_as)
+        self._batches = MicroBatches(
+            self.model_batch_size,
+            release=release,
+            alone=lambda length: (
+                f"the device has no room for a piece of {length / self.rate:.1f} s alone; give the "
+                "stage a larger device"
+            ),
+        )
+
+    @property
+    def rate(self) -> int:
+        return self.form.sample_rate or 1
+
+    def teardown(self) -> None:
+        vars(self).pop("_batches", None)
+        self.unload()
+        release()
+
+    def unload(self) -> None:
+        """Let go of what `load` made."""
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
+        waiting: list[Awaited] = []
+
+        def put(piece: Piece) -> Awaited:
+            if len(waiting) >= self.model_batch_size:
+                self._answer(waiting)
+            waiting.append(Awaited(piece))
+            return waiting[-1]
+
+        heard = task.listen(
+            self.form, lambda: CuttingListener(self.cut(), put), self.storage_options
+        )
+        self._answer(waiting)
+        yield from self._told(heard.batch, heard.values)
+        yield from heard.rejected
+
+    def _answer(self, waiting: list[Awaited]) -> None:
+        """Ask the model about all that waits, and let go of its samples."""
+        pieces = [one.piece for one in waiting]
+
+        def forward(places: Sequence[int]) -> Sequence[Any]:
+            return self.ask([pieces[place] for place in places])
+
+        answers, failed = self._batches.run([piece.length for piece in pieces], forward)
+        for place, one in enumerate(waiting):
+            one.answer, one.error = answers[place], failed.get(place)
+            one.piece = one.piece.without_samples()
+        waiting.clear()
+
+    def _told(
+        self, batch: AudioBatch, answers: Sequence[Sequence[Awaited]]
+    ) -> Iterator[AudioBatch | Dropped | Rejected]:
+        failed = {
+            row: error
+            for row, pieces in enumerate(answers)
+            if (error := next((one.error for one in pieces if one.error), None))
+        }
+        batch, rejected = batch.without(failed)
+        amounts = [
+            self.amount([(one.piece, one.answer) for one in pieces])
+            for row, pieces in enumerate(answers)
+            if row not in failed
+        ]
+        names = pa.array([self._known_as] * len(amounts), pa.string())
+        known = batch.with_columns({**self.described(amounts), self.model_column: names})
+        yield from settled(known, [self.fault(amount) for amount in amounts])
+        yield from rejected
+
+
+def settled(batch: AudioBatch, faults: Sequence[str | None]) -> Iterator[AudioBatch | Dropped]:
+    """The rows without fault, and a note for each reason that others go."""
+    bare = batch.with_data(batch.data)  # whoever keeps dropped records keeps no samples
+    for reason in dict.fromkeys(filter(None, faults)):
+        rows = [row for row, fault in enumerate(faults) if fault == reason]
+        yield Dropped(reason, len(rows), bare.take(rows))
+    if None in faults:
+        kept = [row for row, fault in enumerate(faults) if fault is None]
+        yield batch if len(kept) == len(faults) else batch.take(kept)

@@ -1,0 +1,1 @@
+"""Quality: what listeners would think of recordings, as networks estimate it."""

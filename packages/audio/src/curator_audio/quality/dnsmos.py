@@ -1,0 +1,134 @@
+"""DNSMOS: how good speech sounds, as listeners would say, on a scale from 1 to 5."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Resources, WorkerInfo
+from curator_models.devices import Device, device_of, resources_for
+from curator_models.digests import digest_of
+from curator_models.weights import Packaged, WeightsFile
+
+from curator_audio.cutting import Piece, weighted_mean
+from curator_audio.inferring import AudioModel
+from curator_audio.quality.windows import MosCut, counted
+
+_WHEEL, _EXTRA = "speechmos", "curator-audio[quality]"
+_FILE, _OPINION_FILE = "sig_bak_ovr.onnx", "model_v8.onnx"
+_SCORES = ("sig", "bak", "ovrl", "p808")
+
+
+@dataclass(kw_only=True)
+class DnsmosFilter(AudioModel):
+    """Adds how good speech sounds by DNSMOS, and drops what is below a limit.
+
+    `dnsmos_sig` is the speech, `dnsmos_bak` what is behind it, `dnsmos_ovrl` all of it, from 1 to
+    5; `dnsmos_p808` is another network's opinion of all. Weights come with the wheel `speechmos`.
+    """
+
+    sig_at_least: float | None = None
+    """The lowest score of the speech that stays."""
+
+    bak_at_least: float | None = None
+    """The lowest score of the background that stays."""
+
+    ovrl_at_least: float | None = None
+    """The lowest score of all that stays."""
+
+    p808_at_least: float | None = None
+    """The lowest opinion of listeners that stays."""
+
+    personalized: bool = False
+    """Whether other voices in the background count as noise."""
+
+    weights: str | None = None
+    """Another sig_bak_ovr.onnx: a file, or owner/name/file at Hugging Face."""
+
+    opinion_weights: str | None = None
+    """Another model_v8.onnx."""
+
+    device: Device = "auto"
+    """auto, cuda or cpu."""
+
+    def __post_init__(self) -> None:
+        self.resources: Resources = resources_for(self.device, self.name)
+
+    def sources(self) -> Sequence[WeightsFile]:
+        folder = "pdnsmos_models" if self.personalized else "dnsmos_models"
+        own, other = Packaged(_WHEEL, f"{folder}/{_FILE}"), f"dnsmos_models/{_OPINION_FILE}"
+        return (
+            WeightsFile("DNSMOS", _EXTRA, (), self.weights, own, _FILE),
+            WeightsFile(
+                "DNSMOS", _EXTRA, (), self.opinion_weights, Packaged(_WHEEL, other), _OPINION_FILE
+            ),
+        )
+
+    def check(self) -> Iterable[str]:
+        yield from dict.fromkeys(super().check())  # both files come with one wheel
+        for name in _SCORES:
+            limit = self._limit(name)
+            if limit is not None and not 1 <= limit <= 5:
+                yield f"{name}_at_least is {limit:g}, but scores go from 1 to 5"
+
+    def columns(self) -> Sequence[str]:
+        return [f"dnsmos_{name}" for name in _SCORES]
+
+    @property
+    def model_column(self) -> str:
+        return "dnsmos_model"
+
+    def load(self, worker: WorkerInfo) -> str:
+        from curator_audio.quality.graphs import tensors_in
+        from curator_audio.quality.mos_networks import OpinionNetwork, SignalNetwork
+
+        files = [source.file() for source in self.sources()]
+        signal, opinion = map(tensors_in, files)
+        self._device = device_of(worker, self.resources, self.name)
+        self._signal = SignalNetwork(signal, self._device, personalized=self.personalized)
+        self._opinion = OpinionNetwork(opinion, self._device)
+        return f"dnsmos{' personalized' if self.personalized else ''} sha256:{digest_of(files)}"
+
+    def unload(self) -> None:
+        vars(self).pop("_signal", None)
+        vars(self).pop("_opinion", None)
+
+    def cut(self) -> MosCut:
+        return MosCut()
+
+    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+        import torch
+
+        with torch.inference_mode():
+            return [self._asked(piece) for piece in pieces]
+
+    def _asked(self, piece: Piece) -> Any:
+        import numpy as np
+        import torch
+
+        windows = counted(piece)
+        if not windows:
+            return np.zeros(len(_SCORES))
+        sound = torch.from_numpy(piece.samples).to(self._device)
+        scores = torch.cat((self._signal(sound, windows), self._opinion(sound, windows)), dim=1)
+        return np.asarray(scores.mean(dim=0).numpy())
+
+    def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:
+        return weighted_mean(answers)
+
+    def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
+        return {
+            column: pa.array([float(scores[place]) for scores in amounts], pa.float64())
+            for place, column in enumerate(self.columns())
+        }
+
+    def fault(self, amount: Any) -> str | None:
+        for name, score in zip(_SCORES, amount, strict=True):
+            limit = self._limit(name)
+            if limit is not None and score < limit:
+                return f"dnsmos_{name} below {limit:g}"
+        return None
+
+    def _limit(self, name: str) -> float | None:
+        found: float | None = getattr(self, f"{name}_at_least")
+        return found

@@ -1,0 +1,99 @@
+"""Graphs: the numbers in a file of ONNX, by name, read without the library.
+
+An ONNX file is a protocol buffer. Of its messages, field 7 of the model is the graph, field 5 of
+the graph a tensor; of the tensor 1 are its dimensions, 2 its kind, 4 and 9 its values, 8 its name.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from curator_models.locating import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = dict[str, NDArray[np.float32]]
+
+_GRAPH, _TENSOR = 7, 5
+_DIMENSIONS, _KIND, _FLOATS, _NAME, _RAW = 1, 2, 4, 8, 9
+_FLOAT32 = 1
+_SIZES = {1: 8, 5: 4}
+"""Bytes of the wire types of fixed length."""
+
+_BYTES, _NUMBER = 2, 0
+
+Field: TypeAlias = tuple[int, int | memoryview]
+
+
+def tensors_in(path: Path) -> "Numbers":
+    """All tensors of single precision."""
+    try:
+        content = memoryview(path.read_bytes())
+        graphs = [value for number, value in _fields(content) if number == _GRAPH]
+        parts = _fields(_message(graphs[0]))
+        found = dict(_tensor(_message(value)) for number, value in parts if number == _TENSOR)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path} is no ONNX file that can be read: {error}") from None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _tensor(content: memoryview) -> "tuple[str, NDArray[np.float32] | None]":
+    import numpy as np
+
+    dimensions: list[int] = []
+    facts: dict[int, int | memoryview] = {}
+    for number, value in _fields(content):
+        if number == _DIMENSIONS:
+            dimensions += [value] if isinstance(value, int) else _numbers(value)
+        else:
+            facts[number] = value
+    name = bytes(_message(facts[_NAME])).decode()
+    if facts[_KIND] != _FLOAT32:
+        return name, None
+    values = np.frombuffer(_message(facts.get(_RAW, facts.get(_FLOATS, b""))), "<f4")
+    return name, values.reshape(dimensions)
+
+
+def _message(value: "int | memoryview | bytes") -> memoryview:
+    if isinstance(value, int):
+        raise ValueError("a number stands where a message should be")
+    return memoryview(value)
+
+
+def _fields(content: memoryview) -> Iterator[Field]:
+    place = 0
+    while place < len(content):
+        key, place = _number(content, place)
+        kind = key & 7
+        if kind == _NUMBER:
+            value, place = _number(content, place)
+            yield key >> 3, value
+            continue
+        size = _SIZES.get(kind)
+        if kind == _BYTES:
+            size, place = _number(content, place)
+        if size is None or place + size > len(content):
+            raise ValueError("it is cut off, or something else")
+        yield key >> 3, content[place : place + size]
+        place += size
+
+
+def _number(content: memoryview, place: int) -> tuple[int, int]:
+    """Seven bits to a byte, the lowest first; the highest bit says that there are more."""
+    value = shift = 0
+    while True:
+        byte = content[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return value, place
+
+
+def _numbers(content: memoryview) -> list[int]:
+    found, place = [], 0
+    while place < len(content):
+        value, place = _number(content, place)
+        found.append(value)
+    return found

@@ -1,0 +1,221 @@
+"""The two networks of DNSMOS as plain torch, which reckon once what overlapping windows share.
+
+The larger one looks at frames of 20 ms through 3x3 convolutions, four of them before anything is
+pooled, which is nearly all of its work. Windows begin a second apart, so that frames and poolings
+of one coincide with those of the next; only where a window begins and ends does it see zeros in
+place of its neighbours. Those few frames are reckoned again for each window.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from curator_models.locating import ModelError
+
+from curator_audio.mels import mel_bands
+from curator_audio.quality.windows import HOP, RATE, WINDOW
+
+if TYPE_CHECKING:
+    import torch
+
+    from curator_audio.quality.graphs import Numbers
+
+_STEP = 160
+"""Samples from one frame to the next."""
+
+_FRAMES = 900
+"""Frames of a window."""
+
+_PER_HOP = HOP // _STEP
+
+_REACH = 4
+"""Frames to either side that the convolutions before the first pooling look at."""
+
+_EDGE = 2 * _REACH
+"""Frames at the edge of a window from which its first, or last, `_REACH` follow."""
+
+_CHUNK = 100
+"""Frames that go through the costly part together: they stay in a processor's cache."""
+
+_CHUNKS_ON_GPU = 64
+
+_CURVES = {
+    False: ((-0.08397278, 1.22083953, 0.0052439), (-0.13166888, 1.60915514, -0.39604546),
+            (-0.06766283, 1.11546468, 0.04602535)),
+    True: ((-0.01019296, 0.02751166, 1.19576786, -0.24348726),
+           (-0.04976499, 0.44276479, -0.1644611, 0.96883132),
+           (-0.00533021, 0.005101, 1.18058466, -0.11236046)),
+}  # fmt: skip
+"""What makes of the network's numbers those of listeners: polynomials for sig, bak and ovrl."""
+
+_MELS, _MEL_WINDOW = 120, 321
+
+
+class _Layers:
+    """The numbers of a network, as the tensors that its layers need."""
+
+    def __init__(self, given: "Numbers", device: "torch.device") -> None:
+        import torch
+
+        self._given = {
+            name: torch.from_numpy(value.copy()).to(device) for name, value in given.items()
+        }
+
+    def plane(self, name: str) -> "tuple[torch.Tensor, torch.Tensor]":
+        import torch
+
+        weight = self._named(f"{name}/kernel:0").to(memory_format=torch.channels_last)
+        return weight, self._named(f"{name}/bias:0")
+
+    def dense(self, name: str) -> "tuple[torch.Tensor, torch.Tensor]":
+        place = f"{name}/%s/ReadVariableOp/resource:0"
+        return self._named(place % "MatMul").T.contiguous(), self._named(place % "BiasAdd")
+
+    def alone(self, name: str) -> "torch.Tensor":
+        return self._named(name)
+
+    def _named(self, name: str) -> "torch.Tensor":
+        if name not in self._given:
+            raise ModelError(f"it is no network of DNSMOS: there is no {name} in it")
+        return self._given[name]
+
+
+class SignalNetwork:
+    """How good the speech is (sig), its background (bak), and all of it (ovrl)."""
+
+    def __init__(self, given: "Numbers", device: "torch.device", *, personalized: bool) -> None:
+        import torch
+
+        layers = _Layers(given, device)
+        self._device = device
+        self._bases = [
+            layers.alone(f"time2freq/stft-{part}/kernel:0")[:, :, 0].T.contiguous()
+            for part in ("real", "imag")
+        ]
+        self._costly = [layers.plane(f"conv2d{n}") for n in ("", "_1", "_2", "_3")]
+        self._cheap = [layers.plane(f"conv2d_{n}") for n in (4, 5, 6)]
+        names = ("dense", "dense_1", "dense_3")
+        self._dense = [layers.dense(f"mos_estimator_logpow/{name}") for name in names]
+        self._curves = torch.tensor(_CURVES[personalized], dtype=torch.float64)
+
+    def __call__(self, sound: "torch.Tensor", windows: Sequence[int]) -> "torch.Tensor":
+        """(windows, 3) for some windows of a piece, by the second at which each begins."""
+        import torch
+        from torch.nn import functional
+
+        pooled = torch.stack(list(self._windows(_spectrum(sound, self._bases), windows)))
+        for number, (weight, bias) in enumerate(self._cheap):
+            pooled = functional.conv2d(pooled, weight, bias, padding=1).relu()
+            if number + 1 < len(self._cheap):
+                pooled = functional.max_pool2d(pooled, 2)
+        raw = _through(pooled.amax(dim=(2, 3)), self._dense).double().cpu()
+        mapped = torch.zeros_like(raw)
+        for factor in self._curves.T:
+            mapped = mapped * raw + factor
+        return mapped
+
+    def _windows(self, frames: "torch.Tensor", windows: Sequence[int]) -> "Iterator[torch.Tensor]":
+        import torch
+
+        shared = torch.cat(list(self._inner(frames)), dim=1)
+        starts = [number * _PER_HOP for number in windows]
+        lefts = self._pooled([frames[start : start + _EDGE] for start in starts])
+        ends = [start + _FRAMES for start in starts]
+        rights = self._pooled([frames[end - _EDGE : end] for end in ends])
+        half = _REACH // 2
+        for start, left, right in zip(starts, lefts, rights, strict=True):
+            inside = shared[:, start // 2 : (start + _FRAMES) // 2 - 2 * half]
+            yield torch.cat((left[:, :half], inside, right[:, half:]), dim=1)
+
+    def _inner(self, frames: "torch.Tensor") -> "Iterator[torch.Tensor]":
+        """The pooled frames of a whole piece, but for `_REACH` at either end."""
+        starts = range(0, len(frames) - 2 * _REACH, _CHUNK)
+        chunks = [frames[start : start + _CHUNK + 2 * _REACH] for start in starts]
+        at_once = 1 if self._device.type == "cpu" else _CHUNKS_ON_GPU
+        whole = [chunk for chunk in chunks if len(chunk) == _CHUNK + 2 * _REACH]
+        half = _REACH // 2
+        for first in range(0, len(whole), at_once):
+            for pooled in self._pooled(whole[first : first + at_once]):
+                yield pooled[:, half:-half]
+        if len(whole) < len(chunks):
+            yield self._pooled(chunks[-1:])[0][:, half:-half]
+
+    def _pooled(self, pieces: "Sequence[torch.Tensor]") -> "torch.Tensor":
+        """The costly part, for pieces of one length."""
+        import torch
+        from torch.nn import functional
+
+        found = torch.stack(list(pieces))[:, None].to(memory_format=torch.channels_last)
+        for weight, bias in self._costly:
+            found = functional.conv2d(found, weight, bias, padding=1).relu_()
+        return functional.max_pool2d(found, 2)
+
+
+class OpinionNetwork:
+    """The mean opinion of listeners as in ITU-T P.808, from mel bands, a frame for each 10 ms."""
+
+    def __init__(self, given: "Numbers", device: "torch.device") -> None:
+        import torch
+
+        layers = _Layers(given, device)
+        self._planes = [layers.plane(f"conv2d_{n}") for n in (5, 6, 7, 8, 9)]
+        names = ("dense_3", "dense_4", "dense_5")
+        self._dense = [layers.dense(f"mos_estimator_small_1/{name}") for name in names]
+        self._bands = torch.from_numpy(mel_bands(RATE, _MEL_WINDOW, _MELS)).T.to(device)
+        self._taper = torch.hann_window(_MEL_WINDOW, periodic=True, device=device)
+
+    def __call__(self, sound: "torch.Tensor", windows: Sequence[int]) -> "torch.Tensor":
+        """(windows, 1) for the same."""
+        import torch
+        from torch.nn import functional
+
+        found = torch.stack([_levels(mels) for mels in self._mels(sound, windows)])[:, None]
+        for number, (weight, bias) in enumerate(self._planes):
+            found = functional.conv2d(found, weight, bias, padding=1).relu()
+            if number in (0, 1, 3):
+                found = functional.max_pool2d(found, 2)
+        return _through(found.amax(dim=(2, 3)), self._dense).double().cpu()
+
+    def _mels(self, sound: "torch.Tensor", windows: Sequence[int]) -> "Iterator[torch.Tensor]":
+        """The first and the last frame of each window see zeros beyond it."""
+        import torch
+        from torch.nn import functional
+
+        padded = functional.pad(sound, (_STEP, _STEP))
+        shared = self._power(padded.unfold(0, _MEL_WINDOW, _STEP))
+        for number in windows:
+            own = sound[number * HOP : number * HOP + WINDOW - _STEP]
+            first = self._power(functional.pad(own[: _STEP + 1], (_STEP, 0))[None])
+            last = self._power(functional.pad(own[-2 * _STEP :], (0, 1))[None])
+            start = number * _PER_HOP
+            yield torch.cat((first, shared[start + 1 : start + _FRAMES - 1], last))
+
+    def _power(self, frames: "torch.Tensor") -> "torch.Tensor":
+        import torch
+
+        spectrum: torch.Tensor = torch.fft.rfft(frames * self._taper).abs().square()
+        return spectrum @ self._bands
+
+
+def _spectrum(sound: "torch.Tensor", bases: "Sequence[torch.Tensor]") -> "torch.Tensor":
+    import torch
+
+    frames = sound.unfold(0, 2 * _STEP, _STEP)
+    power = torch.stack([(frames @ basis).square() for basis in bases]).sum(dim=0)
+    return power.clamp_min(1e-12).log10()
+
+
+def _levels(mels: "torch.Tensor") -> "torch.Tensor":
+    """Decibels below the loudest, down to 80, so that 40 below is 0."""
+    decibels = 10 * mels.clamp_min(1e-10).log10()
+    loudest = decibels.max()
+    return (decibels - loudest).clamp_min(-80) / 40 + 1
+
+
+def _through(found: "torch.Tensor", dense: Sequence[Any]) -> "torch.Tensor":
+    from torch.nn import functional
+
+    for number, (weight, bias) in enumerate(dense):
+        found = functional.linear(found, weight, bias)
+        if number + 1 < len(dense):
+            found = found.relu()
+    return found

