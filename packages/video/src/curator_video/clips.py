@@ -1,5 +1,6 @@
 """Clips as tasks: a span of a video, what was measured of it, and its own bytes once it is cut."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
@@ -10,6 +11,7 @@ from curator_video.facts import VideoFacts
 from curator_video.payloads import packed, unpacked
 from curator_video.sources import VideoSource
 from curator_video.videos import labels, source_facts, source_from
+from curator_video.windows import Window
 
 Score: TypeAlias = "float | int | str | bool | None"
 
@@ -38,6 +40,9 @@ class Span:
     number: int = 0
     scores: dict[str, Score] = field(default_factory=dict)
     encoded: Encoded | None = None
+    vectors: dict[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    windows: tuple[Window, ...] = field(default=(), repr=False)
+    preview: bytes | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -69,27 +74,46 @@ class Clip(Task[Span]):
 
     @property
     def num_bytes(self) -> int:
-        cut = self.data.encoded
-        return self.data.source.held_bytes + (len(cut.content) if cut else 0)
+        cut, preview = self.data.encoded, self.data.preview or b""
+        return self.data.source.held_bytes + (len(cut.content) if cut else 0) + len(preview)
 
     def identity(self) -> str:
         return self.place
 
     def with_scores(self, **scores: Score) -> Self:
         """The same clip, of which more is known; what was decoded of it stays at hand."""
-        changed = self.with_data(replace(self.data, scores={**self.data.scores, **scores}))
-        changed.derived = self.derived
-        return changed
+        return self._with(replace(self.data, scores={**self.data.scores, **scores}))
 
     def with_encoded(self, encoded: Encoded) -> Self:
-        changed = self.with_data(replace(self.data, encoded=encoded))
+        return self._with(replace(self.data, encoded=encoded))
+
+    def with_vector(self, name: str, vector: Sequence[float]) -> Self:
+        """The same clip with an embedding, under the name of the column that it makes."""
+        vectors = {**self.data.vectors, name: tuple(vector)}
+        return self._with(replace(self.data, vectors=vectors))
+
+    def with_windows(self, windows: Iterable[Window]) -> Self:
+        return self._with(replace(self.data, windows=tuple(windows)))
+
+    def with_preview(self, preview: bytes) -> Self:
+        return self._with(replace(self.data, preview=preview))
+
+    def _with(self, span: Span) -> Self:
+        changed = self.with_data(span)
         changed.derived = self.derived
         return changed
 
     def to_payload(self) -> bytes:
-        """Where it is and what is known of it; it is cut again rather than kept."""
+        """Where it is and what is known of it; files are made again rather than kept."""
         span = self.data
-        known = {"start": span.start, "end": span.end, "number": span.number, "scores": span.scores}
+        known = {
+            "start": span.start,
+            "end": span.end,
+            "number": span.number,
+            "scores": span.scores,
+            "vectors": span.vectors,
+            "windows": [window.as_dict() for window in span.windows],
+        }
         facts = {**source_facts(span.source), **labels(self), "facts": span.facts.as_dict()}
         return packed({**facts, "span": known}, span.source.content)
 
@@ -97,5 +121,8 @@ class Clip(Task[Span]):
     def from_payload(cls, payload: bytes) -> Self:
         facts, content = unpacked(payload)
         source, found = source_from(facts, content), VideoFacts.from_dict(facts["facts"])
-        span = Span(source, found, **facts["span"])
+        known = facts["span"]
+        known["vectors"] = {name: tuple(one) for name, one in known["vectors"].items()}
+        known["windows"] = tuple(map(Window.from_dict, known["windows"]))
+        span = Span(source, found, **known)
         return cls(span, facts["dataset_name"], facts["metadata"])

@@ -12,7 +12,7 @@ from curator_core.stages import AnyStage, ProcessingStage
 from curator_core.suggestions import hint
 
 from curator_video.analysis.wants import Wanted
-from curator_video.clips import Clip, Span
+from curator_video.clips import Clip, Score, Span
 from curator_video.sharing import keep_findings, wanted_by
 from curator_video.splitting.scenes import Edges, Lengths, LongScenes, Scene
 from curator_video.videos import Video
@@ -47,6 +47,10 @@ class ShotSplitter(ProcessingStage[Video, Clip]):
     def detector(self) -> "ShotDetector":
         """Made anew for each video."""
 
+    def labels(self) -> dict[str, Score]:
+        """What is noted on each clip of how it was found."""
+        return {}
+
     def check(self) -> Iterator[str]:
         if self.long_scenes not in get_args(LongScenes):
             yield (
@@ -70,7 +74,7 @@ class ShotSplitter(ProcessingStage[Video, Clip]):
         from curator_video.decoding import Damage
 
         lengths = Lengths(self.min_length_s, self.max_length_s, self.long_scenes, self.crop_s)
-        passage = _Passage(task, self.detector(), lengths, self._shared)
+        passage = _Passage(task, self.detector(), lengths, self._shared, self.labels())
         for item in watched(task.data, self._shared | Wanted(thumbs=True)):
             if isinstance(item, Damage):
                 yield from passage.breaks_off(item)
@@ -85,8 +89,14 @@ class _Passage:
     """Remembers what was seen as long as a clip may still be made of it."""
 
     def __init__(
-        self, video: Video, detector: "ShotDetector", lengths: Lengths, wanted: Wanted
+        self,
+        video: Video,
+        detector: "ShotDetector",
+        lengths: Lengths,
+        wanted: Wanted,
+        labels: dict[str, Score],
     ) -> None:
+        self._labels = labels
         self._video = video
         self._facts = video.probed()
         self._detector = detector
@@ -141,7 +151,7 @@ class _Passage:
         from curator_video.analysis.findings import Findings
 
         for start, end in edges:
-            clip = Clip(Span(self._video.data, self._facts, start, end, self.clips))
+            clip = Clip(Span(self._video.data, self._facts, start, end, self.clips, self._labels))
             self.clips += 1
             if self._wanted:
                 inside = [o for o in self._seen if start - _EPSILON <= o.time < end - _EPSILON]

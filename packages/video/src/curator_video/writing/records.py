@@ -27,6 +27,8 @@ def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) ->
         }
     if "aesthetic_score" in clip.scores:
         page["aesthetic_score"] = clip.scores["aesthetic_score"]
+    if span.windows:
+        page["windows"] = [window.as_dict() for window in span.windows]
     return page if dropped is None else {**page, "filtered": dropped}
 
 
@@ -64,4 +66,18 @@ def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
         "frames": cut.get("frames"),
         "bytes": cut.get("bytes"),
         **clip.scores,
+        **_described(clip),
     }
+
+
+def _described(clip: Clip) -> dict[str, Any]:
+    """What models made of it: vectors as lists of numbers, captions by window and as one text."""
+    import numpy as np
+
+    span = clip.data
+    made: dict[str, Any] = {name: np.asarray(one, np.float32) for name, one in span.vectors.items()}
+    if span.windows:
+        made["windows"] = [window.as_dict() for window in span.windows]
+        for name in span.windows[0].captions:
+            made[name] = "\n".join(window.captions.get(name, "") for window in span.windows)
+    return made

@@ -88,6 +88,9 @@ class ClipWriter(ProcessingStage[Clip, FileGroup]):
         staged = []
         if location is not None and clip.data.encoded is not None:
             staged.append(self._write(location, clip.data.encoded.content, int(not dropped)))
+        if clip.data.preview is not None:
+            preview = join(self.path, "previews", f"{clip.clip_id}.webp")
+            staged.append(self._write(preview, clip.data.preview, 0))
         page = json.dumps(page_of(clip, location, dropped), indent=2).encode()
         name = join(self.path, "metas", "v0", f"{clip.clip_id}.json")
         staged.append(self._write(name, page + b"\n", int(location is None and not dropped)))

