@@ -57,8 +57,8 @@ class TestDeathFrom:
             ),
             (
                 None,
-                Exception("RuntimeEnvSetupError: no such wheel"),
-                "could not get its runtime_env",
+                Exception("RuntimeEnvSetupError: it failed\n  File pip.py\nNo wheel\n "),
+                "could not get its runtime_env; Ray says: No wheel",
             ),
         ],
     )

@@ -37,7 +37,7 @@ class RayActorPoolExecutor(Executor):
         return f"RayActorPoolExecutor({self.options})"
 
     def check(self, plan: Plan) -> Iterable[str]:
-        """Hints that mean nothing here; and what no node has, where Ray is connected already."""
+        """Wrong hints and environments; and what no node has, where Ray is connected already."""
         problems = [
             f"stage {planned.index + 1} {planned.name!r}: no actor_pool hint {name!r}; there are "
             "none, so leave it out"
@@ -55,6 +55,10 @@ class RayActorPoolExecutor(Executor):
                 "the actor pool executor needs Ray, which is not installed here: "
                 "pip install ray, or choose another (CURATOR_EXECUTOR=local)"
             ) from None
+        from curator_ray.environments import wrong_environments
+
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
         if ray.is_initialized():
             from curator_ray.facts import look
 

@@ -63,7 +63,7 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
     if not node_is_alive or any(word in said for word in _NODE_IS_GONE):
         return Death("was on a node that is gone", words.note if words else None)
     if "RuntimeEnvSetupError" in said:
-        return Death("could not get its runtime_env", detail=said)
+        return Death(f"could not get its runtime_env; Ray says: {last_line(said)}", detail=said)
     out_of_memory = "OutOfMemoryError" in said or any(word in said for word in _OUT_OF_MEMORY)
     if words is None:
         return Death("ran out of memory" if out_of_memory else _died(rays_words(said)), detail=said)
@@ -89,6 +89,11 @@ def _died(explanation: str) -> str:
 def rays_words(said: str) -> str:
     """What Ray has to say of one death in particular, in one line; empty where that is nothing."""
     if "in its creation task" in said:
-        return said.strip().splitlines()[-1].strip()
+        return last_line(said)
     found = _WHY.search(said)
     return found[1].partition(_COMMON_CAUSES)[0].strip().rstrip(".") if found else ""
+
+
+def last_line(said: str) -> str:
+    """Where the traceback that Ray passes on has its error."""
+    return said.strip().splitlines()[-1].strip()

@@ -54,7 +54,7 @@ class RayDataExecutor(Executor):
         return f"RayDataExecutor({self.options})"
 
     def check(self, plan: Plan) -> Iterable[str]:
-        """Wrong hints; and what no node has, where Ray is connected already."""
+        """Wrong hints and environments; and what no node has, where Ray is connected already."""
         if problems := list(wrong_hints(plan)):
             raise PipelineError(problems)
         from curator_ray.postponing import import_ray
@@ -66,6 +66,10 @@ class RayDataExecutor(Executor):
                 "the Ray Data executor needs Ray, which is not installed here: "
                 f"pip install 'ray[data]', or {_OTHERS}"
             ) from None
+        from curator_ray.environments import wrong_environments
+
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
         if ray.is_initialized():
             from curator_ray.facts import look
 
@@ -74,7 +78,6 @@ class RayDataExecutor(Executor):
             yield from refused(plan, look())
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        from curator_ray.environments import wrong_environments
         from curator_ray.listing import only_listed
 
         from curator_ray_data.sources import Sources
@@ -82,8 +85,6 @@ class RayDataExecutor(Executor):
         if not run.worker_stages or not run.has_work:
             yield from only_listed(run)
             return
-        if problems := list(wrong_environments(plan)):
-            raise PipelineError(problems)
         sources = Sources(run, self.options)
         _warn_once()
         yield from self._outputs(plan, run, sources)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from curator_core.errors import CuratorError, StageError
 from curator_core.failing import reason_of
+from curator_ray.deaths import last_line
 
 from curator_ray_data.contexts import Overheard
 from curator_ray_data.hosting import InActors, InTasks, Ticket
@@ -160,8 +161,12 @@ def _explained(error: BaseException) -> CuratorError:
     if isinstance(error, CuratorError):
         return error
     cause = getattr(error, "cause", None) or error.__cause__ or error
+    if type(cause).__name__ == "RuntimeEnvSetupError":
+        reason = f"a worker could not get its runtime_env; Ray says: {last_line(str(cause))}"
+    else:
+        reason = reason_of(cause)
     return StageError(
-        f"the Ray Data job cannot go on: {reason_of(cause)}; what is finished is kept, and the "
-        "same command does the rest",
+        f"the Ray Data job cannot go on: {reason}; what is finished is kept, and the same command "
+        "does the rest",
         detail=str(error),
     )

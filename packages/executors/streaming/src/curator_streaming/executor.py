@@ -54,7 +54,7 @@ class StreamingExecutor(Executor):
         return f"StreamingExecutor({self.options})"
 
     def check(self, plan: Plan) -> Iterable[str]:
-        """Wrong hints; and what no node has, where Ray is connected already."""
+        """Wrong hints and environments; and what no node has, where Ray is connected already."""
         problems = list(wrong_hints(plan))
         if problems:
             raise PipelineError(problems)
@@ -67,6 +67,10 @@ class StreamingExecutor(Executor):
                 "the streaming executor needs Ray, which is not installed here: "
                 "pip install ray, or choose another (CURATOR_EXECUTOR=local)"
             ) from None
+        from curator_ray.environments import wrong_environments
+
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
         if ray.is_initialized():
             from curator_ray.demands import lacking
             from curator_ray.facts import look
