@@ -14,6 +14,7 @@ from curator_core.reading.columns import columns_of, table_of
 from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE
 from curator_image.decoding import Encoded
 from curator_image.endings import is_text, last_part, mismatch
+from curator_image.extents import HEAD, Extent
 from curator_image.sidecars import told
 
 WrongExtension: TypeAlias = Literal["quarantine", "keep"]
@@ -26,7 +27,7 @@ class Sample(NamedTuple):
     """An image, and what lay beside it under the same key, by the ending of its name."""
 
     key: str
-    image: Encoded
+    image: Encoded | Extent
     extension: str
     source: str
     sidecars: Mapping[str, bytes] = MappingProxyType({})
@@ -34,6 +35,11 @@ class Sample(NamedTuple):
     @property
     def size(self) -> int:
         return len(self.image) + sum(map(len, self.sidecars.values()))
+
+    @property
+    def head(self) -> Encoded:
+        """The bytes at its beginning."""
+        return self.image.head if isinstance(self.image, Extent) else self.image[:HEAD]
 
     @property
     def place(self) -> str:
@@ -50,21 +56,22 @@ class Demands:
 
     def unmet(self, sample: Sample) -> str | None:
         """What is wrong with a sample, as far as it shows without decoding."""
-        if not sample.image:
+        head = sample.head
+        if not head:
             return "the image has no bytes at all"
         if self.wrong_extension == "quarantine":
-            reason = mismatch(sample.extension, sample.image)
+            reason = mismatch(sample.extension, head)
             if reason:
                 return f"{reason}; rename it, or set wrong_extension: keep"
         for ending in self.required:
             if ending not in sample.sidecars:
                 return f"it has no .{ending} beside it"
-        return _not_text(sample) or (_not_json(sample) if self.json else None)
+        return _not_text(sample.sidecars) or (_not_json(sample) if self.json else None)
 
 
-def _not_text(sample: Sample) -> str | None:
-    for ending, data in sample.sidecars.items():
-        if is_text(ending) and not data.isascii():
+def _not_text(sidecars: Mapping[str, bytes]) -> str | None:
+    for ending, data in sidecars.items():
+        if not data.isascii() and is_text(ending):
             try:
                 data.decode()
             except UnicodeDecodeError as error:
@@ -136,7 +143,7 @@ def chosen_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return table.select(list(names))
 
 
-def binary_array(values: Sequence[Encoded]) -> pa.Array:
+def binary_array(values: Sequence[Encoded | Extent]) -> pa.Array:
     """Bytes as a column, copied once, in one go."""
     offsets = [0]
     for value in values:
@@ -144,6 +151,9 @@ def binary_array(values: Sequence[Encoded]) -> pa.Array:
     joined = pa.allocate_buffer(offsets[-1])  # of a pool that uses memory again
     room = memoryview(joined).cast("B")
     for start, value in zip(offsets, values, strict=False):
-        room[start : start + len(value)] = value
+        if isinstance(value, Extent):
+            value.read_into(room[start : start + len(value)])
+        else:
+            room[start : start + len(value)] = value
     ends = pa.array(offsets, pa.int32()).buffers()[1]
     return pa.Array.from_buffers(pa.binary(), len(values), [None, ends, joined])

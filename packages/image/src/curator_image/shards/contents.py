@@ -4,7 +4,6 @@ Slices are asked for in ascending order, give or take some kilobytes; behind the
 """
 
 import io
-import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Protocol
@@ -14,29 +13,46 @@ from curator_core.errors import InputError
 from curator_core.files import FilePart
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
+from curator_image.extents import ARE_POSSIBLE, HEAD, LEAST_BYTES, Extent, OpenFile
+
 _CHUNK = 2 * 1024 * 1024
+_LEAST_STEP, _MOST_STEP = 4096, 256 * 1024
 
 
 class Content(Protocol):
     def cut(self, start: int, end: int) -> bytes:
         """Some bytes, copied."""
 
-    def view(self, start: int, end: int) -> bytes | memoryview:
-        """Some bytes, perhaps where they lie: good for as long as somebody holds on to them."""
+    def view(self, start: int, end: int) -> bytes | Extent:
+        """Some bytes, or where they are to be read from."""
 
 
-class MappedContent:
-    """A local file, mapped: what is not looked at is not read, and nothing is copied to look."""
+class LocalContent:
+    """A local file: small things are read with what stands around them, large ones passed over."""
 
-    def __init__(self, mapped: mmap.mmap) -> None:
-        self._mapped = mapped
-        self._viewed = memoryview(mapped)
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._start = self._end = 0
+        self._held = b""
+        self._step = _LEAST_STEP
 
     def cut(self, start: int, end: int) -> bytes:
-        return self._mapped[start:end]
+        if start < self._start or end > self._end:
+            self._read(start, end)
+        return self._held[start - self._start : end - self._start]
 
-    def view(self, start: int, end: int) -> memoryview:
-        return self._viewed[start:end]
+    def view(self, start: int, end: int) -> bytes | Extent:
+        if end - start < LEAST_BYTES or not ARE_POSSIBLE:
+            return self.cut(start, end)
+        size = max(0, min(end, self._file.size) - start)
+        return Extent(self._file, start, size, self.cut(start, start + HEAD))
+
+    def _read(self, start: int, end: int) -> None:
+        """More where one thing follows the other, little where a large one was passed over."""
+        follows = self._start <= start < self._end + LEAST_BYTES
+        self._step = min(2 * self._step, _MOST_STEP) if follows else _LEAST_STEP
+        self._held = self._file.read(start, max(self._step, end - start))
+        self._start, self._end = start, start + len(self._held)
 
 
 class RemoteContent:
@@ -108,8 +124,7 @@ def content_of(part: FilePart, storage_options: StorageOptions | None) -> Iterat
             return
         if not file.seek(0, io.SEEK_END):
             raise InputError(f"cannot read {part.path}: the file is empty")
-        # Not closed here: it lasts for as long as somebody looks at a part of it.
-        yield MappedContent(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        yield LocalContent(OpenFile(file, part.path))
 
 
 def _is_tgz(part: FilePart) -> bool:

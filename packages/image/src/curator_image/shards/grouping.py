@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 from curator_core.outcomes import Dropped, Rejected
 
 from curator_image.decoding import Encoded
 from curator_image.endings import is_image
+from curator_image.extents import Extent
 from curator_image.samples import Demands, Sample, rejected
 from curator_image.shards.contents import Content
 from curator_image.shards.members import Damage, Member, Met, Refused
@@ -16,6 +18,9 @@ KeysEnd: TypeAlias = Literal["first_dot", "last_dot"]
 
 Turn: TypeAlias = Literal["take", "skip", "over"]
 Found: TypeAlias = Sample | Rejected | Dropped
+Data: TypeAlias = Encoded | Extent
+
+_sample = partial(tuple.__new__, Sample)  # in half of the time
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,10 @@ class Grouping:
 
     def named(self, name: str) -> tuple[str | None, str]:
         """Key and ending; no key for names that have only one of the two."""
+        if self.keys_end == "first_dot":
+            key, _, ending = name.partition(".")
+            if key and ending and "/" not in ending and key[-1] != "/":  # nearly always
+                return key, ending
         place = name.rfind("/") + 1
         dot = name.find(".", place) if self.keys_end == "first_dot" else name.rfind(".", place)
         if dot <= place or dot == len(name) - 1:
@@ -36,17 +45,17 @@ class Grouping:
         return name[:dot], name[dot + 1 :]
 
 
-@dataclass(slots=True)
 class _Group:
     """Members of one key, so far."""
 
-    key: str
-    start: int
-    members: dict[str, Member] = field(default_factory=dict)
-    spelled: dict[str, str] = field(default_factory=dict)
-    """The endings as they were written: JPG stays JPG."""
+    __slots__ = ("key", "members", "problem", "spelled", "start")
 
-    problem: str | None = None
+    def __init__(self, key: str, start: int) -> None:
+        self.key = key
+        self.start = start
+        self.members: dict[str, Data] = {}
+        self.spelled: dict[str, str] = {}  # endings that were written in another way, such as JPG
+        self.problem: str | None = None
 
 
 class _Borders:
@@ -98,7 +107,7 @@ class Grouper:
 
     def __init__(self, path: str, content: Content, grouping: Grouping) -> None:
         self._path = path
-        self._content = content
+        self._view = content.view
         self._how = grouping
         self._named = grouping.named
         self._keys: set[str] = set()
@@ -109,17 +118,17 @@ class Grouper:
         group: _Group | None = None
         borders = _Borders(start, end)
         for one, key, ending in self._taken(met, borders):
-            if isinstance(one, Damage):
+            if key is not None and isinstance(one, Member):
+                if group is None or group.key != key:
+                    if group is not None:
+                        yield self._finished(group)
+                    group = _Group(key, one.start)
+                self._add(group, ending, one)
+            elif isinstance(one, Damage):
                 yield from self._damaged(group, one, borders.last is None)
                 group = None
-            elif isinstance(one, Refused) or key is None:
-                yield self._left_out(one)
             else:
-                if group is not None and group.key != key:
-                    yield self._finished(group)
-                    group = None
-                group = group or _Group(key, one.start)
-                self._add(group, ending, one)
+                yield self._left_out(one)
         if group is not None:
             yield self._finished(group)
 
@@ -140,37 +149,32 @@ class Grouper:
             yield one, key, ending
 
     def _add(self, group: _Group, ending: str, member: Member) -> None:
+        _, _, at, size = member
         lowered = ending.lower()
-        if lowered in group.members:
+        if size > self._how.max_bytes:
+            group.problem = f"its .{lowered} has more than {self._how.max_bytes:,} bytes"
+        elif lowered in group.members:
             group.problem = group.problem or (
                 f"it has two files that end in .{lowered}; if dots belong to keys, set "
                 "keys_end: last_dot"
             )
         else:
-            group.members[lowered] = member
-            group.spelled[lowered] = ending
-        if member.size > self._how.max_bytes:
-            group.problem = f"its .{lowered} has more than {self._how.max_bytes:,} bytes"
+            data = group.members[lowered] = self._view(at, at + size)
+            if lowered != ending:
+                group.spelled[lowered] = ending
+            if len(data) < size:
+                group.problem = f"the file is cut off within its .{lowered}"
 
     def _finished(self, group: _Group) -> Found:
+        key, members = group.key, group.members
         source = f"{self._path} byte {group.start}"
         image = self._image_of(group)
-        if image is None or group.problem or group.key in self._keys:
-            return Rejected(self._problem(group), f"{source} key {group.key!r}")
-        self._keys.add(group.key)
-        view = self._content.view
-        encoded: Encoded = b""
-        sidecars: dict[str, bytes] = {}
-        for ending, member in group.members.items():
-            data = view(member.at, member.at + member.size)
-            if len(data) < member.size:
-                reason = f"the file is cut off within its .{ending}"
-                return Rejected(reason, f"{source} key {group.key!r}")
-            if ending == image:
-                encoded = data
-            else:
-                sidecars[ending] = bytes(data)
-        found = Sample(group.key, encoded, group.spelled[image], source, sidecars)
+        if image is None or group.problem or key in self._keys:
+            return Rejected(self._problem(group), f"{source} key {key!r}")
+        self._keys.add(key)
+        sidecars = {ending: bytes(data) for ending, data in members.items() if ending != image}
+        spelled = group.spelled.get(image, image)
+        found = _sample((key, members[image], spelled, source, sidecars))
         unmet = self._how.demands.unmet(found)
         return rejected(found, unmet) if unmet else found
 

@@ -1,6 +1,7 @@
 """Members: a walk from header to header through a tar file."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from curator_image.shards.contents import Content
@@ -15,6 +16,7 @@ from curator_image.shards.headers import (
     Header,
     header_of,
     pax_facts,
+    plain_file,
     refused_kind,
 )
 
@@ -33,6 +35,9 @@ class Member(NamedTuple):
     name: str
     at: int
     size: int
+
+
+_member = partial(tuple.__new__, Member)  # in half of the time
 
 
 class Refused(NamedTuple):
@@ -78,7 +83,25 @@ class _Pending:
 
 def members_of(content: Content, start: int = 0) -> Iterator[Met]:
     """All that is met from a header at `start` on, in order. Behind damage it goes on."""
-    at = start
+    at: int | None = start
+    while at is not None:
+        at = yield from _plain_members(content, at)
+        at = yield from _other_member(content, at)
+
+
+def _plain_members(content: Content, at: int) -> Generator[Member, None, int]:
+    """Those that follow each other from here on; where the first header is that is another one."""
+    cut = content.cut
+    while len(block := cut(at, at + BLOCK)) == BLOCK and (plain := plain_file(block)) is not None:
+        name, size = plain
+        behind = at + BLOCK
+        yield _member((at, name, behind, size))
+        at = behind + (size + BLOCK - 1) // BLOCK * BLOCK
+    return at
+
+
+def _other_member(content: Content, at: int) -> Generator[Met, None, int | None]:
+    """One that takes a closer look, or several headers; where the next is, None at the end."""
     pending = _Pending()
     while len(block := content.cut(at, at + BLOCK)) == BLOCK:
         if not block[0] and block == _ZEROS:  # an end, and perhaps another tar file behind it
@@ -89,17 +112,15 @@ def members_of(content: Content, start: int = 0) -> Iterator[Met]:
         except DamagedHeaderError as error:
             found = next_header(content, at + BLOCK)
             yield Damage(at if pending.start is None else pending.start, found, str(error))
-            if found is None:
-                return
-            at, pending = found, _Pending()
-            continue
-        if header.kind not in EXTENSIONS:
-            if (met := _met(header, pending, at)) is not None:
-                yield met
-            pending = _Pending() if pending.start is not None else pending
+            return found
+        if (met := _met(header, pending, at)) is not None:
+            yield met
         at += BLOCK + (header.size + BLOCK - 1) // BLOCK * BLOCK
+        if header.kind not in EXTENSIONS:
+            return at
     if block.strip(b"\0"):
         yield Damage(at, None, "the file is cut off within a tar header")
+    return None
 
 
 def _told(content: Content, block: bytes, at: int, pending: _Pending) -> Header:
@@ -124,7 +145,7 @@ def _extension(content: Content, header: Header, at: int) -> bytes:
 def _met(header: Header, pending: _Pending, at: int) -> Member | Refused | None:
     start = at if pending.start is None else pending.start
     raw = header.name if pending.name is None else pending.name
-    if header.kind == DIRECTORY:
+    if header.kind == DIRECTORY or header.kind in EXTENSIONS:
         return None
     try:
         name = raw.decode()

@@ -1,0 +1,63 @@
+"""Extents: large stretches of a local file, read when they are copied, to where they go."""
+
+import os
+from typing import BinaryIO
+
+from curator_core.errors import InputError
+
+LEAST_BYTES = 32 * 1024
+"""What is smaller is read together with what stands around it."""
+
+HEAD = 16
+"""So many bytes of an image tell its format."""
+
+ARE_POSSIBLE = hasattr(os, "preadv")
+
+
+class OpenFile:
+    """A local file that stays open for as long as somebody holds on to it."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._number = os.dup(file.fileno())
+        self._name = name
+        self.size = os.fstat(self._number).st_size
+
+    def __del__(self, close=os.close) -> None:  # type: ignore[no-untyped-def]  # it outlives os
+        close(self._number)
+
+    def read(self, start: int, size: int) -> bytes:
+        """As many bytes, or those up to the end."""
+        return os.pread(self._number, size, start)
+
+    def read_all(self, start: int, size: int) -> bytes:
+        data = self.read(start, size)
+        self._check(len(data), size)
+        return data
+
+    def read_into(self, room: memoryview, start: int) -> None:
+        self._check(os.preadv(self._number, [room], start), len(room))
+
+    def _check(self, found: int, wanted: int) -> None:
+        if found < wanted:
+            raise InputError(f"{self._name} has become shorter while it was read")
+
+
+class Extent:
+    """Where bytes stand in a file; the first of them are known."""
+
+    __slots__ = ("_at", "_file", "_size", "head")
+
+    def __init__(self, file: OpenFile, at: int, size: int, head: bytes) -> None:
+        self._file = file
+        self._at = at
+        self._size = size
+        self.head = head
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __bytes__(self) -> bytes:
+        return self._file.read_all(self._at, self._size)
+
+    def read_into(self, room: memoryview) -> None:
+        self._file.read_into(room, self._at)
