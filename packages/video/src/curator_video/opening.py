@@ -14,6 +14,7 @@ from curator_core.errors import InputError
 from curator_core.filesystems import local_path, open_input
 
 from curator_video.sources import VideoSource
+from curator_video.stretches import Stretch
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -53,6 +54,11 @@ def _handle(source: VideoSource) -> Iterator[Any]:
     if source.content is not None:
         _refuse_empty(source, len(source.content))
         yield io.BytesIO(source.content)
+        return
+    if source.inside is not None:
+        _refuse_empty(source, source.size)
+        with open_input(source.inside.path, source.storage_options) as file:
+            yield Stretch(file, source.inside.start, source.size)
         return
     plain = local_path(source.path)
     with open_input(source.path, source.storage_options) as file:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from curator_core.errors import InputError
-from curator_core.files import FileGroup
+from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text
 from curator_core.outcomes import Rejected
 from curator_core.partitioning import FilePartitioning
@@ -14,6 +14,7 @@ from curator_core.tasks import Empty
 
 from curator_video.opening import ENDINGS
 from curator_video.probing import probe
+from curator_video.shards import SHARD_ENDINGS, is_shard, videos_in
 from curator_video.sources import VideoSource
 from curator_video.videos import Video
 
@@ -27,20 +28,35 @@ class VideoProbe(ProcessingStage[FileGroup, Video]):
 
     def process(self, task: FileGroup) -> Iterator[Video | Rejected]:
         for part in task.data:
-            source = VideoSource(part.path, part.size, part.version, None, self.storage_options)
             try:
-                facts = probe(source)
+                yield from self._of_part(part, task.dataset_name)
             except InputError as error:
                 if len(task.data) == 1:
                     raise
                 yield Rejected(str(error), where=str(part))  # its neighbours are videos
-                continue
-            yield Video(source, task.dataset_name, facts=facts)
+
+    def _of_part(self, part: FilePart, dataset_name: str) -> Iterator[Video | Rejected]:
+        if not is_shard(part.path):
+            source = VideoSource(part.path, part.size, part.version, None, self.storage_options)
+            yield Video(source, dataset_name, facts=probe(source))
+            return
+        for found in videos_in(part, self.storage_options):
+            yield found if isinstance(found, Rejected) else _member(*found, dataset_name)
+
+
+def _member(source: VideoSource, metadata: dict[str, Any], dataset_name: str) -> Video | Rejected:
+    try:
+        return Video(source, dataset_name, metadata, probe(source))
+    except InputError as error:
+        return Rejected(str(error), where=source.path)
 
 
 @dataclass
 class VideoReader(CompositeStage[Empty, Video]):
-    """Lists videos (mp4, mov, mkv, webm, avi, ts) and says what each is; their bytes stay there."""
+    """Lists videos (mp4, mov, mkv, webm, avi, ts) and says what each is; their bytes stay there.
+
+    Those in shards (.tar) as well; what stands beside one as JSON or text goes into its metadata.
+    """
 
     file_paths: str | list[str]
     """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
@@ -60,7 +76,7 @@ class VideoReader(CompositeStage[Empty, Video]):
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
-    endings: ClassVar[tuple[str, ...]] = ENDINGS
+    endings: ClassVar[tuple[str, ...]] = (*ENDINGS, *SHARD_ENDINGS)
 
     def __post_init__(self) -> None:
         self.file_paths = as_text(self.file_paths)

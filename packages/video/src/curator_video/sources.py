@@ -6,6 +6,14 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Inside:
+    """Which file holds the bytes of a video, and where they begin in it."""
+
+    path: str
+    start: int
+
+
+@dataclass(frozen=True)
 class VideoSource:
     """A file that stays where it is, or bytes that came from somewhere called `path`.
 
@@ -18,6 +26,8 @@ class VideoSource:
     version: str = ""
     content: bytes | None = field(default=None, repr=False)
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    inside: Inside | None = None
+    """Where it is a member of a shard, which is read in place."""
 
     @property
     def held_bytes(self) -> int:

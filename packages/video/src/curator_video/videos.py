@@ -7,7 +7,7 @@ from curator_core.tasks import Origin, Task
 
 from curator_video.facts import VideoFacts
 from curator_video.payloads import packed, unpacked
-from curator_video.sources import VideoSource
+from curator_video.sources import Inside, VideoSource
 
 
 @dataclass
@@ -58,8 +58,11 @@ def labels(task: Task[Any]) -> dict[str, Any]:
 
 
 def source_facts(source: VideoSource) -> dict[str, Any]:
-    return {"path": source.path, "size": source.size, "version": source.version}
+    inside = source.inside and [source.inside.path, source.inside.start]
+    known = {"path": source.path, "size": source.size, "version": source.version}
+    return {**known, "inside": inside}
 
 
 def source_from(facts: dict[str, Any], content: bytes | None) -> VideoSource:
-    return VideoSource(facts["path"], facts["size"], facts["version"], content)
+    inside = Inside(*facts["inside"]) if facts["inside"] else None
+    return VideoSource(facts["path"], facts["size"], facts["version"], content, inside=inside)

@@ -27,6 +27,8 @@ def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) ->
         }
     if "aesthetic_score" in clip.scores:
         page["aesthetic_score"] = clip.scores["aesthetic_score"]
+    if clip.metadata:
+        page["metadata"] = clip.metadata
     if span.windows:
         page["windows"] = [window.as_dict() for window in span.windows]
     return page if dropped is None else {**page, "filtered": dropped}
