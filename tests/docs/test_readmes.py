@@ -77,6 +77,7 @@ def blocks_of(text: str) -> list[str]:
 BLOCKS = [
     pytest.param(name, block, id=f"{name}#{number}")
     for name, text in ((str(f.relative_to(REPOSITORY)), f.read_text()) for f in READMES)
+    if not name.startswith("docs/")  # whose blocks are run one after the other
     for number, block in enumerate(blocks_of(text), 1)
 ]
 
