@@ -28,6 +28,9 @@ _SLACK = 64
 
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
+_WAV_OPTIONS = {**_OPTIONS, "max_probe_packets": "2"}
+"""What passes for samples of WAV may be DTS, which two packets tell as well as 2,500."""
+
 
 class UndecodableError(CuratorError):
     """A recording that cannot be heard, and why."""
@@ -45,8 +48,8 @@ def opened(
         if not file.read(1):
             raise UndecodableError("the file is empty (0 bytes)")
         file.seek(0)
-        _refuse_cut_riff(file)
-        with _container(file, av) as container:
+        is_wav = _is_wav(file)
+        with _container(file, av, _WAV_OPTIONS if is_wav else _OPTIONS) as container:
             yield container
     except av.FFmpegError as error:
         raise UndecodableError(_told(error)) from None
@@ -70,20 +73,20 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
         raise UndecodableError(str(error)) from None
 
 
-def _refuse_cut_riff(file: BinaryIO) -> None:
-    """FFmpeg takes what is left of a WAV file for all of it."""
+def _is_wav(file: BinaryIO) -> bool:
+    """One that is cut off is refused, for FFmpeg takes what is left of it for all."""
     head = file.read(12)
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     if head[:4] != b"RIFF" or head[8:] != b"WAVE":
-        return
+        return False
     promised = int.from_bytes(head[4:8], "little") + 8
     if size < promised - _SLACK and promised - 8 < _UNKNOWN_SIZE:
         raise UndecodableError(f"cut off after {size} of {promised} bytes")
+    return True
 
 
-def _container(file: BinaryIO, av: Any) -> "InputContainer":
-    options: Mapping[str, str] = _OPTIONS
+def _container(file: BinaryIO, av: Any, options: Mapping[str, str]) -> "InputContainer":
     try:
         container: InputContainer = av.open(
             file, "r", options=dict(options), metadata_errors="replace"
