@@ -97,6 +97,36 @@ def test_a_workflow_that_failed_in_a_pipeline_goes_on_in_it(tmp_path: Path) -> N
     assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
 
 
+def test_where_it_failed_a_page_says_what_is_done_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/usr/bin/curate", "two", "steps & more"])
+    write_inputs(tmp_path, ["a b", "bad"])
+    page = tmp_path / "work/unfinished.html"
+    with pytest.raises(StageError):
+        TwoSteps(tmp_path).run(HERE)
+    told = page.read_text()
+    assert "two_steps ended in first, before it was done" in told
+    assert '<a href=".curator/two_steps/first/report.html">first</a>' in told
+    assert (tmp_path / "work/.curator/two_steps/first/report.html").exists()
+    assert "<pre>curate two &#x27;steps &amp; more&#x27;</pre>" in told
+    assert "cannot judge bad" in told
+    assert f"what is done, and how to go on: {page}" in caplog.text
+    (tmp_path / "mended").touch()
+    TwoSteps(tmp_path).run(HERE)
+    assert not page.exists()
+
+
+def test_what_is_refused_before_it_begins_leaves_no_page(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b"])
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="first").run(HERE)
+    assert not (tmp_path / "work/unfinished.html").exists()
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="second").run(HERE)
+    assert "ended before it was done" in (tmp_path / "work/unfinished.html").read_text()
+
+
 def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a", "b", "c"])
     TwoSteps(tmp_path).run(HERE)

@@ -1,7 +1,9 @@
 """Workflows: several pipelines one after another, with files between them."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -12,6 +14,8 @@ from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
 from curator_core.runs.directory import RunDirectory
 from curator_core.runs.locks import take_lock
+
+_log = logging.getLogger("curator_core.workflows")
 
 
 @dataclass
@@ -93,20 +97,42 @@ class Workflow(ABC):
         result = WorkflowResult()
         try:
             self._refuse_others(homes)
-            home = join(homes, self.name)
-            for pipeline in self.pipelines(result):
-                self._refuse_repeated(pipeline.name, result)
-                run_dir = join(home, pipeline.name)
-                chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                done = chosen.run(executor, run_dir=run_dir, resume=resume)
-                if done.sources_skipped and any(record.whole_task for record in done.quarantined):
-                    done = chosen.retry(run_dir, executor, storage_options=self.storage_options)
-                result.runs[pipeline.name] = done
-                lock.refresh()
+            with self._told_unfinished(result):
+                for pipeline in self.pipelines(result):
+                    self._refuse_repeated(pipeline.name, result)
+                    chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
+                    run_dir = join(homes, self.name, pipeline.name)
+                    result.runs[pipeline.name] = self._run(chosen, executor, run_dir, resume)
+                    lock.refresh()
             result.report = self.write_report(result)
         finally:
             lock.release()
         return result
+
+    def _run(
+        self, pipeline: Pipeline, executor: Executor | str | None, run_dir: str, resume: bool
+    ) -> RunResult:
+        """Run what is left of it; what was in quarantine before is tried again."""
+        done = pipeline.run(executor, run_dir=run_dir, resume=resume)
+        if done.sources_skipped and any(record.whole_task for record in done.quarantined):
+            return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
+        return done
+
+    @contextmanager
+    def _told_unfinished(self, result: WorkflowResult) -> Iterator[None]:
+        """Leave a page beside the files in between where it ends before it is done."""
+        from curator_core.reporting.unfinished import remove_unfinished, write_unfinished
+
+        try:
+            yield
+        except BaseException as error:
+            page = write_unfinished(
+                self.name, result.runs, error, self.work_dir, self.storage_options
+            )
+            if page is not None:
+                _log.warning("%s: what is done, and how to go on: %s", self.name, page)
+            raise
+        remove_unfinished(self.work_dir, self.storage_options)
 
     def write_report(self, result: WorkflowResult) -> str | None:
         """Write a page about the result, for workflows that have one; where it is."""
