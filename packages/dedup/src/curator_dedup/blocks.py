@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from curator_core import Empty, FileGroup, FilePart, FilePartitioning, ProcessingStage
 from curator_core.errors import NothingFoundError
 from curator_core.exchanges.placing import partition_column
-from curator_core.exchanges.reading import partition_of
+from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions
 from curator_core.finding import find_files
 from curator_core.lineage import fingerprint
@@ -134,6 +135,23 @@ def inputs_of(task: FileGroup) -> list[FilePart]:
 def decisions_of(task: FileGroup) -> list[FilePart]:
     """The parts of files that hold decisions on a block."""
     return task.data[len(inputs_of(task)) :]
+
+
+def rows_of_block(
+    block: str,
+    parts: Sequence[FilePart],
+    partitions: int,
+    fields: Sequence[str] | None = None,
+    storage_options: StorageOptions | None = None,
+) -> pa.Table | None:
+    """What partitions hold of a block; None for nothing."""
+    found = []
+    for part in parts:
+        table = read_partition(part, partitions, fields, storage_options)
+        here = table.filter(pc.equal(table["block"], block))
+        if here.num_rows:
+            found.append(here)
+    return united(found) if found else None
 
 
 def _block_size(total: int, limit: int) -> int:

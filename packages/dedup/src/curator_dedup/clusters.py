@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from curator_core import Pipeline
+from curator_core import Pipeline, WorkflowResult
 
 from curator_dedup.corpora import CorpusWorkflow
 from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
 from curator_dedup.removal.decided import CLUSTER_COLUMNS
 from curator_dedup.removal.removing import Removing
+from curator_dedup.reporting.curves import Curve
+
+if TYPE_CHECKING:
+    from curator_dedup.reporting.writing import Told
 
 
 @dataclass
@@ -39,6 +43,23 @@ class ClusterWorkflow(CorpusWorkflow):
     @property
     def columns_to_add(self) -> Sequence[str]:
         return CLUSTER_COLUMNS if self.has_clusters else ()
+
+    @property
+    def curve(self) -> Curve | None:
+        """How likely documents are to be compared, where that depends on their similarity."""
+        return None
+
+    def told(self, result: WorkflowResult) -> "tuple[Told, str] | None":
+        from curator_dedup.reporting.pages import render
+        from curator_dedup.reporting.summaries import Subject, summary_of
+
+        text_field = self.named_fields.get("text_field")
+        subject = Subject(
+            self.name, self.folder("decisions"), text_field, curve=self.curve,
+            storage_options=self.storage,
+        )  # fmt: skip
+        summary = summary_of(subject, result.metadata)
+        return None if summary is None else (summary, render(summary))
 
     def removing(self, partitions: int) -> Pipeline:
         """The pipeline that leaves out what the decisions say."""

@@ -1,8 +1,10 @@
 """Corpora: where a workflow over files reads, where it writes, and what may be wrong with that."""
 
+import logging
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from curator_core import FilePart, InputError, Pipeline, Workflow, WorkflowResult
 from curator_core.compression import COMPRESSIONS
@@ -16,10 +18,16 @@ from curator_core.suggestions import hint
 from curator_core.writing.stages import Mode
 
 from curator_dedup.blocks import BlockListing
+from curator_dedup.counting import counts_in
+from curator_dedup.lacking import Lacking
 from curator_dedup.removal.removing import Format
 from curator_dedup.removal.writing import DocumentWriter
-from curator_dedup.reporting.curves import Curve
 from curator_dedup.samples import sample_of
+
+if TYPE_CHECKING:
+    from curator_dedup.reporting.writing import Told
+
+_log = logging.getLogger("curator_core.dedup")
 
 REMOVE = "remove"
 """The pipeline that writes the result, in every workflow."""
@@ -145,27 +153,20 @@ class CorpusWorkflow(Workflow):
                     "rename it"
                 )
 
-    @property
-    def curve(self) -> Curve | None:
-        """How likely documents are to be compared, where that depends on their similarity."""
-        return None
-
     def write_report(self, result: WorkflowResult) -> str | None:
         """Where the page is, which is written where there is anything new to tell."""
         if not self.report:
             return None
-        from curator_dedup.reporting.summaries import Subject
         from curator_dedup.reporting.writing import report_in, write_report
 
-        page = report_in(self.work_dir, self.storage_options)
+        page = report_in(self.work_dir, self.storage)
         if page is not None and result.did_nothing:
             return page
-        text_field = self.named_fields.get("text_field")
-        decisions = self.folder("decisions")
-        subject = Subject(
-            self.name, decisions, text_field, curve=self.curve, storage_options=self.storage_options
-        )
-        return write_report(subject, result.metadata, self.work_dir)
+        return write_report(self.work_dir, lambda: self.told(result), self.storage)
+
+    @abstractmethod
+    def told(self, result: WorkflowResult) -> "tuple[Told, str] | None":
+        """What its report says, as data and as a page; None where there is nothing to say."""
 
     def listing(self) -> BlockListing:
         return BlockListing(
@@ -214,6 +215,20 @@ class CorpusWorkflow(Workflow):
                 + (f" (and {len(unread) - 1} more)" if unread[1:] else "")
                 + "; mend the file or leave it out, then run the same command again"
             )
+
+    def refuse_lacking(self, folder: str) -> None:
+        """Tell of documents without the text; refuse where none has it."""
+        counts = counts_in(self.folder(folder), self.storage)
+        lacking = Lacking.of_counts(counts)
+        field = self.named_fields.get("text_field")
+        if not lacking or not field:
+            return
+        first = replace(self.listing(), input_path=lacking.most_common(1)[0][0]).listing
+        sample = sample_of(first, self.storage)
+        told = lacking.told(field, counts["documents"], sample.fields if sample else ())
+        if lacking.total() == counts["documents"]:
+            raise InputError(f"{self.name}: {told}; name another text_field")
+        _log.warning("%s: %s", self.name, told)
 
     def refuse_changed(self, before: Sequence[FilePart]) -> None:
         """What is removed must be what was compared."""

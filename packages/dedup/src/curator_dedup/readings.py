@@ -34,6 +34,8 @@ class Reading:
     scores: list[Any] | None = None
     bad: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     rejected: list[Rejected] = field(default_factory=list)
+    lacking: int = 0
+    """How many records do not have the field of the text at all."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def _of_lines(part: FilePart, piece: Piece, fields: TextFields) -> Reading:
     scores = None
     if fields.priority is not None:
         scores = [record.get(fields.priority) for record in records]
-    return Reading(positions, texts, scores, bad, rejected)
+    lacking = texts.count(None) and sum(fields.text not in record for record in records)
+    return Reading(positions, texts, scores, bad, rejected, lacking)
 
 
 def _without(

@@ -5,7 +5,7 @@ from math import ceil, log, log2
 import numpy as np
 import numpy.typing as npt
 
-from curator_dedup.passages.hashing import Words
+from curator_dedup.mixing import Words
 
 _ONE = np.uint8(1)
 

@@ -14,7 +14,7 @@ from curator_core.suggestions import hint
 
 from curator_dedup.blooms.filters import GrowingFilter
 from curator_dedup.digests import digests_of, normalized
-from curator_dedup.passages.hashing import Words
+from curator_dedup.mixing import Words
 from curator_dedup.passages.spans import RepeatedSpan, spans_in, without
 from curator_dedup.passages.windows import PassageRule, windows_of
 

@@ -14,6 +14,7 @@ from curator_core.lineage import fingerprint
 from curator_dedup.blocks import block_id
 from curator_dedup.counting import COUNTS
 from curator_dedup.digests import DIGEST, digests_of, normalized
+from curator_dedup.lacking import Lacking
 from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
@@ -60,6 +61,7 @@ class _Rows:
 
     def __init__(self, with_priority: bool, with_origin: bool) -> None:
         self.count = 0
+        self._lacking = Lacking()
         self._digests: list[pa.Array] = []
         self._states: list[np.ndarray[Any, Any]] = []
         self._positions: list[np.ndarray[Any, Any]] = []
@@ -87,6 +89,7 @@ class _Rows:
         if self._origins is not None and place == len(self._origins):
             self._origins.append(fingerprint(f"{part.path}\n{part.version}"))
         self._places.append(np.full(len(positions), place, np.int32))
+        self._lacking[part.path] += reading.lacking
         self.count += len(positions)
 
     def table(self, block: str) -> pa.Table:
@@ -106,7 +109,7 @@ class _Rows:
             columns["priority"] = np.concatenate(self._priorities)
         counts = np.bincount(states, minlength=3).tolist()
         told = {"documents": counts[TEXT] + counts[EMPTY], "empty": counts[EMPTY],
-                "no_records": counts[NO_RECORD]}  # fmt: skip
+                "no_records": counts[NO_RECORD], **self._lacking.to_counts()}  # fmt: skip
         return pa.table(columns, metadata={COUNTS: json.dumps(told)})
 
 

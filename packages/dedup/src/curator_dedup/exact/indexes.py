@@ -3,6 +3,7 @@
 A hash stands in an index once, with the state of the file that had it first.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -51,11 +52,8 @@ class HashListing(ProcessingStage[Empty, FileGroup]):
 
 
 @dataclass
-class HashReading(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads a partition of hashes, and says which of them an earlier crawl has.
-
-    What the index has of the same files, from an earlier run, does not count.
-    """
+class _Comparing(ProcessingStage[FileGroup, DocumentBatch]):
+    """Holds a partition of hashes against what earlier crawls have of it."""
 
     fans_out = False
 
@@ -64,8 +62,22 @@ class HashReading(ProcessingStage[FileGroup, DocumentBatch]):
 
     def process(self, task: FileGroup) -> DocumentBatch | None:
         hashes, entries = _read(task, self.partitions, self.storage_options)
-        if hashes is None:
-            return None
+        return None if hashes is None else self.compared(hashes, entries, task)
+
+    @abstractmethod
+    def compared(
+        self, hashes: pa.Table, entries: pa.Table, task: FileGroup
+    ) -> DocumentBatch | None: ...
+
+
+@dataclass
+class HashReading(_Comparing):
+    """Reads a partition of hashes, and says which of them an earlier crawl has.
+
+    What the index has of the same files, from an earlier run, does not count.
+    """
+
+    def compared(self, hashes: pa.Table, entries: pa.Table, task: FileGroup) -> DocumentBatch:
         mine = pc.unique(hashes["origin"])
         earlier = entries.filter(pc.invert(pc.is_in(entries["origin"], value_set=mine)))
         known = pc.and_(_has_text(hashes), _is_in(hashes, earlier))
@@ -73,18 +85,12 @@ class HashReading(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 @dataclass
-class HashRemembering(ProcessingStage[FileGroup, DocumentBatch]):
+class HashRemembering(_Comparing):
     """Gives each hash that the index does not have yet, for the folder of its partition."""
 
-    fans_out = False
-
-    partitions: int
-    storage_options: StorageOptions | None = field(default=None, repr=False)
-
-    def process(self, task: FileGroup) -> DocumentBatch | None:
-        hashes, entries = _read(task, self.partitions, self.storage_options)
-        if hashes is None:
-            return None
+    def compared(
+        self, hashes: pa.Table, entries: pa.Table, task: FileGroup
+    ) -> DocumentBatch | None:
         fresh = hashes.filter(pc.and_(_has_text(hashes), pc.invert(_is_in(hashes, entries))))
         if not fresh.num_rows:
             return None

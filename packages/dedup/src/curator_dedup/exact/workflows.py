@@ -39,6 +39,7 @@ class ExactDeduplicationWorkflow(TextWorkflow):
         partitions = self.partitions_of(files)
         yield self._hashing(partitions)
         self.refuse_unread(result, "hash")
+        self.refuse_lacking("hashes")
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self.removing(partitions)

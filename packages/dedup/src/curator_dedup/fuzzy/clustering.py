@@ -11,9 +11,9 @@ from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.components import components
 from curator_dedup.folders import files_in
-from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
+from curator_dedup.mixing import Words
 from curator_dedup.notes import marker, read_note
 
 _ABOUT = ("block", "file", "row", "state", "priority")

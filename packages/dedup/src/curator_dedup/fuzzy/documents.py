@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from curator_dedup.fuzzy.permutations import STEP, Words, mixed
+from curator_dedup.mixing import STEP, Words, mixed
 
 
 def document_ids(table: pa.Table, rows: npt.NDArray[np.int64]) -> Words:

@@ -10,9 +10,9 @@ from curator_core import DocumentBatch, Empty, FileGroup, FilePart, InputError, 
 from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.folders import batch_for, files_in
-from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of
+from curator_dedup.mixing import Words
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.documents import document_ids
 from curator_dedup.fuzzy.indexes import Entries, entries_in
-from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import EMPTY, KEY, NO_RECORD, TEXT
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
 from curator_dedup.indexes import folder_of_partition
+from curator_dedup.mixing import Words
 from curator_dedup.notes import marker, read_note
 
 _BANDS = "bands"

@@ -9,24 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.uint32]
-Words = npt.NDArray[np.uint64]
+from curator_dedup.mixing import STEP, Words, mixed
 
-MIX_A, MIX_B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-STEP = np.uint64(0x9E3779B97F4A7C15)
+Numbers = npt.NDArray[np.uint32]
 
 _SHINGLES = 1024
 """So many shingles at a time: all of their minhashes fit in a core's cache."""
-
-
-def mixed(values: Words) -> Words:
-    """Each number as a random one, the same for the same number."""
-    values = values ^ (values >> np.uint64(30))
-    values *= MIX_A
-    values ^= values >> np.uint64(27)
-    values *= MIX_B
-    values ^= values >> np.uint64(31)
-    return values
 
 
 @dataclass(frozen=True)

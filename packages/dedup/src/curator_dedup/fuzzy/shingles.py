@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curator_dedup.fuzzy.letters import ALONE, DIGIT, NOTHING, SPACE, Codes, letters
-from curator_dedup.fuzzy.permutations import STEP, Words, mixed
+from curator_dedup.mixing import STEP, Words, mixed
 
 Counts = npt.NDArray[np.int64]
 

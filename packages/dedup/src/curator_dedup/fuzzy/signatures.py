@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from curator_dedup.engines import is_compiled
 from curator_dedup.fuzzy.letters import letters
-from curator_dedup.fuzzy.permutations import Numbers, Permutations, Words
+from curator_dedup.fuzzy.permutations import Numbers, Permutations
 from curator_dedup.fuzzy.shingles import Shingling, run_factors
+from curator_dedup.mixing import Words
 
 Known = npt.NDArray[np.bool_]
 

@@ -18,6 +18,7 @@ from curator_dedup.engines import is_compiled
 from curator_dedup.fuzzy.permutations import Permutations
 from curator_dedup.fuzzy.shingles import Shingling
 from curator_dedup.fuzzy.signatures import Signing
+from curator_dedup.lacking import Lacking
 from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
@@ -87,6 +88,7 @@ class _Rows:
     def __init__(self, stage: DocumentSigning, bands: int) -> None:
         self.documents = self.none = 0
         self._empty = 0
+        self._lacking = Lacking()
         self._stage = stage
         self._bands = bands
         self._keys: list[np.ndarray[Any, Any]] = []
@@ -106,6 +108,7 @@ class _Rows:
         self._signed.append(_Places(file, reading.positions, TEXT, scores).only(known))
         empty = np.array([not text or text.isspace() for text in _unsigned(texts, known)], np.bool_)
         self._empty += int(empty.sum())
+        self._lacking[part.path] += reading.lacking
         self.documents += len(texts)
         self.none += len(reading.bad)
         if empty.any() and not self._stage.keep_empty:
@@ -140,7 +143,8 @@ class _Rows:
             columns["priority"] = self._column("scores", np.float64)
         if self._stage.origins:
             columns["origin"] = _coded(files, self._versions)
-        told = {"documents": self.documents, "empty": self._empty, "no_records": self.none}
+        told = {"documents": self.documents, "empty": self._empty, "no_records": self.none,
+                **self._lacking.to_counts()}  # fmt: skip
         return pa.table(columns, metadata={COUNTS: json.dumps(told)})
 
     def _column(self, name: str, kind: Any) -> np.ndarray[Any, Any]:

@@ -16,9 +16,9 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.fuzzy.clustering import labels_of
-from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
+from curator_dedup.mixing import Words
 
 MOVED = "moved"
 """How many links a round changed: with none, all is done."""

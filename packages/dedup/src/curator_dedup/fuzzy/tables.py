@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from curator_dedup.fuzzy.permutations import Words
+from curator_dedup.mixing import Words
 
 
 def keys_of(column: pa.ChunkedArray) -> Words:

@@ -16,10 +16,10 @@ from curator_core.exchanges.reading import read_partition, united
 from curator_core.filesystems import StorageOptions
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of
-from curator_dedup.fuzzy.permutations import Words
 from curator_dedup.fuzzy.shingles import Shingling
 from curator_dedup.fuzzy.signing import KEY, SigningOptions
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
+from curator_dedup.mixing import Words
 from curator_dedup.readings import TextFields, readings_of
 
 SHINGLES, DIGEST = "shingles", "digest"

@@ -113,6 +113,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         partitions = self.partitions_of(files)
         yield self._signing(partitions)
         self.refuse_unread(result, "sign")
+        self.refuse_lacking("bands")
         yield self._matching(partitions)
         yield from self._spreading(partitions)
         yield self._clustering(partitions)

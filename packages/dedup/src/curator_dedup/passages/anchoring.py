@@ -9,8 +9,8 @@ from curator_core import DocumentBatch, Dropped, FileGroup, ProcessingStage
 from curator_core.filesystems import StorageOptions
 
 from curator_dedup.blocks import block_id
+from curator_dedup.mixing import Words
 from curator_dedup.passages.documents import documents_of, named
-from curator_dedup.passages.hashing import Words
 from curator_dedup.passages.windows import PassageRule, chunks_of, windows_of
 
 _HELD = 1 << 22

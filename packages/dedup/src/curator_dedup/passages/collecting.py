@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from curator_core import DocumentBatch, FileGroup, ProcessingStage, Rejected
-from curator_core.exchanges.reading import read_partition
 from curator_core.filesystems import StorageOptions
 
-from curator_dedup.blocks import block_id, decisions_of, inputs_of
+from curator_dedup.blocks import block_id, decisions_of, inputs_of, rows_of_block
 from curator_dedup.counting import COUNTS
 from curator_dedup.digests import DIGEST
+from curator_dedup.lacking import Lacking
+from curator_dedup.mixing import Words
 from curator_dedup.passages.documents import Documents, documents_of, named
-from curator_dedup.passages.hashing import Indices, Words
+from curator_dedup.passages.hashing import Indices
 from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
 
 _HELD = 1 << 20
@@ -54,13 +54,14 @@ class PassageCollecting(ProcessingStage[FileGroup, DocumentBatch]):
         yield rows.batch()
 
     def _anchors(self, task: FileGroup, block: str) -> Words:
-        found = [np.zeros(0, np.uint64)]
-        for part in decisions_of(task):
-            table = read_partition(part, self.partitions, None, self.storage_options)
-            here = table.filter(pc.equal(table["block"], block))["anchor"].combine_chunks()
-            words = np.frombuffer(here.buffers()[1] or b"", np.uint64)
-            found.append(words[here.offset : here.offset + len(here)])
-        return np.unique(np.concatenate(found))
+        found = rows_of_block(
+            block, decisions_of(task), self.partitions, None, self.storage_options
+        )
+        if found is None:
+            return np.zeros(0, np.uint64)
+        column = found["anchor"].combine_chunks()
+        words = np.frombuffer(column.buffers()[1], np.uint64)
+        return np.unique(words[column.offset : column.offset + len(column)])
 
 
 def _chosen(windows: Windows, known: Words | None) -> npt.NDArray[np.bool_] | None:
@@ -89,6 +90,7 @@ class _Rows:
         self._counts["documents"] += len(documents.texts)
         self._counts["empty"] += sum(not text or text.isspace() for text in documents.texts)
         self._counts["no_records"] += documents.bad
+        self._counts.update(Lacking({documents.path: documents.lacking}).to_counts())
 
     def add(
         self,

@@ -1,7 +1,8 @@
 """Deciding: a pass that tells each block which of its windows are repeated, and which is first."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,12 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import path_ranks, words_of
+from curator_dedup.mixing import Words
 from curator_dedup.passages.collecting import digest_column
-from curator_dedup.passages.hashing import Indices, Words
+from curator_dedup.passages.hashing import Indices
+
+_TIMES = "times: "
+"""Counts of windows that stand so and so often begin with this."""
 
 
 @dataclass
@@ -45,12 +50,27 @@ class RepeatDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
             yield Dropped("seldom", task.data.num_rows - len(here))
         if len(here):
             numbers = groups.numbers[here]
-            told = {"repeated": len(np.unique(numbers)),
-                    "occurrences": int(totals[np.unique(numbers)].sum())}  # fmt: skip
+            times = totals[np.unique(numbers)]
+            told = {"repeated": len(times), "occurrences": int(times.sum()), **_times(times)}
             columns = _columns(table, groups.rows[here], firsts[numbers])
             columns["hash"] = digest_column(words[groups.rows[here]])
             columns["count"] = pa.array(totals[numbers])
             yield DocumentBatch(pa.table(columns, metadata={COUNTS: json.dumps(told)}))
+
+
+def _times(totals: npt.NDArray[np.int64]) -> dict[str, int]:
+    """How many windows stand so often, for each number of times."""
+    values, counts = np.unique(totals, return_counts=True)
+    return {
+        f"{_TIMES}{value}": number
+        for value, number in zip(values.tolist(), counts.tolist(), strict=True)
+    }
+
+
+def times_in(counts: Mapping[str, int]) -> Counter[int]:
+    """The same, from the counts of a folder."""
+    found = ((name.removeprefix(_TIMES), k) for name, k in counts.items() if _TIMES in name)
+    return Counter({int(times): number for times, number in found})
 
 
 def _columns(table: pa.Table, rows: Indices, firsts: Indices) -> dict[str, pa.ChunkedArray]:

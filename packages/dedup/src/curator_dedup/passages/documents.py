@@ -21,6 +21,8 @@ class Documents:
     texts: list[str | None]
     bad: int
     rejected: list[Rejected]
+    lacking: int
+    """How many do not have the field of the text."""
 
 
 def documents_of(
@@ -29,7 +31,10 @@ def documents_of(
     fields = TextFields(text_field)
     for part in in_order(parts):
         for found in readings_of(part, fields, storage_options):
-            yield Documents(part.path, found.positions, found.texts, len(found.bad), found.rejected)
+            yield Documents(
+                part.path, found.positions, found.texts, len(found.bad), found.rejected,
+                found.lacking,
+            )  # fmt: skip
 
 
 def in_order(parts: Sequence[FilePart]) -> list[FilePart]:

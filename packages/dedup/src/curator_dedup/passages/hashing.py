@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
+from curator_dedup.mixing import STEP, Words, mixed
+
 Indices = npt.NDArray[np.int64]
 
 _BASES = (0x9E6C63D0676A9A99, 0xD1342543DE82EF95)
@@ -14,22 +15,6 @@ _BASES = (0x9E6C63D0676A9A99, 0xD1342543DE82EF95)
 
 _STEP = 1 << 16
 """So many at once stay in a processor's cache."""
-
-_FIRST, _SECOND, _LENGTH = (
-    np.uint64(0xBF58476D1CE4E5B9),
-    np.uint64(0x94D049BB133111EB),
-    np.uint64(0x9E3779B97F4A7C15),
-)
-
-
-def mixed(numbers: Words) -> Words:
-    """Each bit of a number changes about half of those that come out; no two become one."""
-    turned = numbers ^ (numbers >> np.uint64(30))
-    turned *= _FIRST
-    turned ^= turned >> np.uint64(27)
-    turned *= _SECOND
-    turned ^= turned >> np.uint64(31)
-    return turned
 
 
 def hashes_of_stretches(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
@@ -50,7 +35,7 @@ def _hashed(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
     sums = np.zeros(len(values) + 1, np.uint64)
     np.cumsum((values.astype(np.uint64) + np.uint64(1)) * powers[: len(values)], out=sums[1:])
     found = (sums[ends] - sums[starts]) * inverses[starts]
-    return mixed(found + (ends - starts).astype(np.uint64) * _LENGTH)
+    return mixed(found + (ends - starts).astype(np.uint64) * STEP)
 
 
 def hashes_of_windows(values: Words, size: int, lane: int = 0) -> Words:

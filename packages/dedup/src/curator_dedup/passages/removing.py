@@ -27,6 +27,7 @@ from curator_dedup.passages.spans import (
     SpanFinding,
     without,
 )
+from curator_dedup.passages.tallying import Example, Tally
 from curator_dedup.passages.windows import PassageRule
 from curator_dedup.readings import tables_of
 from curator_dedup.removal.removing import LINE, Batches, Format, content_of
@@ -37,6 +38,28 @@ SPANS = "repeated_spans"
 SHORT = "too little is left without repeated passages"
 
 Content: TypeAlias = "pa.Table | Columns"
+
+
+@dataclass(frozen=True)
+class _Finding(SpanFinding):
+    """Finds the spans of one file, and counts them."""
+
+    path: str
+    tally: Tally
+
+    def count(self, text: str, row: int, spans: Sequence[RepeatedSpan], *, emptied: bool) -> None:
+        self.tally.add(self.path, spans, emptied=emptied)
+        if not self.tally.wants_examples:
+            return
+        self.tally.tried += 1
+        first = self.first_of(text, spans[0])
+        shown = [
+            (self.path, row),
+            *((one.first_file, one.first_row) for one in self.tally.examples),
+        ]
+        if first is not None and first not in shown:
+            example = Example(self.path, row, list(spans[0].passage), *first)
+            self.tally.examples.append(example)
 
 
 @dataclass
@@ -54,6 +77,9 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     keep: KeepPassages = "first"
     min_words: int = 0
     output_format: Format = "same"
+    tallies: str | None = None
+    """The folder for notes of what is cut out of each file."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
@@ -64,18 +90,22 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         kind = "parquet" if is_parquet(inputs[0].path) else "jsonl"
         batches = Batches(kind if self.output_format == "same" else self.output_format)
         gone: Counter[str] = Counter()
+        tally = Tally()
         for part in in_order(inputs):
             finding = None
             if repeats is not None:
-                finding = SpanFinding(self.rule, repeats.within(part.path), self.keep)
+                within = repeats.within(part.path)
+                finding = _Finding(self.rule, within, self.keep, part.path, tally)
             for content in self._contents(part, finding, gone):
                 yield from batches.add(content)
         yield from batches.rest()
+        if self.tallies is not None:
+            tally.write(self.tallies, block_id(inputs), self.storage_options)
         for reason, count in gone.items():
             yield Dropped(reason, count)
 
     def _contents(
-        self, part: FilePart, finding: SpanFinding | None, gone: Counter[str]
+        self, part: FilePart, finding: _Finding | None, gone: Counter[str]
     ) -> Iterator[Content]:
         if is_parquet(part.path):
             for start, table in tables_of(part, self.storage_options):
@@ -89,7 +119,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
             else:
                 yield pa.table({LINE: lines})
 
-    def _of_lines(self, piece: Piece, finding: SpanFinding | None, gone: Counter[str]) -> pa.Array:
+    def _of_lines(self, piece: Piece, finding: _Finding | None, gone: Counter[str]) -> pa.Array:
         # Not at 0, where a mark of the byte order would be looked for once more.
         parsed = parse(Lines(piece.data, 1, piece.too_long))
         bad = [line.number for line in parsed.bad]
@@ -118,7 +148,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def _of_table(
-        self, table: pa.Table, start: int, finding: SpanFinding | None, gone: Counter[str]
+        self, table: pa.Table, start: int, finding: _Finding | None, gone: Counter[str]
     ) -> pa.Table:
         column = table.column(self.text_field)
         texts: list[Any] = [None] * table.num_rows
@@ -140,17 +170,20 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         return rows_at(table, pa.array(np.delete(np.arange(table.num_rows), short)))
 
     def _changed(
-        self, texts: Sequence[Any], positions: npt.NDArray[np.int64], finding: SpanFinding | None
+        self, texts: Sequence[Any], positions: npt.NDArray[np.int64], finding: _Finding | None
     ) -> dict[int, tuple[str | None, list[list[int]]]]:
         """The texts that have repeated passages, without them, and where those stand."""
         if finding is None:
             return {}
         plain = [text if type(text) is str else None for text in texts]
         found = finding.spans(plain, positions)
-        return {
-            place: (self._left(plain[place] or "", spans), [list(one.passage) for one in spans])
-            for place, spans in found.items()
-        }
+        changed = {}
+        for place, spans in found.items():
+            text = plain[place] or ""
+            left = self._left(text, spans)
+            finding.count(text, int(positions[place]), spans, emptied=left is None)
+            changed[place] = left, [list(one.passage) for one in spans]
+        return changed
 
     def _left(self, text: str, spans: Sequence[RepeatedSpan]) -> str | None:
         if self.keep == "mark":

@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import FilePart
-from curator_core.exchanges.reading import read_partition, united
 from curator_core.filesystems import StorageOptions
 
+from curator_dedup.blocks import rows_of_block
 from curator_dedup.decisions import words_of
-from curator_dedup.passages.hashing import Indices, Words
+from curator_dedup.mixing import Words
+from curator_dedup.passages.hashing import Indices
 from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
 
 KeepPassages: TypeAlias = Literal["first", "none", "mark"]
@@ -48,15 +49,10 @@ class Repeats:
         partitions: int,
         storage_options: StorageOptions | None,
     ) -> "Repeats | None":
-        found = []
-        for part in parts:
-            table = read_partition(part, partitions, None, storage_options)
-            here = table.filter(pc.equal(table["block"], block))
-            if here.num_rows:
-                found.append(here)
-        if not found:
+        rows = rows_of_block(block, parts, partitions, None, storage_options)
+        if rows is None:
             return None
-        table = united(found).combine_chunks()
+        table = rows.combine_chunks()
         words = words_of(table["hash"])
         order = np.lexsort((words[:, 1], words[:, 0]))
         paths = pc.cast(table["first_file"], pa.string()).take(pa.array(order))
@@ -105,6 +101,19 @@ class SpanFinding:
                 for text, span in spans_in(windows, repeated):
                     found.setdefault(chunk.start + text, []).append(span)
         return found
+
+    def first_of(self, text: str, span: RepeatedSpan) -> tuple[str, int] | None:
+        """The file and the row where the passage that begins a span stands first."""
+        windows = windows_of([text], self.rule)
+        starts = windows.units.starts[windows.firsts]
+        at = np.searchsorted(starts, span.passage[0])
+        if at == len(starts) or starts[at] != span.passage[0]:
+            return None
+        mask = np.arange(len(starts)) == at
+        place = int(self.repeats.places_of(windows.words(mask))[0])
+        if place < 0:
+            return None
+        return self.repeats.paths[place].as_py(), int(self.repeats.rows[place])
 
     def _repeated(
         self, windows: Windows, positions: npt.NDArray[np.int64]

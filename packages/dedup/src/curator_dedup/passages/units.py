@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from curator_dedup.passages.hashing import Indices, Words, hashes_of_stretches
+from curator_dedup.mixing import Words
+from curator_dedup.passages.hashing import Indices, hashes_of_stretches
 
 Unit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
 

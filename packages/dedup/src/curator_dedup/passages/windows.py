@@ -6,13 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from curator_dedup.passages.hashing import (
-    Indices,
-    Words,
-    hashes_of_windows,
-    mixed,
-    sliding_minimum,
-)
+from curator_dedup.mixing import Words, mixed
+from curator_dedup.passages.hashing import Indices, hashes_of_windows, sliding_minimum
 from curator_dedup.passages.units import Unit, Units, units_of
 
 _LEAST_ANCHORED = 8

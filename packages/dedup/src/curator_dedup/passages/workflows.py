@@ -2,20 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from curator_core import Pipeline, WorkflowResult
 from curator_core.exchanges import ExchangeReader
 
+from curator_dedup.blocks import block_id
 from curator_dedup.corpora import CorpusWorkflow, partitions_for
 from curator_dedup.counting import counts_in
 from curator_dedup.passages.anchoring import AnchorCollecting, AnchorCounting
 from curator_dedup.passages.collecting import PassageCollecting
-from curator_dedup.passages.deciding import RepeatDeciding
-from curator_dedup.passages.removing import SHORT, SPANS, PassageRemoving
+from curator_dedup.passages.deciding import RepeatDeciding, times_in
+from curator_dedup.passages.removing import SPANS, PassageRemoving
 from curator_dedup.passages.spans import KeepPassages
+from curator_dedup.passages.tallying import Tally, tallied
 from curator_dedup.passages.windows import PassageRule
+
+if TYPE_CHECKING:
+    from curator_dedup.reporting.writing import Told
 
 _PARTITION_BYTES = 1 << 28
 """So much text makes a partition of hashes."""
@@ -40,8 +45,6 @@ class PassageWorkflow(CorpusWorkflow):
 
     min_words: int = 0
     """Documents that lost something, and have fewer words left, are left out, as are empty ones."""
-
-    report: bool = field(default=False, init=False, repr=False)
 
     @property
     @abstractmethod
@@ -76,10 +79,11 @@ class PassageWorkflow(CorpusWorkflow):
             yield self._counting(partitions)
         yield self._collecting(partitions)
         self.refuse_unread(result, "collect")
+        self.refuse_lacking("passages")
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self._removing(partitions)
-        result.metadata |= self._counts(result)
+        result.metadata |= self._counts()
 
     def _anchoring(self, partitions: int) -> Pipeline:
         collecting = AnchorCollecting(self.text_field, self.rule, self.storage)
@@ -107,17 +111,42 @@ class PassageWorkflow(CorpusWorkflow):
     def _removing(self, partitions: int) -> Pipeline:
         removing = PassageRemoving(
             self.rule, partitions, self.text_field, self.keep, self.min_words,
-            self.output_format, self.storage,
+            self.output_format, self.folder("tallies"), self.storage,
         )  # fmt: skip
         return self.writing(removing, "repeats", partitions)
 
-    def _counts(self, result: WorkflowResult) -> dict[str, int]:
+    def _counts(self) -> dict[str, int]:
         collected = counts_in(self.folder("passages"), self.storage)
         decided = counts_in(self.folder("repeats"), self.storage)
         names = ("documents", "empty", "no_records", "repeated", "occurrences")
         counts = {name: collected[name] + decided[name] for name in names}
-        dropped = (stage.reasons.get(SHORT, 0) for stage in result.runs["remove"].stages.values())
-        return {**counts, "emptied": sum(dropped)}
+        totals = self._tally().totals
+        return {
+            **counts,
+            "changed": totals["changed"],
+            "repeated_characters": totals["characters"],
+            "emptied": totals["emptied"],
+        }
+
+    def _tally(self) -> Tally:
+        blocks = [block_id(parts) for parts in self.listing().blocks()]
+        return tallied(self.folder("tallies"), blocks, self.storage)
+
+    def told(self, result: WorkflowResult) -> "tuple[Told, str]":
+        from curator_dedup.reporting.passage_pages import render
+        from curator_dedup.reporting.passages import PassageSummary, shown_of
+
+        tally = self._tally()
+        decided = counts_in(self.folder("repeats"), self.storage)
+        summary = PassageSummary(
+            name=self.name,
+            verb="marked" if self.keep == "mark" else "cut out",
+            counts=result.metadata,
+            files=tally.files,
+            times=times_in(decided),
+            shown=shown_of(tally, self.text_field, self.storage),
+        )
+        return summary, render(summary)
 
 
 @dataclass

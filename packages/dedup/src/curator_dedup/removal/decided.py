@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import FilePart
-from curator_core.exchanges.reading import read_partition, united
 from curator_core.filesystems import StorageOptions
+
+from curator_dedup.blocks import rows_of_block
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster_size", "is_duplicate")
 
@@ -62,15 +63,10 @@ def decided_on(
 ) -> dict[str, Decided]:
     """The decisions on a block, by file. What nothing was decided on, stays."""
     fields = [*_PLACE, *(CLUSTER_COLUMNS if with_clusters else ())]
-    found = []
-    for part in parts:
-        table = read_partition(part, partitions, fields, storage_options)
-        here = table.filter(pc.equal(table["block"], block))
-        if here.num_rows:
-            found.append(here)
-    if not found:
+    found = rows_of_block(block, parts, partitions, fields, storage_options)
+    if found is None:
         return {}
-    table = united(found).sort_by("row")
+    table = found.sort_by("row")
     table = table.set_column(1, "file", pc.cast(table["file"], pa.string()))
     paths = pc.unique(table["file"]).to_pylist()
     return {path: _of(table.filter(pc.equal(table["file"], path))) for path in paths}

@@ -1,0 +1,30 @@
+"""Lacking: documents without the field that is compared, which count as empty, and are told of."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from curator_core.reporting.figures import count, counted
+
+_LACKING = "lacking: "
+
+
+class Lacking(Counter[str]):
+    """How many documents of each file lack it, as the counts of a folder keep that."""
+
+    def to_counts(self) -> dict[str, int]:
+        return {f"{_LACKING}{path}": number for path, number in self.items() if number}
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[str, int]) -> "Lacking":
+        found = {n.removeprefix(_LACKING): k for n, k in counts.items() if n.startswith(_LACKING)}
+        return cls(found)
+
+    def told(self, field: str, documents: int, fields: Sequence[str]) -> str:
+        """A sentence; `fields` are those that the worst file has instead."""
+        [(worst, number)] = self.most_common(1)
+        others = f" and {counted(len(self) - 1, 'more file')}" if len(self) > 1 else ""
+        instead = f" (its fields: {', '.join(fields)})" if fields else ""
+        return (
+            f"{count(self.total())} of {counted(documents, 'document')} have no field {field!r} "
+            f"and count as empty: {count(number)} in {worst}{instead}{others}"
+        )

@@ -1,0 +1,68 @@
+"""Tables that the pages on duplicates and on passages share, and how those look."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from curator_core.reporting.figures import count
+from curator_core.reporting.fragments import figures_table
+
+from curator_dedup.blocks import is_parquet
+from curator_dedup.reporting.looking import Place
+
+MOST_ROWS = 30
+
+_ONE_BY_ONE = 8
+
+STYLE = """
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin: .5rem 0 1.5rem }
+.pair pre { margin: .2rem 0; max-height: 22rem; overflow: auto; font-size: .85rem }
+.pair small { overflow-wrap: anywhere }
+mark { background: #fc68; color: inherit; padding: 0 1px }
+.curve { max-width: 40rem; width: 100%; font-size: 11px }
+.curve line { stroke: var(--line) } .curve text { fill: currentColor }
+.curve polyline { fill: none; stroke: var(--bar); stroke-width: 2.5 }
+.curve .mark { stroke: var(--bad); stroke-dasharray: 5 4 }
+@media (max-width: 40rem) {
+  .pair { grid-template-columns: 1fr }
+  .pair pre { max-height: 14rem }
+  .figures td { overflow-wrap: anywhere } .figures td:first-child { min-width: 8rem }
+  .figures th:nth-child(n+2) { white-space: normal }
+  .figures .bar { width: 3rem }
+}
+"""
+
+
+def bar(part: float, most: float) -> str:
+    percent = 100 * part / most if most else 0
+    return f'<span class="bar"><i style="width:{percent:.1f}%"></i></span>'
+
+
+def sizes_table(head: tuple[str, str, str], sizes: Counter[int]) -> str:
+    bins = list(_bins(sizes))
+    most = max((groups for _, groups, _ in bins), default=0)
+    rows = [
+        [label, count(groups), count(members), bar(groups, most)] for label, groups, members in bins
+    ]
+    return figures_table((*head, ""), rows)
+
+
+def _bins(sizes: Counter[int]) -> Iterator[tuple[str, int, int]]:
+    """Sizes up to 8 one by one, then in doubling steps."""
+    low, high = 1, 1
+    largest = max(sizes, default=0)
+    while low <= largest:
+        here = {size: number for size, number in sizes.items() if low <= size <= high}
+        if here:
+            label = str(low) if low == high else f"{low:,} to {high:,}"
+            members = sum(size * number for size, number in here.items())
+            yield label, sum(here.values()), members
+        low, high = high + 1, high + 1 if high < _ONE_BY_ONE else 2 * high
+
+
+def more(number: int, things: str) -> str:
+    """What is below a table that was cut off."""
+    return f"<p>and {count(number - MOST_ROWS)} more {things}</p>" if number > MOST_ROWS else ""
+
+
+def unit(place: Place) -> str:
+    return "row" if is_parquet(place.file) else "byte"

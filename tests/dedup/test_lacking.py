@@ -1,0 +1,70 @@
+"""Documents without the field that is compared: told by count and name, refused where all are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import InputError, LocalExecutor, PipelineError
+from curator_dedup import (
+    ExactDeduplicationWorkflow,
+    FuzzyDeduplicationWorkflow,
+    LineDeduplicationWorkflow,
+)
+from curator_dedup.lacking import Lacking
+
+HERE = LocalExecutor(workers=0)
+Write = Callable[[Path, list[dict[str, Any]]], Path]
+
+KINDS: list[Any] = [
+    ExactDeduplicationWorkflow,
+    FuzzyDeduplicationWorkflow,
+    LineDeduplicationWorkflow,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_documents_without_the_field_are_told_of(
+    tmp_path: Path, write: Write, kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "raw/a.jsonl", [{"text": "x"}, {"text": None}, {"body": "x"}])
+    write(tmp_path / "raw/b.jsonl", [{"body": "x", "id": 1}, {"body": "y", "id": 2}])
+    told = kind(str(tmp_path / "raw"), str(tmp_path / "out")).run(HERE).metadata
+    assert (told["documents"], told["empty"]) == (5, 4)
+    assert (
+        "3 of 5 documents have no field 'text' and count as empty: 2 in "
+        f"{tmp_path}/raw/b.jsonl (its fields: body, id) and 1 more file"
+    ) in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_all_have_it_nothing_is_said(
+    tmp_path: Path, write: Write, kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": "x"}, {"text": None}, {"text": ""}])
+    kind(str(source), str(tmp_path / "out")).run(HERE)
+    assert "count as empty" not in caplog.text
+
+
+def test_where_none_has_it_the_fields_that_are_there_are_named(
+    tmp_path: Path, write: Write
+) -> None:
+    source = write(tmp_path / "a.jsonl", [{"body": "x", "id": 1}])
+    with pytest.raises(PipelineError, match=r"text_field is 'text', .*no such field .*body, id"):
+        ExactDeduplicationWorkflow(str(source), str(tmp_path / "out")).run(HERE)
+
+
+def test_where_none_is_found_after_all_the_run_ends(tmp_path: Path, write: Write) -> None:
+    """A sample of ten files, all of them empty, tells nothing."""
+    for place in range(10):
+        write(tmp_path / f"raw/a{place}.jsonl", [])
+    write(tmp_path / "raw/b.jsonl", [{"body": "x", "id": 1}])
+    workflow = ExactDeduplicationWorkflow(str(tmp_path / "raw"), str(tmp_path / "out"))
+    with pytest.raises(InputError, match=r"1 of 1 document .*fields: body, id\); name another"):
+        workflow.run(HERE)
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+def test_files_are_counted_apart_from_other_counts() -> None:
+    told = Lacking({"a: b.jsonl": 2, "c": 0}).to_counts()
+    assert Lacking.of_counts({**told, "documents": 4}) == Lacking({"a: b.jsonl": 2})
