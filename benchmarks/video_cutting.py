@@ -1,0 +1,94 @@
+"""Figures of cutting: a film into clips of ten seconds, beside ffmpeg."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from curator_video.clips import Encoded, Span
+from curator_video.cutting.copying import copied
+from curator_video.cutting.encoders import Encoder
+from curator_video.cutting.encoding import encoded
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
+from measuring.figures import Figure
+from measuring.programs import program, run
+from video_sizes import Sizes
+from video_turns import against
+
+CLIP_S = 10.0
+LEAST_COPY, LEAST_EXACT, LEAST_VP9 = 8.0, 1.15, 7.0
+X264 = ("libx264", "-preset", "veryfast", "-crf", "23", "-threads", "1")
+# What NeMo Curator tells libvpx-vp9, where a machine has no NVENC.
+VP9 = (
+    *("libvpx-vp9", "-b:v", "0", "-crf", "31", "-deadline", "good", "-cpu-used", "4"),
+    *("-row-mt", "1", "-tile-columns", "2", "-threads", "1"),
+)
+
+
+def copying(sizes: Sizes) -> Iterator[Figure]:
+    clips, ffprobe = _clips(sizes.film), program("ffprobe")
+    told = ["-show_format", "-show_streams", "-of", "json"]
+
+    def theirs() -> None:
+        """Their writer probes each clip that was cut."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path in _cut_by_ffmpeg(sizes.film, clips, ["copy"], Path(folder)):
+                run(ffprobe, *told, str(path))
+
+    def ours() -> None:
+        for clip in clips:
+            copied(clip, True)
+
+    what = f"{len(clips)} clips copied, against ffmpeg and ffprobe"
+    yield against(what, LEAST_COPY, sizes.rounds, ours, theirs)
+
+
+def encoding(sizes: Sizes) -> Iterator[Figure]:
+    yield from _encoding(sizes, X264, "x264 of the same preset", LEAST_EXACT, sizes.rounds)
+
+
+def encoding_vp9(sizes: Sizes) -> Iterator[Figure]:
+    yield from _encoding(sizes, VP9, "libvpx-vp9 as NeMo Curator sets it", LEAST_VP9, 1)
+
+
+def _encoding(
+    sizes: Sizes, settings: Sequence[str], name: str, target: float, rounds: int
+) -> Iterator[Figure]:
+    clips = _clips(sizes.film)
+    program("ffmpeg")
+    made: list[Encoded] = []
+
+    def ours() -> None:
+        made[:] = [encoded(clip, Encoder(), True) for clip in clips]
+
+    def theirs() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            _cut_by_ffmpeg(sizes.film, clips, settings, Path(folder))
+
+    what = f"{len(clips)} clips cut exactly, against ffmpeg with {name}"
+    yield against(what, target, rounds, ours, theirs)
+    wanted = sum(round((clip.end - clip.start) * clip.facts.fps) for clip in clips)
+    count = sum(one.frames for one in made)
+    yield Figure("all pictures are in them", str(wanted), str(count), count == wanted)
+
+
+def _clips(film: Path) -> list[Span]:
+    source = VideoSource(str(film))
+    facts = probe(source)
+    starts = [CLIP_S * number for number in range(int(facts.duration / CLIP_S + 0.9))]
+    ends = [min(start + CLIP_S, facts.duration) for start in starts]
+    return [Span(source, facts, *edges) for edges in zip(starts, ends, strict=True)]
+
+
+def _cut_by_ffmpeg(
+    film: Path, clips: Sequence[Span], settings: Sequence[str], folder: Path
+) -> list[Path]:
+    """All in one call, as NeMo Curator does it."""
+    paths = [folder / f"{number}.mp4" for number in range(len(clips))]
+    inputs: list[str] = []
+    for number, (clip, path) in enumerate(zip(clips, paths, strict=True)):
+        edges = ["-ss", str(clip.start), "-to", str(clip.end)]
+        inputs += ["-threads", "1", *edges, "-i", str(film), "-map", f"{number}:v:0", "-c:v"]
+        inputs += [*settings, "-map", f"{number}:a:0?", "-c:a", "copy", str(path)]
+    run(program("ffmpeg"), "-y", *inputs)
+    return paths
