@@ -12,6 +12,7 @@ from curator_video.probing import probe
 from curator_video.reading import VideoReader
 from curator_video.sources import VideoSource
 from curator_video.splitting.stride import FixedStrideSplitter
+from curator_video.writing.records import index_of, row_of
 from curator_video.writing.stages import ClipWriter
 
 
@@ -93,3 +94,12 @@ def test_it_keeps_what_every_stage_promises(harbour: Path, tmp_path: Path) -> No
     source = VideoSource(str(harbour))
     span = Span(source, probe(source), 0.0, 2.0)
     check_stage(ClipWriter(str(tmp_path / "out")), Clip(span))
+
+
+def test_columns_keep_their_types_where_nothing_is_known(harbour: Path) -> None:
+    source = VideoSource(str(harbour))
+    span = Span(source, probe(source), 0.0, 2.0)
+    blind = Clip(span).with_scores(motion_patch_minimum=None)
+    seeing = Clip(span).with_scores(motion_patch_minimum=0.5)
+    tables = [index_of([row_of(blind, None)]), index_of([row_of(seeing, "clips/a.mp4")])]
+    assert tables[0].schema == tables[1].schema

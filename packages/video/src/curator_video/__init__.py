@@ -7,7 +7,10 @@ if TYPE_CHECKING:
     from curator_video.analysis.wants import Sampling, Wanted
     from curator_video.clips import Clip
     from curator_video.cutting.stages import ClipCutter
+    from curator_video.embedding.clips import VideoModelEmbedder
+    from curator_video.embedding.frames import ClipEmbedder
     from curator_video.facts import AudioFacts, VideoFacts
+    from curator_video.filters.models import AestheticFilter, NSFWFilter, TextAreaFilter
     from curator_video.filters.motion import MotionFilter
     from curator_video.filters.pictures import BlackFilter, BlurFilter, FreezeFilter
     from curator_video.filters.shapes import DurationFilter, ResolutionFilter
@@ -20,13 +23,17 @@ if TYPE_CHECKING:
     from curator_video.splitting.stride import FixedStrideSplitter
     from curator_video.videos import Video
     from curator_video.writing.stages import ClipWriter
+    from curator_video.writing.tars import ClipShardWriter
 
 __all__ = [
+    "AestheticFilter",
     "AudioFacts",
     "BlackFilter",
     "BlurFilter",
     "Clip",
     "ClipCutter",
+    "ClipEmbedder",
+    "ClipShardWriter",
     "ClipWriter",
     "DurationFilter",
     "FixedStrideSplitter",
@@ -34,11 +41,14 @@ __all__ = [
     "HistogramShotSplitter",
     "LookingStage",
     "MotionFilter",
+    "NSFWFilter",
     "ResolutionFilter",
     "Sampling",
+    "TextAreaFilter",
     "TransNetShotSplitter",
     "Video",
     "VideoFacts",
+    "VideoModelEmbedder",
     "VideoReader",
     "VideoSource",
     "Wanted",
@@ -49,6 +59,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "analysis.wants": ("Sampling", "Wanted"),
     "clips": ("Clip",),
     "cutting.stages": ("ClipCutter",),
+    "embedding.clips": ("VideoModelEmbedder",),
+    "embedding.frames": ("ClipEmbedder",),
+    "filters.models": ("AestheticFilter", "NSFWFilter", "TextAreaFilter"),
     "facts": ("AudioFacts", "VideoFacts"),
     "filters.motion": ("MotionFilter",),
     "filters.pictures": ("BlackFilter", "BlurFilter", "FreezeFilter"),
@@ -62,6 +75,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "splitting.stride": ("FixedStrideSplitter",),
     "videos": ("Video",),
     "writing.stages": ("ClipWriter",),
+    "writing.tars": ("ClipShardWriter",),
 }
 
 

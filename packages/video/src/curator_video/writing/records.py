@@ -1,8 +1,15 @@
 """Records: a clip as a page of JSON beside its file, and as a row of the index."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from curator_video.clips import Clip
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TEXTS = ("clip_location", "codec", "method")
+_COUNTS = ("frames", "bytes")
 
 
 def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) -> dict[str, Any]:
@@ -83,3 +90,16 @@ def _described(clip: Clip) -> dict[str, Any]:
         for name in span.windows[0].captions:
             made[name] = "\n".join(window.captions.get(name, "") for window in span.windows)
     return made
+
+
+def index_of(rows: Sequence[dict[str, Any]]) -> "pa.Table":
+    """Columns have the types that they have in other files, also where all here is unknown."""
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
+    for name, column in columns.items():
+        if pa.types.is_null(column.type):
+            known = pa.int64() if name in _COUNTS else pa.float64()
+            columns[name] = column.cast(pa.string() if name in _TEXTS else known)
+    return pa.table(columns)

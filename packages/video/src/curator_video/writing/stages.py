@@ -20,7 +20,7 @@ from curator_core.writing.stages import Mode
 
 from curator_video.clips import Clip
 from curator_video.writing.filtered import FilteredClips
-from curator_video.writing.records import page_of, row_of
+from curator_video.writing.records import index_of, page_of, row_of
 
 
 @dataclass
@@ -109,11 +109,9 @@ class ClipWriter(ProcessingStage[Clip, FileGroup]):
         return draft.finished()
 
     def _write_index(self, rows: list[dict[str, object]]) -> StagedFile:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = dict.fromkeys(name for row in rows for name in row)
-        table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        table = index_of(rows)
         part = fingerprint(*(str(row["clip_id"]) for row in rows))
         final = join(self.path, "index", f"part-{part}.parquet")
         with writing(final, self._worker, self.storage_options) as draft:

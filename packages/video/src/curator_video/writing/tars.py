@@ -1,0 +1,114 @@
+"""The stage that writes clips as WebDataset shards: tar files of clips, each with its page."""
+
+import json
+import tarfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+
+from curator_core.dropping import DropSink
+from curator_core.files import FileGroup, FilePart
+from curator_core.filesystems import join
+from curator_core.lineage import fingerprint
+from curator_core.outcomes import AnyTask, Mixed
+from curator_core.places import WorkerInfo
+from curator_core.staging import writing
+from curator_core.tasks import StagedFile
+
+from curator_video.clips import Clip
+from curator_video.writing.records import page_of, row_of
+from curator_video.writing.stages import ClipWriter
+
+Dropping = dict[str, str] | None
+
+_HELD = 64 * 1024 * 1024
+"""Bytes of filtered clips that wait for others before they are written."""
+
+
+@dataclass
+class ClipShardWriter(ClipWriter):
+    """Writes clips to WebDataset shards (`shards/*.tar`): each clip, its page as JSON, its preview.
+
+    A batch makes a shard. What filters dropped goes to shards of its own in `filtered/`; an index
+    of Parquet says which clip is where.
+    """
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        if not self.keep_filtered:
+            return None
+        keeper = replace(self)
+        keeper.setup(worker)
+        return _FilteredShards(keeper)
+
+    def process_batch(self, tasks: Sequence[Clip]) -> Mixed[FileGroup]:
+        if not tasks:
+            return Mixed([])
+        written = FileGroup([])
+        shard, locations = self.write_shard("shards", [(clip, None) for clip in tasks])
+        rows = [row_of(clip, place) for clip, place in zip(tasks, locations, strict=True)]
+        written.staged = (shard, self._write_index(rows))
+        written.data = [FilePart(file.final, file.size) for file in written.staged]
+        return Mixed([written])
+
+    def write_shard(
+        self, folder: str, clips: Sequence[tuple[Clip, Dropping]]
+    ) -> tuple[StagedFile, list[str | None]]:
+        """The shard, and the URL of each clip in it."""
+        part = fingerprint(*(clip.clip_id for clip, _ in clips))
+        final = join(self.path, folder, f"part-{part}.tar")
+        locations: list[str | None] = []
+        with writing(final, self._worker, self.storage_options) as draft:
+            with tarfile.open(fileobj=draft.file, mode="w", format=tarfile.GNU_FORMAT) as tar:
+                for clip, dropped in clips:
+                    locations.append(_location(clip, final))
+                    for ending, content in _files(clip, locations[-1], dropped):
+                        _add(tar, f"{clip.clip_id}.{ending}", content)
+            draft.items = sum(dropped is None for _, dropped in clips)
+        return draft.finished(), locations
+
+
+class _FilteredShards(DropSink):
+    """Written whenever there are enough of them: their bytes are not all held till the end."""
+
+    def __init__(self, keeper: ClipShardWriter) -> None:
+        self._keeper = keeper
+        self._waiting: list[tuple[Clip, Dropping]] = []
+        self._staged: list[StagedFile] = []
+
+    def add(self, stage: str, reason: str, records: AnyTask) -> None:
+        if isinstance(records, Clip):  # a video that made no clip is told of in the report
+            self._waiting.append((records, {"stage": stage, "reason": reason}))
+            if sum(clip.num_bytes for clip, _ in self._waiting) > _HELD:
+                self._write()
+
+    def _write(self) -> None:
+        if self._waiting:
+            staged, _ = self._keeper.write_shard("filtered", self._waiting)
+            self._staged.append(replace(staged, dropped=True))
+            self._waiting = []
+
+    def finish(self, call_id: str) -> list[StagedFile]:
+        self._write()
+        staged, self._staged = self._staged, []
+        return staged
+
+
+def _location(clip: Clip, shard: str) -> str | None:
+    cut = clip.data.encoded
+    return None if cut is None else f"tar://{clip.clip_id}.{cut.extension}::{shard}"
+
+
+def _files(clip: Clip, location: str | None, dropped: Dropping) -> Iterable[tuple[str, bytes]]:
+    if clip.data.encoded is not None:
+        yield clip.data.encoded.extension, clip.data.encoded.content
+    page = json.dumps(page_of(clip, location, dropped), indent=2)
+    yield "json", page.encode() + b"\n"
+    if clip.data.preview is not None:
+        yield "webp", clip.data.preview
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    """The same bytes each time: no owner, no date."""
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    tar.addfile(member, BytesIO(content))
