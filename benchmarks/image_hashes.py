@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core.testing import run_stage
+from curator_dedup.hashes.distances import table_of_distances, words_of
 from curator_image.batches import ImageBatch
-from curator_image.duplicates.distances import table_of_distances, words_of
 from curator_image.hashing.stages import PerceptualHash
 from measuring.distortions import DISTORTIONS
 from measuring.figures import Figure, show

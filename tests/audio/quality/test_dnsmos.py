@@ -85,7 +85,7 @@ def test_other_voices_can_count_as_noise(tmp_path: Path) -> None:
 
 @here
 def test_it_keeps_what_stages_promise(tmp_path: Path) -> None:
-    check_stage(DnsmosFilter(), batch(tmp_path, noisy(1, 0.01, 1)))
+    check_stage(DnsmosFilter(), batch(tmp_path, noisy(9.5, 0.01, 1)))
 
 
 def heard(seconds: float, block: int) -> list[tuple[int, int, float]]:

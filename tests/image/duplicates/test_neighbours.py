@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from curator_core import InputError
+from curator_dedup.hashes.distances import distances, table_of_distances, words_of
 from curator_image.duplicates.bands import MOST_KEYS, Bands, bands_for
-from curator_image.duplicates.distances import distances, table_of_distances, words_of
 from curator_image.duplicates.neighbours import near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -11,8 +11,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-
-from curator_image.duplicates.distances import Words, masks_of
+from curator_dedup.hashes.distances import Words, masks_of
 
 _KEY_COST = 2.0
 """Microseconds that a key takes to be written, sorted and read."""

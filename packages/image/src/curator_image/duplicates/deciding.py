@@ -11,10 +11,11 @@ import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import Keep
+from curator_dedup.hashes.distances import Words, distances, words_of
+from curator_dedup.hashes.ids import id_column, ids_in
+from curator_dedup.hashes.neighbours import Rows
 
-from curator_image.duplicates.distances import Words, distances, words_of
-from curator_image.duplicates.identities import id_column, ids_in, in_order
-from curator_image.duplicates.neighbours import Rows
+from curator_image.duplicates.identities import in_order
 
 WhichToKeep: TypeAlias = Literal["largest", "smallest", "first"]
 """Of duplicates: that of the most pixels (and bytes), of the fewest, or the first of them."""

@@ -1,19 +1,13 @@
-"""Identities: an id of 64 bits for each picture, which follows from its source and its key.
-
-Of a billion pictures two have the same id with a probability of 3 %.
-"""
+"""Identities: an id of 64 bits for each picture, which follows from its source and its key."""
 
 import re
 from hashlib import blake2b
 from itertools import repeat
 
 import numpy as np
-import pyarrow as pa
+from curator_dedup.hashes.distances import Words
 
 from curator_image.batches import KEY, SOURCE, ImageBatch
-from curator_image.duplicates.distances import Words
-
-ID = pa.binary(8)
 
 _NUMBER = re.compile(r"\d+$")
 
@@ -41,19 +35,3 @@ def in_order(source: str, key: str) -> tuple[str, int, str]:
     if match is None:
         return source, 0, key
     return source[: match.start()], int(match[0]), key
-
-
-def id_column(ids: Words) -> pa.Array:
-    content = pa.py_buffer(np.ascontiguousarray(ids))
-    return pa.FixedSizeBinaryArray.from_buffers(ID, len(ids), [None, content])
-
-
-def ids_in(column: pa.ChunkedArray | pa.Array) -> Words:
-    """A column of ids as numbers."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays([*whole.chunks, pa.array([], ID)])
-    if not len(whole):
-        return np.zeros(0, np.uint64)
-    content = np.frombuffer(whole.buffers()[1], np.uint64)
-    return content[whole.offset : whole.offset + len(whole)]

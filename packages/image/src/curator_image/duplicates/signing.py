@@ -12,12 +12,13 @@ import xxhash
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected
 from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
+from curator_dedup.hashes.distances import Words, words_from_bytes
+from curator_dedup.hashes.ids import id_column
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels
 from curator_image.duplicates.bands import bands_for
-from curator_image.duplicates.distances import Words, words_from_bytes
-from curator_image.duplicates.identities import id_column, ids_of, names_of
+from curator_image.duplicates.identities import ids_of, names_of
 from curator_image.hashing.fingerprints import SHAPES, Hashes, HashKind
 from curator_image.hashing.stages import VIEWS, hashes_of, small_of
 from curator_image.measuring.judging import pictures_of

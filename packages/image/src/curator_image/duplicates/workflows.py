@@ -18,14 +18,14 @@ from curator_dedup.corpora import partitions_for
 from curator_dedup.counting import counts_in
 from curator_dedup.decisions import Keep
 from curator_dedup.folders import FolderWriter
+from curator_dedup.hashes.clustering import LinkedClustering, LinkedListing
+from curator_dedup.hashes.matching import HashMatching
 from curator_dedup.notes import read_note, write_note
 from curator_dedup.partitions import PartitionListing, PartitionReading
 
 from curator_image.duplicates.bands import bands_for
-from curator_image.duplicates.clustering import LinkListing, PictureClustering
 from curator_image.duplicates.deciding import PictureDeciding, WhichToKeep
 from curator_image.duplicates.formats import FORMATS, format_of, reader_for, writer_for
-from curator_image.duplicates.matching import HashMatching
 from curator_image.duplicates.removing import DuplicateRemoving
 from curator_image.duplicates.signing import (
     BANDS,
@@ -277,9 +277,9 @@ class ImageDeduplicationWorkflow(Workflow):
         return self._later("match", stages)
 
     def _clustering(self, partitions: int) -> Pipeline:
-        listing = LinkListing(self.folder("links"), self._signed(PICTURES), self.storage)
+        listing = LinkedListing(self.folder("links"), self._signed(PICTURES), self.storage)
         writer = self._exchange("members", "cluster", partitions)
-        return self._later("cluster", [listing, PictureClustering(self.storage), writer])
+        return self._later("cluster", [listing, LinkedClustering(self.storage), writer])
 
     def _deciding(self, partitions: int) -> Pipeline:
         stages = [

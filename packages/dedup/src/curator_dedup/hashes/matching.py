@@ -1,4 +1,4 @@
-"""Matching: the second pass, which links pictures whose hashes differ in few bits."""
+"""Matching: the second pass, which links rows whose hashes differ in few bits."""
 
 import json
 from collections.abc import Iterator
@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
+
 from curator_dedup.components import components
 from curator_dedup.counting import COUNTS
-
-from curator_image.duplicates.distances import Words, words_of
-from curator_image.duplicates.identities import id_column, ids_in
-from curator_image.duplicates.neighbours import Rows, pairs_within
+from curator_dedup.hashes.distances import Words, words_of
+from curator_dedup.hashes.ids import id_column, ids_in
+from curator_dedup.hashes.neighbours import Rows, pairs_within
 
 
 @dataclass
 class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Links the pictures of a partition of bands: doc, to.
+    """Links the rows of a partition of bands: doc, to.
 
     What hangs together by pairs that are near enough is linked with the smallest id of it, so there
     are never more links than keys. Equal hashes share all keys, and are linked for the first only.
@@ -69,7 +69,7 @@ def _equal(groups: Rows, counts: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
 
 
 def _united(ids: Words, pairs: list[tuple[Rows, Rows]]) -> tuple[Words, Words]:
-    """Every picture that hangs together with another, linked with the smallest id of them."""
+    """Every row that hangs together with another, linked with the smallest id of them."""
     ones = np.concatenate([pair[0] for pair in pairs])
     others = np.concatenate([pair[1] for pair in pairs])
     nodes, places = np.unique(ids[np.concatenate((ones, others))], return_inverse=True)

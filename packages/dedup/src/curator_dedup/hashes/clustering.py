@@ -1,4 +1,4 @@
-"""Clustering: each picture that has links, with all that is known of it and what it hangs with."""
+"""Clustering: each row that has links, with all that is known of it and what it hangs with."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,36 +7,36 @@ import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
 from curator_core.filesystems import StorageOptions, open_input
+
 from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.clustering import labels_of
+from curator_dedup.hashes.distances import Words
+from curator_dedup.hashes.ids import id_column, ids_in
 from curator_dedup.notes import marker
-
-from curator_image.duplicates.distances import Words
-from curator_image.duplicates.identities import id_column, ids_in
 
 _LINKS = "links"
 
 
 @dataclass
-class LinkListing(ProcessingStage[Empty, FileGroup]):
-    """Lists all links and all tables of pictures as one task."""
+class LinkedListing(ProcessingStage[Empty, FileGroup]):
+    """Lists all links and all tables of rows as one task."""
 
     links: str
-    pictures: str
+    rows: str
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: Empty) -> FileGroup:
         links = files_in(self.links, self.storage_options)
-        pictures = files_in(self.pictures, self.storage_options)
-        parts = [marker(self.links), *links, *pictures]
+        rows = files_in(self.rows, self.storage_options)
+        parts = [marker(self.links), *links, *rows]
         return FileGroup(parts, metadata={_LINKS: len(links)})
 
 
 @dataclass
-class PictureClustering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives the rows of `pictures` that have links, with `cluster`, the smallest id of theirs.
+class LinkedClustering(ProcessingStage[FileGroup, DocumentBatch]):
+    """Gives the rows of those tables that have links, with `cluster`, the smallest id of theirs.
 
-    All links are in memory, some 50 bytes each; pictures are read a file at a time.
+    All links are in memory, some 50 bytes each; tables are read a file at a time.
     """
 
     fans_out = True
