@@ -13,6 +13,7 @@ import dedup_exact
 import dedup_fuzzy
 import dedup_passages
 import dedup_semantic
+import dedup_sentences
 from measuring.figures import Figure, save, show
 from measuring.timing import JobFailedError
 
@@ -30,6 +31,7 @@ ALL: dict[str, Measured] = {
     "exact": lambda quick: dedup_exact.figures(dedup_exact.QUICK if quick else None),
     **{name: _fuzzy(name) for name in dedup_fuzzy.ALL},
     "passages": lambda quick: dedup_passages.figures(dedup_passages.QUICK if quick else None),
+    "sentences": lambda quick: dedup_sentences.figures(dedup_sentences.QUICK if quick else None),
     "semantic": lambda quick: dedup_semantic.figures(dedup_semantic.QUICK if quick else None),
 }
 

@@ -17,7 +17,8 @@ from text_races import workspace
 TARGET = 6.0
 DATATROVE = ("datatrove-minhash", "datatrove[io]", "orjson", "regex", "spacy", "tokenizers",
              "xxhash<4")  # fmt: skip
-"""What its other ways of deduplication need is imported with this one; one environment for all."""
+"""What its other ways of deduplication need is imported with this one; one environment for all. A
+later xxhash takes no text, which datatrove gives it."""
 
 
 @dataclass(frozen=True)

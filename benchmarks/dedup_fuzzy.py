@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
 
+from dedup_exact import DATATROVE
 from measuring.figures import Figure
 from measuring.near_copies import Corpus, Pair, with_near_copies
 from measuring.peers import PeerMissingError, peer_python
@@ -21,9 +22,6 @@ from text_races import workspace
 MB = 1_000_000
 ENGINES = ("numpy", "compiled")
 BANDS, ROWS = 14, 8
-DATATROVE = ("datatrove-minhash", "datatrove[io]", "orjson", "regex", "spacy", "tokenizers",
-             "xxhash<4")  # fmt: skip
-"""A later xxhash takes no text, which datatrove gives it."""
 SCIPY = ("scipy", "numpy", "scipy")
 BINS = ((0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01))
 WORKERS = 2

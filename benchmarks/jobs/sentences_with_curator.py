@@ -1,0 +1,16 @@
+"""Cuts repeated runs of three sentences out of JSON Lines, in this very process: IN OUT."""
+
+import json
+import sys
+import time
+
+from curator_core.local.executor import LocalExecutor
+from curator_dedup import SentenceDeduplicationWorkflow
+
+folder, out = sys.argv[1:3]
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    result = SentenceDeduplicationWorkflow(folder, out).run(LocalExecutor(workers=0))
+    seconds = time.perf_counter() - started
+    print(json.dumps({"seconds": seconds, "folder": out, **result.metadata}))
