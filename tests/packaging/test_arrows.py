@@ -22,7 +22,8 @@ ARROWS = {
     "curator_text": MODELS,
     "curator_dedup": CORE,
     "curator_image": MODELS | {"curator_dedup"},
-    "curator_video": MODELS,
+    # Pictures of clips are pictures: one module, behind extras, lends the models of curator-image.
+    "curator_video": MODELS | {"curator_image"},
     "curator_audio": MODELS | {"curator_dedup"},
     "curator_ray": CORE,
     "curator_streaming": CORE | {"curator_ray"},

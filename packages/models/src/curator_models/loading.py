@@ -1,4 +1,4 @@
-"""Loading: files become networks. No code comes with a model, and no pickle is believed."""
+"""Loading: files become networks. Code beside them is let lie, and no pickle is believed."""
 
 import json
 from collections.abc import Iterator
@@ -94,8 +94,11 @@ def empty_backbone(folder: Path) -> Any:
         return library.AutoModel.from_config(config, trust_remote_code=False)
 
 
-def pretrained(kind: str, folder: Path, *, as_saved: bool = False) -> Any:
-    """A model of transformers with its weights; `kind` is one of its AutoModel classes."""
+def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bool = False) -> Any:
+    """A model of transformers with its weights; `kind` is one of its AutoModel classes.
+
+    `with_code` runs the code that lies beside the weights: only somebody who trusts it can say so.
+    """
     import torch
 
     library = transformers()
@@ -103,7 +106,7 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False) -> Any:
     with told(folder), _quiet(library):
         model, notes = getattr(library, kind).from_pretrained(
             str(folder),
-            trust_remote_code=False,
+            trust_remote_code=with_code,
             output_loading_info=True,
             **{precision: "auto" if as_saved else torch.float32},
         )

@@ -14,6 +14,7 @@ from curator_core.suggestions import nearest
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 """Settings and tokenizers."""
 
+CODE = ("*.py",)
 SAFE_WEIGHTS = ("*.safetensors",)
 OLD_WEIGHTS = ("pytorch_model*.bin", "adapter_model.bin")
 
@@ -36,6 +37,8 @@ class ModelSource:
     revision: str | None = None
     cache_dir: str | None = None
     token_variable: str | None = None
+    with_code: bool = False
+    """Whether code that lies beside the weights is fetched as well."""
 
     @property
     def local(self) -> Path | None:
@@ -63,9 +66,10 @@ class ModelSource:
         """The folder of the model, downloaded where it is not there yet."""
         if (local := self.local) is not None:
             return local
-        folder = self._snapshot(SMALL_FILES + (SAFE_WEIGHTS if weights else ()))
+        small = SMALL_FILES + (CODE if self.with_code else ())
+        folder = self._snapshot(small + (SAFE_WEIGHTS if weights else ()))
         if weights and not any(folder.rglob("*.safetensors")):
-            folder = self._snapshot(SMALL_FILES + OLD_WEIGHTS)
+            folder = self._snapshot(small + OLD_WEIGHTS)
         return folder
 
     def folder(self) -> Path:

@@ -54,6 +54,11 @@ class Grid:
         self._fps = fps
         self._last = math.ceil(start * fps - _EPSILON) - 1
 
+    @property
+    def first(self) -> float:
+        """The next point of time."""
+        return (self._last + 1) / self._fps
+
     def hits(self, time: float) -> bool:
         point = math.floor(time * self._fps + _EPSILON)
         is_new = point > self._last

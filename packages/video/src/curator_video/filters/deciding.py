@@ -16,6 +16,9 @@ class ClipFilter(LookingStage):
     score_only: bool = field(default=False, kw_only=True)
     """Keep all, and leave only the scores."""
 
+    invert: bool = field(default=False, kw_only=True)
+    """Drop what would be kept, and keep what would be dropped."""
+
     @abstractmethod
     def scores(self, clip: Clip) -> dict[str, Score]:
         """What is measured, under the names that it gets on the clip."""
@@ -27,8 +30,14 @@ class ClipFilter(LookingStage):
     def process(self, task: Clip) -> Clip | Dropped:
         scores = self.scores(task)
         scored = task.with_scores(**scores)
-        reason = None if self.score_only else self.reason(scores)
+        reason = None if self.score_only else self._verdict(scores)
         return scored if reason is None else Dropped(reason, records=scored)
+
+    def _verdict(self, scores: dict[str, Score]) -> str | None:
+        reason = self.reason(scores)
+        if not self.invert:
+            return reason
+        return f"not what {self.name} drops" if reason is None else None
 
 
 def number(score: Score) -> float:

@@ -1,0 +1,1 @@
+"""Embedding: clips become vectors, such that like clips have like ones."""

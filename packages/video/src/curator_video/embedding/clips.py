@@ -1,0 +1,116 @@
+"""Vectors of clips by models that look at several pictures at once, and at what happens."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from curator_core.places import NodeInfo, WorkerInfo
+from curator_models.devices import Autocast, Device, device_of, precision, resources_for
+from curator_models.digests import digest_of, weights_in
+
+from curator_video.analysis.wants import Sampling, Wanted
+from curator_video.clips import Clip
+from curator_video.embedding.sources import VideoModelSource, refuse_untrusted_code
+from curator_video.embedding.vectors import unit
+from curator_video.models.lending import lacking
+from curator_video.models.sampling import pictures_of, spread
+from curator_video.sharing import LookingStage
+
+
+@dataclass(kw_only=True)
+class VideoModelEmbedder(LookingStage):
+    """Gives each clip a vector of length 1 by a model that looks at several pictures at once.
+
+    Such as Cosmos-Embed1, InternVideo2, X-CLIP, VideoMAE, ViViT, V-JEPA 2: what transformers knows,
+    or what brings its own code, if you trust it.
+    """
+
+    model: str
+    """A folder, or a name at Hugging Face, such as `nvidia/Cosmos-Embed1-224p`."""
+
+    embedding_field: str = "embedding"
+    """The column that the vector makes."""
+
+    model_field: str | None = "embedding_model"
+    """A score for the name of the model, and the digest of its weights; null for none."""
+
+    pictures: int | None = None
+    """How many pictures of a clip the model is shown; as many as it says itself unless given."""
+
+    fps: float = 2.0
+    """The rate at which there are pictures to choose from."""
+
+    height: int = 448
+    """How high these are, if they are higher. Stages with the same rate and height share them."""
+
+    trust_remote_code: bool = False
+    """Whether code that comes with the model may run. It may do anything that you may."""
+
+    device: Device = "auto"
+    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+
+    autocast: Autocast = True
+    """Half precision on a GPU. On a CPU only by name: `bf16`, `fp16`."""
+
+    revision: str | None = None
+    """The version at Hugging Face: a branch, a tag, a commit."""
+
+    cache_dir: str | None = None
+    """Where downloads are kept; the usual place of Hugging Face unless given."""
+
+    token_variable: str | None = None
+    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+
+    def __post_init__(self) -> None:
+        self.resources = resources_for(self.device, self.name)
+
+    @property
+    def source(self) -> VideoModelSource:
+        return VideoModelSource(
+            self.model,
+            self.revision,
+            self.cache_dir,
+            self.token_variable,
+            with_code=self.trust_remote_code,
+        )
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(self.fps, self.height)
+
+    def wanted(self) -> Wanted:
+        return Wanted(frames=frozenset({self.sampling}))
+
+    def check(self) -> Iterator[str]:
+        yield from lacking("clip")
+        yield from self.source.problems()
+        if self.pictures is not None and self.pictures < 1:
+            yield f"pictures is {self.pictures}, but must be 1 or more"
+        if not self.fps > 0:
+            yield f"fps is {self.fps}, but must be more than 0"
+
+    def outputs(self) -> Sequence[str]:
+        return (self.embedding_field,)
+
+    def setup_on_node(self, node: NodeInfo) -> None:
+        self.source.fetch()
+
+    def setup(self, worker: WorkerInfo) -> None:
+        from curator_video.embedding.networks import VideoNetwork
+
+        refuse_untrusted_code(self.source, self.trust_remote_code)
+        folder = self.source.folder()
+        device = device_of(worker, self.resources, self.name)
+        self._half = precision(device, self.autocast)
+        self._network: Any = VideoNetwork(folder, self.trust_remote_code, device)
+        self._known_as = f"{self.model} sha256:{digest_of(weights_in(folder))}"
+
+    def teardown(self) -> None:
+        vars(self).pop("_network", None)
+
+    def process(self, task: Clip) -> Clip:
+        seen = pictures_of(self, task, self.sampling)
+        chosen = spread(seen, self.pictures or self._network.count)
+        vector = unit(self._network.vector(chosen, self._half))
+        labels = {self.model_field: self._known_as} if self.model_field else {}
+        return task.with_vector(self.embedding_field, vector).with_scores(**labels)

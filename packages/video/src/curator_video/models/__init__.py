@@ -1,0 +1,1 @@
+"""Models that look at pictures of clips."""

