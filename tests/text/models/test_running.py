@@ -109,6 +109,17 @@ def judged(executor: Any, tmp_path: Path, folder: str, **options: Any) -> dict[i
     return {row["id"]: row["label"] for row in rows}
 
 
+@pytest.mark.parametrize(("cpus", "threads"), [(0.5, 1), (2.0, 2)])
+def test_a_model_keeps_to_the_cores_of_its_worker(tiny: Tiny, cpus: float, threads: int) -> None:
+    before = torch.get_num_threads()
+    model = flatten([SequenceClassifier(model=tiny("labels"), device="cpu")])[1]
+    try:
+        model.setup(WorkerInfo(granted=Resources(cpus=cpus)))
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_on_this_machine(tiny: Tiny, tmp_path: Path, workers: int) -> None:
     texts = raw(tmp_path / "raw")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
-from curator_models.devices import Autocast, device_of, precision
+from curator_models.devices import Autocast, device_of, keep_to_cores, precision
 
 from curator_text.models.locating import ModelSource
 from curator_text.models.token_columns import TOKENS, Side, TokenRows
@@ -83,6 +83,7 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             source.fetch()
 
     def setup(self, worker: WorkerInfo) -> None:
+        keep_to_cores(worker)
         device = device_of(worker, self.resources, self.name)
         network = self.load(self.source.folder())
         self._network = network.to(device).eval()
