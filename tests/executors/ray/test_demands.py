@@ -120,7 +120,8 @@ class TestLacking:
         assert problem.startswith(f"stage 1 'work' {told}")
         assert problem.endswith(
             "; the cluster has 1 node with 16 CPU, 64 GB of memory; "
-            "1 node with 8 CPU, 32 GB of memory, 4 GPU of 40 GB, 2 disk"
+            "1 node with 8 CPU, 32 GB of memory, 4 GPU of 40 GB, 2 disk; "
+            "set its resources to what there is, or join a cluster that has it (RAY_ADDRESS)"
         )
 
     def test_devices_of_unknown_size(self) -> None:

@@ -38,6 +38,17 @@ with connected() as connection:
 """
 
 
+REFUSED = """
+from curator_ray.connecting import connected
+from curator_ray.errors import ClusterError
+try:
+    with connected():
+        print("joined")
+except ClusterError as error:
+    print(error)
+"""
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -91,6 +102,19 @@ def _address_of(started: "subprocess.Popen[bytes]", log: Path, folder: Path) -> 
     return found[1]
 
 
+def wrong_environment(home: Path) -> dict[str, str]:
+    """No token for the cluster that wants one, and one for the cluster that has none."""
+    if (home / ".ray").exists():
+        return {"HOME": str(home / "other")}
+    return {"HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "ab" * 32}
+
+
+def told_of(home: Path, address: str) -> str:
+    if (home / ".ray").exists():
+        return f"the cluster at {address} wants a token that this process has not: put it into ~/"
+    return f"RAY_AUTH_MODE is token, but the cluster at {address} has none, and no worker there"
+
+
 class TestJoining:
     def test_a_plain_cluster_is_used_beside_a_private_one_and_lives_on(
         self,
@@ -105,6 +129,9 @@ class TestJoining:
         joined, private, again = map(json.loads, said.splitlines())
         assert joined == again == ["joined", plain_cluster, 3.0]
         assert (private[0], private[2]) == ("private", 1.0)
+        refused = script(REFUSED, RAY_ADDRESS=plain_cluster, **wrong_environment(home))
+        said, _ = refused.communicate(timeout=40)
+        assert said.startswith(told_of(home, plain_cluster))
         assert any("gcs_server" in process.name() for process in marked("plain"))
 
     def test_nobody_at_the_address(self) -> None:
@@ -165,7 +192,7 @@ class TestWhatFailed:
         ("error", "told"),
         [
             (RuntimeError("Version mismatch: Ray: 2.1"), "runs other versions of Python or Ray"),
-            (AuthenticationError("no"), "wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_T"),
+            (AuthenticationError("no"), "wants a token that this process has not: put it"),
             (ModuleNotFoundError("No module named 'grpc'"), "pip install 'ray[client]'"),
             (OSError("it snows"), "the Ray cluster at a:1 cannot be joined"),
         ],

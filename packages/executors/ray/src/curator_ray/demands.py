@@ -12,6 +12,8 @@ from curator_ray.facts import GPU_MEMORY_LABEL, ClusterFacts, NodeFacts
 _GRAIN = 10_000
 """Ray counts in ten-thousandths."""
 
+_WAY_OUT = "set its resources to what there is, or join a cluster that has it (RAY_ADDRESS)"
+
 
 def gpu_share(wanted_gb: float, device_gb: float) -> float:
     """The share of one device that holds so much memory: rounded up, never zero."""
@@ -74,7 +76,7 @@ def lacking(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
         at = f"stage {planned.index + 1} {planned.name!r}"
         problem = _problem(planned.resources, cluster) or _too_many_workers(planned, cluster)
         if problem:
-            yield f"{at} {problem}; the cluster has {cluster.describe()}"
+            yield f"{at} {problem}; the cluster has {cluster.describe()}; {_WAY_OUT}"
 
 
 def _problem(wanted: Resources, cluster: ClusterFacts) -> str | None:

@@ -8,7 +8,7 @@ from curator_core.failing import reason_of
 
 from curator_ray.errors import ClusterError
 from curator_ray.settings import environment, undisturbed
-from curator_ray.tokens import token_at_hand
+from curator_ray.tokens import PLACES, token_at_hand
 from curator_ray.warming import warming_up
 
 _PATIENCE_S = 5.0
@@ -29,6 +29,8 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
             ray.init(
                 address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
             )
+    except ClusterError:
+        raise
     except Exception as error:
         raise ClusterError(f"{what_failed(address, error)}: {_told(error)}") from error
 
@@ -82,10 +84,7 @@ def what_failed(address: str, error: Exception) -> str:
     if "ray[client]" in said or (isinstance(error, ImportError) and "grpc" in said):
         return f"{address} needs Ray's client: pip install 'ray[client]'"
     if _wants_a_token(error):
-        return (
-            f"the cluster at {address} wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
-            "or RAY_AUTH_TOKEN_PATH, before starting"
-        )
+        return f"the cluster at {address} wants a token that this process has not: {PLACES}"
     return f"the Ray cluster at {address} cannot be joined"
 
 

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from curator_core.local.children import oom_kills
 from curator_core.outcomes import AnyTask
 
 from curator_ray.leftovers import remove_leftovers
+from curator_ray.processes import ProcessIdentity
 
 _BOARD_BYTES = 1 << 16
 """What a `Board` maps."""
@@ -72,7 +73,8 @@ class Watchman:
         faulthandler.enable(self._trace)
         self._is_armed = False
         self._tell_of_exits()
-        facts = {"pid": os.getpid(), "log": _log_file(), "oom_kills": oom_kills()}
+        own = asdict(ProcessIdentity.own())
+        facts = {**own, "log": _log_file(), "oom_kills": oom_kills()}
         post.facts.write_text(json.dumps(facts))
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:

@@ -10,12 +10,14 @@ from importlib import import_module
 from secrets import token_hex
 from typing import Any
 
+from curator_ray.errors import ClusterError
 from curator_ray.settings import environment
 
 _OURS = token_hex(32)
 _PATIENCE_S = 10.0
 _OPEN = "it is open"
 _REFUSED = "nauthenticated"
+PLACES = "put it into ~/.ray/auth_token or RAY_AUTH_TOKEN (RAY_AUTH_TOKEN_PATH names another file)"
 _QUESTION = f"""
 import sys
 from ray._raylet import GcsClient
@@ -42,9 +44,38 @@ def token_at_hand(address: str) -> Iterator[None]:
     """
     with _read_anew({}) as raylet:
         found = raylet.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True)
-        is_shown = found and "RAY_AUTH_MODE" not in os.environ and not _is_open(address)
+        mode = os.environ.get("RAY_AUTH_MODE", "").lower()
+        if mode == "token":
+            _check_mode(address, has_token=found)
+        is_shown = found and not mode and not _is_open(address)
         with _read_anew({"RAY_AUTH_MODE": "token"} if is_shown else {}):
+            _knock(raylet, address, "" if mode in ("", "token") else "; and unset RAY_AUTH_MODE")
             yield
+
+
+def _check_mode(address: str, *, has_token: bool) -> None:
+    """Where the caller wants a token to be shown, there has to be one, and a cluster to take it."""
+    if not has_token:
+        raise ClusterError(f"RAY_AUTH_MODE is token, but there is none: {PLACES}, or unset it")
+    if _is_open(address):
+        raise ClusterError(
+            f"RAY_AUTH_MODE is token, but the cluster at {address} has none, and no worker there "
+            "could answer a process that shows one; unset RAY_AUTH_MODE"
+        )
+
+
+def _knock(raylet: Any, address: str, also: str) -> None:
+    """Be refused now if at all: `ray.init` would try for 20 s, with a line to stderr each time."""
+    if "://" in address:
+        return
+    try:
+        raylet.GcsClient(address=address)
+    except Exception as error:
+        if type(error).__name__ == "AuthenticationError":
+            raise ClusterError(
+                f"the cluster at {address} wants a token that this process has not: {PLACES}{also}"
+            ) from error
+        raise
 
 
 def forget_tokens() -> None:
@@ -62,6 +93,7 @@ def _is_open(address: str) -> bool:
         return False
     asking = subprocess.Popen(
         [sys.executable, "-c", _QUESTION, address],
+        env={**os.environ, "RAY_AUTH_MODE": "disabled"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
