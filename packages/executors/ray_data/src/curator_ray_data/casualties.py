@@ -16,6 +16,7 @@ from typing import Any
 from curator_ray.deaths import Death, death_from
 from curator_ray.errands import everywhere
 from curator_ray.posts import LastWords, Post, ask_to_stop, read
+from curator_ray.processes import ProcessIdentity
 
 from curator_ray_data.hosting import IN_ACTOR, raise_flag
 
@@ -37,8 +38,8 @@ class Casualty:
 def find_dead(folder: str) -> list[tuple[str, LastWords]]:
     """Those that died on this machine since the last time, with their last words."""
     found = []
-    for post, pid in _posts(folder):
-        if _runs(pid):
+    for post, process in _posts(folder):
+        if process.runs():
             continue
         words = read(post)
         for file in (post.board, post.trace, post.facts):
@@ -50,7 +51,7 @@ def find_dead(folder: str) -> list[tuple[str, LastWords]]:
 
 def find_actors(folder: str) -> list[int]:
     """The processes on this machine that host stages in actors, and have not torn them down."""
-    return [pid for post, pid in _posts(folder) if _is_actor(post) and _runs(pid)]
+    return [one.pid for post, one in _posts(folder) if _is_actor(post) and one.runs()]
 
 
 def stop(folder: str, flag: str, *, at_once: bool) -> None:
@@ -63,11 +64,12 @@ def stop(folder: str, flag: str, *, at_once: bool) -> None:
 
 def kill_workers(folder: str) -> None:
     """End those on this machine that are still at work, or did not tear down in time."""
-    for post, pid in _posts(folder):
+    for post, process in _posts(folder):
         words = read(post)
-        if _is_actor(post) or (words is not None and words.note is not None):
+        is_at_work = _is_actor(post) or (words is not None and words.note is not None)
+        if is_at_work and process.runs():  # else its number may be somebody else's by now
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(process.pid, signal.SIGKILL)
 
 
 class Camp:
@@ -111,34 +113,20 @@ def _stop(folder: str, flag: str, at_once: bool) -> None:
     stop(folder, flag, at_once=at_once)
 
 
-def _posts(folder: str) -> list[tuple[Post, int]]:
+def _posts(folder: str) -> list[tuple[Post, ProcessIdentity]]:
     found = []
-    for facts in Path(folder).glob("*/*.json"):
+    for path in Path(folder).glob("*/*.json"):
         try:
-            pid = int(json.loads(facts.read_text())["pid"])
+            facts = json.loads(path.read_text())
+            process = ProcessIdentity(int(facts["pid"]), str(facts["born"]))
         except (OSError, ValueError, KeyError):  # it is being written, or removed
             continue
-        found.append((Post(folder, facts.parent.name, facts.stem), pid))
+        found.append((Post(folder, path.parent.name, path.stem), process))
     return found
 
 
 def _is_actor(post: Post) -> bool:
     return post.worker_id.startswith(IN_ACTOR)
-
-
-def _runs(pid: int) -> bool:
-    """Whether it lives; one that has ended waits for its parent to ask how."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        pass
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not os.path.isdir("/proc/self")
 
 
 def _said_of_memory(errors: Iterable[BaseException]) -> Exception:

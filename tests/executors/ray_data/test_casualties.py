@@ -1,0 +1,66 @@
+"""What is known of workers by their posts; it is never taken out on strangers."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from curator_ray.processes import ProcessIdentity
+from curator_ray_data.casualties import find_actors, find_dead, kill_workers
+
+TELLS = """
+import json, sys, time
+from dataclasses import asdict
+from curator_ray.processes import ProcessIdentity
+print(json.dumps(asdict(ProcessIdentity.own())), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other() -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", TELLS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    yield process
+    process.communicate()
+
+
+def post(folder: Path, worker_id: str, process: ProcessIdentity) -> None:
+    (folder / "node").mkdir(exist_ok=True)
+    facts = {"pid": process.pid, "born": process.born, "log": "", "oom_kills": 0}
+    (folder / "node" / f"{worker_id}.json").write_text(json.dumps(facts))
+
+
+def test_a_worker_that_stays_is_killed_and_a_stranger_with_its_number_is_not(
+    other: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    assert other.stdout is not None
+    process = ProcessIdentity(**json.loads(other.stdout.readline()))
+    if not process.born:
+        pytest.skip("this system does not tell when a process began")
+    post(tmp_path, "actor-1", replace(process, born="1"))
+    assert find_actors(str(tmp_path)) == []
+    kill_workers(str(tmp_path))
+    assert other.poll() is None
+
+    post(tmp_path, "actor-1", process)
+    assert find_actors(str(tmp_path)) == [process.pid]
+    kill_workers(str(tmp_path))
+    assert other.wait(20) == -9
+
+
+def test_the_dead_are_told_once(other: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    assert other.stdout is not None
+    process = ProcessIdentity(**json.loads(other.stdout.readline()))
+    post(tmp_path, "actor-1", process)
+    other.kill()
+    other.wait()
+    (tmp_path / "node" / "actor-1.board").write_bytes(bytes(1 << 16))
+    (tmp_path / "node" / "actor-1.trace").write_text("left with os._exit(3)\n")
+    [(worker_id, words)] = find_dead(str(tmp_path))
+    assert (worker_id, words.trace) == ("actor-1", "left with os._exit(3)\n")
+    assert find_dead(str(tmp_path)) == []
