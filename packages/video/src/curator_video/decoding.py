@@ -50,6 +50,7 @@ class Clock:
         self.step = float(1 / rate) if rate else 1 / 25
         self.now = -self.step
         self._tick = video.stream.time_base  # pictures that come last know of none
+        self._over, self._under = self._tick.as_integer_ratio() if self._tick else (0, 1)
         self._origin = origin_of(video.stream)
 
     def time_of(self, frame: "VideoFrame", first: float) -> float:
@@ -65,7 +66,7 @@ class Clock:
         """As the file tells it, by the same arithmetic as for packets."""
         if frame.pts is None or self._tick is None:
             return None
-        return float(frame.pts * self._tick) - self._origin
+        return self.at(frame.pts)
 
     def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
         stamp = packet.dts if packet.pts is None else packet.pts
@@ -76,7 +77,7 @@ class Clock:
         return int((time + self._origin) / self._tick) if self._tick else 0
 
     def at(self, stamp: int) -> float:
-        return float(stamp * (self._tick or 0)) - self._origin
+        return stamp * self._over / self._under - self._origin  # exact, and faster than fractions
 
 
 def pictures(

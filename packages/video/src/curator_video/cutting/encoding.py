@@ -35,7 +35,7 @@ def encoded(span: Span, encoder: Encoder, keep_audio: bool) -> Encoded:
         draft.container.mux(track.encode(None))
         end = min(end + Clock(video).step, max(span.end, end))
         if sound is not None:
-            sound.write(span.source, span.start, end)
+            sound.write(span.start, end)
     edges = (span.start, round(end, 6))
     return Encoded(draft.content, *edges, count, codec, "exact", draft.extension)
 

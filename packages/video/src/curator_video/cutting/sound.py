@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator_video.opening import Opened, opened
+from curator_video.opening import Opened
 from curator_video.probing import origin_of
-from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -16,20 +15,20 @@ class SoundTrack:
 
     def __init__(self, container: "OutputContainer", video: Opened) -> None:
         self._container = container
+        self._video = video
         found = [s for s in video.container.streams.audio if s.codec_context is not None]
+        self._sound: Any = found[0] if found else None
         self._track: Any = container.add_stream_from_template(found[0]) if found else None
 
-    def write(self, source: VideoSource, start: float, end: float) -> None:
+    def write(self, start: float, end: float) -> None:
         """What is heard from `start` up to `end`; the new file begins at `start`."""
-        if self._track is None:
-            return
-        with opened(source) as video:
-            stream = next(s for s in video.container.streams.audio if s.codec_context is not None)
-            self._copy(video, stream, start, end)
+        if self._track is not None:
+            self._copy(self._sound, start, end)
 
-    def _copy(self, video: Opened, stream: "AudioStream", start: float, end: float) -> None:
+    def _copy(self, stream: "AudioStream", start: float, end: float) -> None:
         import av
 
+        video = self._video
         tick = float(stream.time_base or 1)
         first = round((start + origin_of(video.stream)) / tick)
         last = (end + origin_of(video.stream)) / tick
