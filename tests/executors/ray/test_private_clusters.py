@@ -78,6 +78,9 @@ class TestPrivateCluster:
             gone = eventually(lambda name=name: not marked(name), 60)  # type: ignore[misc]
             assert gone, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
+        _, complaints = drivers["kill"].communicate(timeout=20)
+        assert "curator: the process that ran on a private Ray cluster ended without" in complaints
+        assert "curator:" not in drivers["ctrl-c"].communicate(timeout=20)[1]
 
     def test_says_what_failed_where_ray_does_not_start(
         self, script: Any, short_folder: str

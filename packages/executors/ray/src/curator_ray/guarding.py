@@ -9,7 +9,7 @@ from curator_core.guards import GuardProcess
 
 _DUTY = """
 import shutil
-sys.stdin.read()
+was_told = sys.stdin.read()
 for attempt in range(50):
     found = ours()
     if not found:
@@ -18,11 +18,30 @@ for attempt in range(50):
         end(os.kill, process)
     time.sleep(0.02)
 shutil.rmtree(arguments[0], ignore_errors=True)
+if not was_told:
+    try:
+        print(arguments[1], file=sys.stderr, flush=True)
+    except OSError:
+        pass
 """
+
+_LAST_WORDS = (
+    "curator: the process that ran on a private Ray cluster ended without a word: it was killed, "
+    "or Ray ended it because a part of the cluster had died. What its run has finished is kept; "
+    "run the same command to go on"
+)
+"""Ray's library ends its process, without an exception, where the raylet is gone."""
 
 
 class ClusterGuard(GuardProcess):
-    """Sees to it that nothing of a cluster, and nothing in its folder, outlives this process."""
+    """Sees to it that nothing of a cluster, and nothing in its folder, outlives this process.
+
+    Where that ends without having dismissed it, it says so in its place.
+    """
 
     def __init__(self, folder: str) -> None:
-        super().__init__(_DUTY, folder)
+        super().__init__(_DUTY, folder, _LAST_WORDS)
+
+    def dismiss(self) -> None:
+        self.say("well")
+        super().dismiss()
