@@ -1,21 +1,28 @@
 """Progress: what is counted, when it is shown, and that it never gets in the way."""
 
 import io
+import json
 import logging
 import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
 from curator_core.progress import Attendance, Manner, attach, manner
 from curator_core.progress.counting import Meter, Progress, StageProgress
 from curator_core.progress.displays import Heartbeat, LiveTable, closing, drawn, heartbeat
+from curator_core.reports import CallReport
 from curator_core.results import StageCounts
+from curator_core.runs.pulses import Pulse, StagePulse
+from curator_core.runs.pulsing import Pulsing
 from curator_core.runs.running import Run
+from curator_core.usages import Usage
 from rich.console import Console
 
 BATCHES = [DocumentBatch.from_pylist([{"text": "a"}, {"text": "b"}]) for _ in range(4)]
@@ -30,12 +37,16 @@ def pipeline() -> Pipeline:
     return Pipeline("trial", stages=[first_only])
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
+def at(seconds: float, status: str = "running", **facts: Any) -> Pulse:
+    """A pulse of a run with one stage."""
+    counts = facts.pop("counts", StageCounts())
+    stage = StagePulse(0, "first_only", counts, counts, Usage())
+    numbers = {"done": 0, "skipped": 0, "failed": 0, "open": 0, "left": None, **facts}
+    return Pulse(0.0, "trial", "Local", status, seconds, stages=(stage,), **numbers)
 
-    def __call__(self) -> float:
-        return self.now
+
+def told(attendance: Attendance, pulse: Pulse) -> None:
+    attendance.hear({"event": "pulse", "pulse": pulse})
 
 
 class Shown:
@@ -65,90 +76,140 @@ def run() -> Iterator[Run]:
         stream.close()
 
 
-def walk(run: Run, look: Callable[[Run], None]) -> None:
-    run.watchers.append(look)
+def walk(run: Run, hear: Callable[[dict[str, Any]], None]) -> None:
+    run.events.listen(hear, "pulse")
+    run.start("Local", "given")
     for _ in LocalExecutor(workers=0).execute(run.plan, run):
         pass
+    run.finish()
 
 
-def test_a_meter_counts_and_tells_rates(run: Run) -> None:
-    clock = Clock()
-    meter = Meter(run, clock())
-    seen: list[Progress] = []
-
-    def look(run: Run) -> None:
-        clock.now += 2.0
-        seen.append(meter.read(run, clock()))
-
-    walk(run, look)
-    last = seen[-1]
-    assert (last.done, last.seconds) == (4, 2.0 * len(seen))
-    assert last.rate == pytest.approx(4 / last.seconds)
+def test_every_run_tells_how_it_began_and_how_it_ended(run: Run) -> None:
+    seen: list[Pulse] = []
+    walk(run, lambda event: seen.append(event["pulse"]))
+    first, last = seen[0], seen[-1]
+    assert (first.status, first.done, first.stages[0].counts.items_in) == ("running", 0, 0)
+    assert (last.status, last.done, last.left, last.open) == ("done", 4, 0, 0)
     [stage] = last.stages
-    assert (stage.name, stage.rate) == ("first_only", pytest.approx(8 / last.seconds))
-    assert (stage.counts.items_in, stage.counts.items_dropped) == (8, 4)
+    assert (stage.name, stage.counts.items_in, stage.counts.items_dropped) == ("first_only", 8, 4)
+    assert stage.usage.tasks == 4
+    assert stage.usage.seconds > 0
+    assert last.time >= last.last_progress >= first.time
+
+
+def test_a_pulse_is_the_same_after_it_was_written_down(run: Run) -> None:
+    seen: list[Pulse] = []
+    walk(run, lambda event: seen.append(event["pulse"]))
+    [pulse] = seen[-1:]
+    read = Pulse.from_json(json.loads(json.dumps(pulse.to_json())))
+    assert read.to_json() == pulse.to_json()
+    assert Meter().read(read) == Meter().read(pulse)
 
 
 def test_what_workers_have_in_hand_counts(run: Run) -> None:
     run.under_way["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
-    assert Meter(run, 0.0).read(run, 1.0).stages[0].counts.items_in == 7
-    assert run.totals[0].items_in == 0
+    [stage] = Pulsing(run).taken().stages
+    assert (stage.counts.items_in, stage.settled.items_in) == (7, 0)
 
 
-def test_what_is_taken_back_makes_no_negative_rate(run: Run) -> None:
-    run.under_way["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
-    meter = Meter(run, 0.0)
-    run.under_way.clear()
-    assert meter.read(run, 1.0).stages[0].rate == 0.0
+def test_what_open_sources_have_reported_counts(run: Run) -> None:
+    """A source of a thousand tasks moves the table long before it is done."""
+    first = run.plan.stages[0]
+    task = next(run.sources())
+    report = CallReport()
+    report.part(task.lineage).of(first.index).items_in = 5
+    assert run.absorb(report, [task]) == []
+    [stage] = Pulsing(run).taken().stages
+    assert (stage.counts.items_in, stage.settled.items_in) == (5, 0)
+    run.again(next(iter(task.lineage))[0], "its worker died")
+    assert Pulsing(run).taken().stages[0].counts.items_in == 0
 
 
-def test_rates_are_those_of_the_last_half_minute(run: Run) -> None:
-    meter = Meter(run, 0.0)
-    for second in range(1, 121):
-        run.result.sources_done += 5 if second <= 60 else 1
-        progress = meter.read(run, float(second))
+def test_pulses_cost_no_more_than_a_hundredth(run: Run) -> None:
+    """Whoever hears them may be slow; then there are fewer."""
+    heard: list[float] = []
+
+    def hear(_: object) -> None:
+        heard.append(time.monotonic())
+        time.sleep(0.01)
+
+    run.events.listen(hear, "pulse")
+    pulsing = Pulsing(run)
+    began = time.monotonic()
+    while len(heard) < 2:
+        pulsing.tick()
+    assert heard[1] - began >= 1.0
+
+
+def test_progress_is_when_something_moved(run: Run) -> None:
+    pulsing = Pulsing(run)
+    first = pulsing.taken().last_progress
+    assert pulsing.taken().last_progress == first
+    run.usages.of(0).took(0.1)
+    assert pulsing.taken().last_progress > first
+
+
+def test_a_meter_counts_and_tells_rates() -> None:
+    meter = Meter()
+    meter.read(at(0.0, done=2))
+    progress = meter.read(at(4.0, done=4, skipped=3, open=1, left=5, counts=EIGHT))
+    assert (progress.done, progress.total, progress.seconds) == (7, 13, 4.0)
+    assert (progress.rate, progress.stages[0].rate) == (0.5, 2.0)
+
+
+EIGHT = StageCounts(tasks_in=4, items_in=8)
+
+
+def test_what_is_taken_back_makes_no_negative_rate() -> None:
+    meter = Meter()
+    meter.read(at(0.0, counts=EIGHT))
+    assert meter.read(at(1.0)).stages[0].rate == 0.0
+
+
+def test_rates_are_those_of_the_last_half_minute() -> None:
+    meter = Meter()
+    done = 0
+    for second in range(121):
+        progress = meter.read(at(float(second), done=done))
+        done += 5 if second < 60 else 1
     assert progress.rate == pytest.approx(1.0, rel=0.05)
 
 
-def test_looking_often_costs_little_and_shows_seldom(run: Run) -> None:
-    clock, display = Clock(), Shown(every=1.0)
-    attendance = Attendance(run, display, clock=clock)
-    for _ in range(5000):
-        clock.now += 0.001
-        attendance.look(run)
+def test_hearing_often_shows_seldom() -> None:
+    display = Shown(every=1.0)
+    attendance = Attendance(display)
+    for number in range(5500):
+        told(attendance, at(number / 1000))
     assert len(display.updates) == 5
 
 
-def test_nothing_is_shown_of_what_is_over_at_once(run: Run) -> None:
-    clock, display = Clock(), Shown(every=0.1)
-    attendance = Attendance(run, display, clock=clock)
-    clock.now += 0.4
-    attendance.look(run)
+def test_nothing_is_shown_of_what_is_over_at_once() -> None:
+    display = Shown(every=0.1)
+    attendance = Attendance(display)
+    told(attendance, at(0.4))
     assert display.updates == []
     attendance.close()
     assert [with_line for _, with_line in display.closings] == [False]
 
 
-def test_the_end_of_a_run_closes_it_once(run: Run) -> None:
+def test_the_end_of_a_run_closes_it_once() -> None:
     display = Shown()
-    attendance = Attendance(run, display)
-    run.result.sources_done = 3
-    attendance.hear({"event": "sources_done"})
+    attendance = Attendance(display)
+    told(attendance, at(0.0))
     assert display.closings == []
-    attendance.hear({"event": "run_ended"})
+    told(attendance, at(9.0, "done", done=3))
     attendance.close()
     [(progress, with_line)] = display.closings
     assert (progress.done, with_line) == (3, True)
-    attendance.look(run)
-    assert display.updates == []
+    told(attendance, at(11.0, "done", done=3))
+    assert (display.updates, len(display.closings)) == ([], 1)
 
 
-def test_a_broken_display_breaks_no_run(run: Run) -> None:
-    clock, display = Clock(), Shown(error=OSError("the terminal is gone"))
-    attendance = Attendance(run, display, clock=clock)
-    for _ in range(3):
-        clock.now += 2.0
-        attendance.look(run)
+def test_a_broken_display_breaks_no_run() -> None:
+    display = Shown(error=OSError("the terminal is gone"))
+    attendance = Attendance(display)
+    for number in range(3):
+        told(attendance, at(2.0 * number))
     attendance.close()
     assert display.closings == []
 
@@ -159,7 +220,7 @@ def test_a_variable_turns_it_off(run: Run, monkeypatch: pytest.MonkeyPatch, valu
     with manner(Manner()):
         attendance = attach(run)
     assert (attendance is None) == (value == "0")
-    assert len(run.watchers) == (0 if value == "0" else 1)
+    assert run.events.are_heard("pulse") == (value != "0")
 
 
 def test_a_run_in_python_closes_with_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

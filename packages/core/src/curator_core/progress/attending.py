@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from curator_core.progress.counting import Meter, Progress
 from curator_core.progress.displays import SHOWN_AFTER_S, Display, Heartbeat, LiveTable
+from curator_core.runs.pulses import Pulse
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
@@ -51,9 +51,8 @@ def attach(run: Run) -> Attendance | None:
     chosen = _MANNER.get(Manner())
     if not chosen.shown or os.environ.get(VARIABLE) == "0":
         return None
-    attendance = Attendance(run, _display(), with_line=chosen.with_line)
-    run.watchers.append(attendance.look)
-    run.events.listen(attendance.hear, "run_ended")
+    attendance = Attendance(_display(), with_line=chosen.with_line)
+    run.events.listen(attendance.hear, "pulse")
     return attendance
 
 
@@ -64,48 +63,44 @@ class Attendance:
 
     def __init__(
         self,
-        run: Run,
         display: Display,
         *,
         with_line: bool = True,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._run = run
         self.display = display
         self._with_line = with_line
-        self._clock = clock
-        now = clock()
-        self._meter = Meter(run, now)
-        self._next = now + max(display.every, SHOWN_AFTER_S)
+        self._meter = Meter()
+        self._progress: Progress | None = None
+        self._done = 0
+        self._next = max(display.every, SHOWN_AFTER_S)
         self._is_open = True
         self._holds_terminal = isinstance(display, LiveTable)
         if self._holds_terminal:
             Attendance.terminal_is_taken = True
 
-    def look(self, run: Run) -> None:
-        """Called as often as the run likes."""
-        now = self._clock()
-        if now < self._next or not self._is_open:
-            return
-        self._next = now + self.display.every
-        self._harmlessly(lambda: self.display.update(self._read()))
-
     def hear(self, event: dict[str, Any]) -> None:
-        if event["event"] == "run_ended":
+        """Told of every pulse, as often as the run likes."""
+        if not self._is_open:
+            return
+        pulse: Pulse = event["pulse"]
+        progress = self._progress = self._meter.read(pulse)
+        self._done = pulse.done  # in this very run, not before
+        if pulse.status != "running":
             self.close()
+        elif pulse.seconds >= self._next:
+            self._next = pulse.seconds + self.display.every
+            self._harmlessly(lambda: self.display.update(progress))
 
     def close(self) -> None:
         """Leave the terminal as it was. Once more does no harm."""
         if not self._is_open:
             return
         self._is_open = False
-        with_line = self._with_line and self._run.result.sources_done > 0
-        self._harmlessly(lambda: self.display.close(self._read(), with_line=with_line))
+        last = self._progress or Progress("", 0.0, 0, 0)
+        with_line = self._with_line and self._done > 0
+        self._harmlessly(lambda: self.display.close(last, with_line=with_line))
         if self._holds_terminal:
             Attendance.terminal_is_taken = False
-
-    def _read(self) -> Progress:
-        return self._meter.read(self._run, self._clock())
 
     def _harmlessly(self, show: Callable[[], None]) -> None:
         """A broken terminal is no reason to break off a run of ten hours."""

@@ -1,17 +1,11 @@
 """Counting: how far a run is at one moment, and how fast it got there."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from curator_core.results import StageCounts
-
-if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+from curator_core.runs.pulses import Pulse
 
 WINDOW_S = 30.0
 """Rates are those of the last half minute."""
@@ -63,46 +57,34 @@ class _Sample:
 
 
 class Meter:
-    """Looks at a run now and then, and tells rates from what it saw before."""
+    """Reads the pulses of a run, and tells rates from those before."""
 
-    def __init__(self, run: Run, now: float) -> None:
-        self._started = now
-        self._samples: deque[_Sample] = deque([_sample(run, _counts(run), now)])
+    def __init__(self) -> None:
+        self._samples: deque[_Sample] = deque()
 
-    def read(self, run: Run, now: float) -> Progress:
-        counts = _counts(run)
-        self._remember(_sample(run, counts, now))
-        result = run.result
-        done = result.sources_done + result.sources_skipped
-        left = run.sources_left
+    def read(self, pulse: Pulse) -> Progress:
+        self._remember(_sample(pulse))
+        done = pulse.done + pulse.skipped
         return Progress(
-            name=run.plan.name,
-            seconds=now - self._started,
+            name=pulse.name,
+            seconds=pulse.seconds,
             done=done,
-            open=run.open_sources,
-            total=None if left is None else done + run.open_sources + left,
+            open=pulse.open,
+            total=None if pulse.left is None else done + pulse.open + pulse.left,
             rate=self._rate(lambda sample: sample.finished),
-            is_stopping=run.stopping.is_asked,
-            restarts=sum(result.worker_restarts.values()),
-            stages=self._stages(run, counts),
+            is_stopping=pulse.is_stopping,
+            restarts=sum(pulse.restarts.values()),
+            stages=[
+                StageProgress(
+                    stage.name,
+                    stage.counts,
+                    self._rate_of(stage.index),
+                    stage.queue.tasks,
+                    stage.writes,
+                )
+                for stage in pulse.stages
+            ],
         )
-
-    def _stages(self, run: Run, counts: dict[int, StageCounts]) -> list[StageProgress]:
-        planned = run.worker_stages
-        waiting = {
-            after.index: max(0, counts[before.index].tasks_out - counts[after.index].tasks_in)
-            for before, after in pairwise(planned)
-        }
-        return [
-            StageProgress(
-                stage.name,
-                counts[stage.index],
-                self._rate(lambda sample, index=stage.index: sample.items[index]),
-                waiting.get(stage.index, 0),
-                stage.stage.writes,
-            )
-            for stage in planned
-        ]
 
     def _remember(self, sample: _Sample) -> None:
         samples = self._samples
@@ -112,24 +94,15 @@ class Meter:
         while len(samples) > 2 and sample.time - samples[1].time > WINDOW_S:
             samples.popleft()
 
-    def _rate(self, figure: Callable[..., int]) -> float:
+    def _rate_of(self, stage_index: int) -> float:
+        return self._rate(lambda sample: sample.items.get(stage_index, 0))
+
+    def _rate(self, figure: Callable[[_Sample], int]) -> float:
         first, last = self._samples[0], self._samples[-1]
         elapsed = last.time - first.time
         return max(0, figure(last) - figure(first)) / elapsed if elapsed > 0 else 0.0
 
 
-def _counts(run: Run) -> dict[int, StageCounts]:
-    """What is finished, and what workers have in hand."""
-    counts: dict[int, StageCounts] = {}
-    for index, finished in run.totals.items():
-        counts[index] = StageCounts()
-        counts[index].add(finished)
-    for in_hand in run.under_way.values():
-        for index, more in in_hand.items():
-            counts[index].add(more)
-    return counts
-
-
-def _sample(run: Run, counts: dict[int, StageCounts], now: float) -> _Sample:
-    items = {index: found.items_in for index, found in counts.items()}
-    return _Sample(now, run.result.sources_done, items)
+def _sample(pulse: Pulse) -> _Sample:
+    items = {stage.index: stage.counts.items_in for stage in pulse.stages}
+    return _Sample(pulse.seconds, pulse.done, items)

@@ -38,6 +38,12 @@ def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> st
     return fingerprint(path)[:12]
 
 
+_OF_ONE_RUN = (
+    "journal.jsonl", "journal", "quarantine", "events.jsonl", "latest.json", "metrics.prom",
+    "run.json",
+)  # fmt: skip
+
+
 class RunDirectory:
     """`run.json` and the folder it stands in."""
 
@@ -77,7 +83,7 @@ class RunDirectory:
 
     def forget(self) -> None:
         """Begin anew: nothing of an earlier run is remembered."""
-        for name in ("journal.jsonl", "journal", "quarantine", "events.jsonl", "run.json"):
+        for name in _OF_ONE_RUN:
             path = join(self._root, name)
             if self._fs.exists(path):
                 self._fs.rm(path, recursive=True)

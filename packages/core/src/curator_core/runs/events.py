@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.runs.lines import to_line
+from curator_core.runs.pulses import Pulse
 from curator_core.secrets import redact
 from curator_core.staging import explained
 
@@ -36,6 +38,24 @@ class Events:
                 listener(event)
 
 
+class Thinning:
+    """Which pulses are worth keeping: all of the first minutes, ever fewer of a long run."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def takes(self, pulse: Pulse) -> bool:
+        if pulse.seconds < self._next and pulse.status == "running":
+            return False
+        self._next = pulse.seconds + max(_KEPT_EVERY_S, pulse.seconds / _KEPT_OF_EACH_SPAN)
+        return True
+
+
+_KEPT_EVERY_S = 1.0
+_KEPT_OF_EACH_SPAN = 100
+"""A run twice as long has some 70 more."""
+
+
 class EventFile:
     """Writes events as lines of JSON; on an object store, as one object at the end."""
 
@@ -45,12 +65,20 @@ class EventFile:
         self._path = join(path, "events.jsonl")
         self._local = open(self._path, "ab", buffering=0) if is_local(fs) else None  # noqa: SIM115
         self._kept: list[bytes] = []
+        self._thinning = Thinning()
 
     def __call__(self, event: Event) -> None:
-        line = redact(to_line(event).decode()).encode()
+        if "pulse" in event:
+            if self._thinning.takes(event["pulse"]):
+                with suppress(OSError):  # a full disk ends the run where data is lost by it
+                    self._write(to_line({**event, "pulse": event["pulse"].in_short()}))
+            return
+        with explained(self._path):
+            self._write(redact(to_line(event).decode()).encode())
+
+    def _write(self, line: bytes) -> None:
         if self._local:
-            with explained(self._path):
-                self._local.write(line)
+            self._local.write(line)
         else:
             self._kept.append(line)
 

@@ -53,7 +53,8 @@ class Failures:
         place = f" ({last.source})" if last and last.source not in last.reason else ""
         told = f": {last.reason}{place}" if last else ""
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
-        retry = f", or curate retry {self._run_dir}" if self._run_dir else ""
+        can_retry = self._run_dir and self._plan.recipe  # else its stages are not known there
+        retry = f", or curate retry {self._run_dir}" if can_retry else ""
         rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
         return (
             f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "

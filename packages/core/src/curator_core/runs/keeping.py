@@ -17,6 +17,7 @@ from curator_core.runs.directory import (
 )
 from curator_core.runs.events import EventFile, Events
 from curator_core.runs.journal import Journal, open_journal
+from curator_core.runs.latest import Latest
 from curator_core.runs.ledger import Group
 from curator_core.runs.listing import Source
 from curator_core.runs.locks import Lock, take_lock
@@ -138,6 +139,7 @@ class DirectoryKeeper:
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)
         self._events = EventFile(self.run_dir or "", self._options)
+        self._latest = Latest(self.run_dir or "", self._options)
         try:
             self._facts = describe_run(self._plan, executor)
             self._directory.write(self._facts)
@@ -210,6 +212,7 @@ class DirectoryKeeper:
 
     def listen_to(self, events: Events) -> None:
         events.listen(self._events)
+        events.listen(self._latest, "pulse")
 
     def is_done(self, source_id: str) -> bool:
         return source_id in self.memory
@@ -261,6 +264,7 @@ class DirectoryKeeper:
 
     def finish(self, result: RunResult) -> None:
         """Say how it ended. The manifest lists what stands, also after an interruption."""
+        self._latest.clear()
         self._publisher.clear_staging()
         result.files = sorted(file.final for file in self._files() if not file.dropped)
         result.quarantined = self.quarantined()

@@ -1,12 +1,13 @@
 """The ledger: which sources are finished, told by the credit that came back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from curator_core.lineage import HALF, WHOLE, Lineage, SourceKey
 from curator_core.outcomes import AnyTask
 from curator_core.reports import Part
+from curator_core.results import StageCounts
 from curator_core.tasks import StagedFile
 
 _NOTHING = Fraction(0)
@@ -136,6 +137,11 @@ class Ledger:
             and source_id not in self._groups
             and (source_id in self._halves) is not whole
         )
+
+    def accounts(self) -> Iterator[Mapping[int, StageCounts]]:
+        """What open sources have reported so far, each group once."""
+        for group in {id(group): group for group in self._groups.values()}.values():
+            yield group.account.counts
 
     def close_plain(self, source_id: str) -> None:
         """Close a source that is due."""

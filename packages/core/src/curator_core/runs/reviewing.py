@@ -46,6 +46,20 @@ class Review:
                 for source in self._keeper.memory.commits
             )
 
+    def notes(self) -> Iterator[str]:
+        """What became of earlier output, for people."""
+        if self.taken_back:
+            sources = sum(len(commit.sources) for commit in self.taken_back)
+            yield (
+                f"took back what {sources} source{'s' * (sources != 1)} had given: "
+                "inputs have changed"
+            )
+        if self.gone:
+            yield (
+                f"inputs of {self.gone} earlier source{'s' * (self.gone != 1)} "
+                "are no longer there: what they gave was kept"
+            )
+
     def _withdrawn(self) -> Iterator[Commit]:
         withdrawn = Withdrawn(self._listing.storage_options)
         for commit in self._keeper.memory.all():

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from curator_core.blame import Blame
 from curator_core.errors import CuratorError, RunInterrupted, StageError
@@ -15,6 +14,7 @@ from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport, Part, Plain
 from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
+from curator_core.runs.closing import label, shown_records, take_back_failures
 from curator_core.runs.emptiness import refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
@@ -22,9 +22,12 @@ from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
 from curator_core.runs.lookouts import Lookout
+from curator_core.runs.pulses import Workshop
+from curator_core.runs.pulsing import Pulsing, summed
 from curator_core.runs.reviewing import Review
 from curator_core.runs.stopping import Stopping
 from curator_core.runs.totals import add_to, take_from
+from curator_core.usages import Usages
 
 LOG = logging.getLogger("curator_core")
 
@@ -45,6 +48,10 @@ class Run:
         self.result = RunResult(run_dir=keeper.run_dir)
         self.totals = {p.index: StageCounts() for p in plan.stages}
         self.under_way: dict[str, dict[int, StageCounts]] = {}
+        self.usages = Usages()
+        self.workshop: Callable[[], Workshop] | None = None
+        self.sources_failed = 0
+        self.quarantined_tasks: dict[str, int] = {}
         self.listed_all = False
         self._listing = listing
         self._keeper = keeper
@@ -56,7 +63,7 @@ class Run:
         self._started = time.monotonic()
         self._tainted: set[str] = set()
         self._failures = Failures(plan, keeper.run_dir)
-        self.watchers: list[Callable[[Run], None]] = []
+        self._pulsing = Pulsing(self)
         self._review = Review(listing, keeper, self.result)
         self._left = Lookout(self._review.left_to_do())
         self._is_drawn_up = False
@@ -67,6 +74,14 @@ class Run:
     def worker_stages(self) -> tuple[PlannedStage, ...]:
         """The stages that workers run: all but the one that lists the sources."""
         return self.plan.stages[self._listing.first_stage :]
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def counts_so_far(self) -> dict[int, StageCounts]:
+        """What is settled, what open sources have reported, and what workers have in hand."""
+        return summed(self.totals, *self._ledger.accounts(), *self.under_way.values())
 
     @property
     def open_sources(self) -> int:
@@ -85,6 +100,7 @@ class Run:
     def start(self, executor: str, why: str) -> None:
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
         self.events.tell("run_started", name=self.plan.name, executor=executor, why=why)
+        self._pulsing.begin(executor)
 
     def explained(self, error: StageError) -> StageError:
         """The same failure with the source named in which it happened."""
@@ -151,6 +167,7 @@ class Run:
 
         What stands in the report is the run's from now on.
         """
+        self.usages.add(report.usages)
         if report.plain is not None and self._are_due(report.plain):
             self._close_plain(report.plain)
             return []
@@ -225,8 +242,7 @@ class Run:
         """To be called now and then, at least every few seconds, so that waiting is noticed."""
         self._keeper.refresh()
         self._left.look_ahead()
-        for listener in self.watchers:
-            listener(self)
+        self._pulsing.tick()
 
     def finish(self) -> None:
         """Draw the balance once all is done; raises where the result is not to be trusted."""
@@ -310,11 +326,10 @@ class Run:
         done = [g for g in groups if g.is_complete and not self._tainted.intersection(g.credit)]
         closed = [(group, self._closed(group)) for group in done]
         self._keeper.commit(closed)
-        for group, _ in closed:
+        for group, sources in closed:
             add_to(self.totals, group.account.counts)
             self.result.sources_done += len(group.credit)
-            self.result.quarantined += self._shown_records(group)
-            self.events.tell("sources_done", sources=group.sources, lost=group.lost)
+            self._note_closed(group, sources)
         return [output for group, _ in closed for output in group.outputs]
 
     def _closed(self, group: Group) -> list[Source]:
@@ -324,29 +339,22 @@ class Run:
             self._shown.pop(source.source_id, None)
             self._blames.pop(source.source_id, None)
         if group.account.quarantined:
-            self._label(group, sources)
-        self._take_back_failures(group, sources)
+            label(group, sources)
+        take_back_failures(group, sources)
         return sources
 
-    def _shown_records(self, group: Group) -> list[QuarantineRecord]:
-        """Where payloads are kept on disk, they need no room in memory too."""
-        if self._keeper.run_dir is None:
-            return group.account.quarantined
-        return [replace(record, payload=None) for record in group.account.quarantined]
-
-    def _label(self, group: Group, sources: list[Source]) -> None:
-        labels = {source.source_id: source.label for source in sources}
-        group.account.quarantined = [
-            replace(record, source=labels.get(record.source_id, ""))
-            for record in group.account.quarantined
-        ]
-
-    def _take_back_failures(self, group: Group, sources: list[Source]) -> None:
-        """What is retried counted as failed before: it must not count twice."""
-        for record in (source.replaces for source in sources if source.replaces):
-            undone = StageCounts(tasks_in=-1, tasks_failed=-1)
-            undone.items_in = undone.items_failed = -record.items
-            group.account.of(record.stage_index).add(undone)
+    def _note_closed(self, group: Group, sources: list[Source]) -> None:
+        records = shown_records(group, is_kept=self._keeper.run_dir is not None)
+        self.result.quarantined += records
+        self.sources_failed += len(group.credit) * group.lost
+        for record in records:
+            if record.whole_task:
+                tasks = self.quarantined_tasks
+                tasks[record.stage] = tasks.get(record.stage, 0) + 1
+        if self.events.are_heard("sources_done"):
+            seconds = sum(counts.seconds for counts in group.account.counts.values())
+            self.events.tell("sources_done", sources=group.sources, lost=group.lost,
+                             label=sources[0].label, seconds=round(seconds, 3))  # fmt: skip
 
     def _note_losses(self, lost: Lineage) -> None:
         for key in lost:
@@ -362,20 +370,9 @@ class Run:
             return
         self._is_drawn_up = True
         add_to(self.totals, self._listing.counts())
-        taken_back = self._review.taken_back
-        for commit in taken_back:
+        for commit in self._review.taken_back:
             take_from(self.totals, commit.counts)
-        if taken_back:
-            sources = sum(len(commit.sources) for commit in taken_back)
-            self.result.notes.append(
-                f"took back what {sources} source{'s' * (sources != 1)} had given: "
-                "inputs have changed"
-            )
-        if self._review.gone:
-            self.result.notes.append(
-                f"inputs of {self._review.gone} earlier source{'s' * (self._review.gone != 1)} "
-                "are no longer there: what they gave was kept"
-            )
+        self.result.notes += self._review.notes()
 
     def _say_interrupted(self) -> None:
         self._close("interrupted")
@@ -393,7 +390,8 @@ class Run:
             names = ", ".join(self.plan.stages[index].name for index in unbalanced)
             raise AssertionError(f"the account of {names} does not balance")
         self.result.status = status
-        self.result.seconds = time.monotonic() - self._started
+        self.result.seconds = self.seconds
         self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
-        self.events.tell("run_ended", **self.result.to_json())
         self._keeper.finish(self.result)
+        self._pulsing.tell(status)
+        self.events.tell("run_ended", **self.result.to_json())

@@ -57,9 +57,9 @@ class RunStream(Iterator[AnyTask]):
 
     def _outputs(self) -> Generator[AnyTask, None, None]:
         run = self.run
-        run.start(type(self._executor).__name__, self._why)
         attendance = attach(run)
         try:
+            run.start(type(self._executor).__name__, self._why)
             with signals_stop(run.stopping):
                 yield from self._executor.execute(run.plan, run)
                 run.finish()
