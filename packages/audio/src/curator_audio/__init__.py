@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_audio.batches import AudioBatch
+    from curator_audio.duplicates.workflows import AudioDeduplicationWorkflow
     from curator_audio.forms import NATIVE, SPEECH, Form
     from curator_audio.measuring.levelling import LoudnessNormalizer
     from curator_audio.measuring.stages import (
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
         SnrFilter,
     )
     from curator_audio.quality.dnsmos import DnsmosFilter
+    from curator_audio.reading.corpora import FleursReader, LibriSpeechReader
     from curator_audio.reading.folders import AudioFolderReader
     from curator_audio.reading.manifests import ManifestReader
+    from curator_audio.reading.parquet import AudioParquetReader
+    from curator_audio.reading.shards import ShardReader
     from curator_audio.speech.extracting import SegmentExtractor
     from curator_audio.speech.finding import SpeechFinder
     from curator_audio.speech.joining import LongSplitter, SegmentJoiner, TimestampMapper
@@ -37,9 +41,11 @@ __all__ = [
     "NATIVE",
     "SPEECH",
     "AudioBatch",
+    "AudioDeduplicationWorkflow",
     "AudioEncoder",
     "AudioFolderReader",
     "AudioMeasurer",
+    "AudioParquetReader",
     "AudioToDocument",
     "BandwidthFilter",
     "CerFilter",
@@ -47,8 +53,10 @@ __all__ = [
     "DcOffsetFilter",
     "DnsmosFilter",
     "DurationFilter",
+    "FleursReader",
     "Form",
     "HallucinationFilter",
+    "LibriSpeechReader",
     "LongSplitter",
     "LoudnessFilter",
     "LoudnessNormalizer",
@@ -58,6 +66,7 @@ __all__ = [
     "SegmentExtractor",
     "SegmentJoiner",
     "SegmentWriter",
+    "ShardReader",
     "ShardWriter",
     "SilenceFilter",
     "SnrFilter",
@@ -70,6 +79,7 @@ __all__ = [
 
 _HOMES = {
     "batches": ("AudioBatch",),
+    "duplicates.workflows": ("AudioDeduplicationWorkflow",),
     "forms": ("NATIVE", "SPEECH", "Form"),
     "measuring.levelling": ("LoudnessNormalizer",),
     "measuring.stages": (
@@ -85,7 +95,10 @@ _HOMES = {
     ),
     "quality.dnsmos": ("DnsmosFilter",),
     "reading.folders": ("AudioFolderReader",),
+    "reading.corpora": ("FleursReader", "LibriSpeechReader"),
     "reading.manifests": ("ManifestReader",),
+    "reading.parquet": ("AudioParquetReader",),
+    "reading.shards": ("ShardReader",),
     "speech.extracting": ("SegmentExtractor",),
     "speech.finding": ("SpeechFinder",),
     "speech.joining": ("LongSplitter", "SegmentJoiner", "TimestampMapper"),

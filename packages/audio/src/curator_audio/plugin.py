@@ -3,13 +3,21 @@
 from curator_core import hookimpl
 
 _MEASURES = "curator_audio.measuring.stages"
+_READING = "curator_audio.reading"
 _SPEECH = "curator_audio.speech"
+
+
+@hookimpl
+def curator_workflows() -> dict[str, str]:
+    workflows = "curator_audio.duplicates.workflows"
+    return {"audio.deduplication": f"{workflows}:AudioDeduplicationWorkflow"}
 
 
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
-        "audio.audio_folder_reader": "curator_audio.reading.folders:AudioFolderReader",
+        "audio.audio_folder_reader": f"{_READING}.folders:AudioFolderReader",
+        "audio.audio_parquet_reader": f"{_READING}.parquet:AudioParquetReader",
         "audio.audio_measurer": f"{_MEASURES}:AudioMeasurer",
         "audio.bandwidth_filter": f"{_MEASURES}:BandwidthFilter",
         "audio.clipping_filter": f"{_MEASURES}:ClippingFilter",
@@ -21,7 +29,10 @@ def curator_stages() -> dict[str, str]:
         "audio.sample_rate_filter": f"{_MEASURES}:SampleRateFilter",
         "audio.silence_filter": f"{_MEASURES}:SilenceFilter",
         "audio.snr_filter": f"{_MEASURES}:SnrFilter",
-        "audio.manifest_reader": "curator_audio.reading.manifests:ManifestReader",
+        "audio.fleurs_reader": f"{_READING}.corpora:FleursReader",
+        "audio.libri_speech_reader": f"{_READING}.corpora:LibriSpeechReader",
+        "audio.manifest_reader": f"{_READING}.manifests:ManifestReader",
+        "audio.shard_reader": f"{_READING}.shards:ShardReader",
         "audio.long_splitter": f"{_SPEECH}.joining:LongSplitter",
         "audio.segment_extractor": f"{_SPEECH}.extracting:SegmentExtractor",
         "audio.segment_joiner": f"{_SPEECH}.joining:SegmentJoiner",

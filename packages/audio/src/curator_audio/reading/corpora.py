@@ -1,0 +1,152 @@
+"""Corpora: folders as those of LibriSpeech and FLEURS, where tables beside them tell the text."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import pyarrow as pa
+from curator_core.documents import DocumentBatch
+from curator_core.files import FilePart
+from curator_core.filesystems import base_name, join, open_filesystem, open_input, parent_of
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import FilePartitioning
+from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.records import Record
+from curator_core.reading.stages import FileReader, Piece, ReadingStage
+
+from curator_audio.batches import DURATION, PATH, TEXT, AudioBatch
+
+_TOGETHER = 16
+_FLEURS_RATE = 16_000
+
+
+@dataclass
+class TranscriptReading(ReadingStage[Columns]):
+    """Reads lines of text, each of which tells of one recording. A corpus says how."""
+
+    batch: ClassVar[type[DocumentBatch]] = AudioBatch
+    complaint: ClassVar[str] = ""
+    """What is said of a line that has another form."""
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
+        with open_input(part.path, self.storage_options) as file:
+            lines = file.read().decode("utf-8", "replace").splitlines()
+        folder = self.folder(part)
+        records: list[Record] = []
+        for number, line in enumerate(lines, 1):
+            record = self.record(line, folder)
+            if record is not None:
+                records.append(record)
+            elif line.strip():
+                yield Rejected(self.complaint, f"{part.path} line {number}", payload=line.encode())
+        for first in range(0, len(records), _TOGETHER):
+            some = records[first : first + _TOGETHER]
+            yield Piece(columns_of(some, self._wanted, self.text_field), sum(map(_size, some)))
+
+    def folder(self, part: FilePart) -> str:
+        """Where the recordings lie."""
+        return parent_of(part.path)
+
+    @abstractmethod
+    def record(self, line: str, folder: str) -> Record | None:
+        """What a line tells; None where it has not the form that is known."""
+
+    @property
+    def _wanted(self) -> list[str] | None:
+        return None if self.fields is None else list(dict.fromkeys((PATH, *self.fields)))
+
+    def table(self, pieces: Any) -> pa.Table:
+        return table_of(pieces)
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        piece = next((one for one in self.pieces(part) if isinstance(one, Piece)), None)
+        return () if piece is None else tuple(piece.content.arrays)
+
+
+def _size(record: Record) -> int:
+    return len(str(record.get(PATH, ""))) + len(str(record.get(TEXT, "")))
+
+
+@dataclass
+class LibriSpeechReading(TranscriptReading):
+    """`1-2-0003 WHAT IS SAID`, beside the recording 1-2-0003.flac."""
+
+    audio_ending: str = field(default=".flac", kw_only=True)
+    complaint: ClassVar[str] = "no line of a name and a text"
+
+    def record(self, line: str, folder: str) -> Record | None:
+        name, _, text = line.strip().partition(" ")
+        speaker, *rest = name.split("-")
+        if len(rest) != 2:
+            return None
+        path = join(folder, f"{name}{self.audio_ending}")
+        return {PATH: path, TEXT: text.strip(), "speaker": speaker, "chapter": rest[0]}
+
+
+@dataclass
+class LibriSpeechReader(FileReader):
+    """Reads folders as those of LibriSpeech: `.trans.txt` beside recordings named 1-2-0003.flac.
+
+    Gives `text`, `speaker` and `chapter` for each of them.
+    """
+
+    audio_ending: str = field(default=".flac", kw_only=True)
+    """What the names of the recordings end in."""
+
+    endings: ClassVar[tuple[str, ...]] = (".trans.txt",)
+    reading = LibriSpeechReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        stage = cast(LibriSpeechReading, super().reading_stage(listing))
+        stage.audio_ending = self.audio_ending
+        return stage
+
+
+@dataclass
+class FleursReading(TranscriptReading):
+    """Seven columns between tabs; the recordings lie in a folder called as the table is."""
+
+    normalized: bool = field(default=False, kw_only=True)
+    complaint: ClassVar[str] = "fewer than six columns between tabs"
+
+    def folder(self, part: FilePart) -> str:
+        """`audio/train` or `train`, beside `train.tsv`."""
+        above, split = parent_of(part.path), base_name(part.path).rpartition(".")[0]
+        below = join(above, "audio", split)
+        fs, path = open_filesystem(below, dict(self.storage_options or {}))
+        return below if fs.isdir(path) else join(above, split)
+
+    def record(self, line: str, folder: str) -> Record | None:
+        columns = line.split("\t")
+        if len(columns) < 6:
+            return None
+        number, name, raw, normal = columns[:4]
+        gender = columns[6] if len(columns) > 6 else None
+        samples = columns[5]
+        return {
+            PATH: join(folder, name),
+            DURATION: int(samples) / _FLEURS_RATE if samples.isdigit() else None,
+            TEXT: normal if self.normalized else raw,
+            "sentence": number,
+            "gender": gender,
+        }
+
+
+@dataclass
+class FleursReader(FileReader):
+    """Reads folders as those of FLEURS: `train.tsv` beside `train` or `audio/train`.
+
+    Gives `text`, `duration`, `gender`, and in `sentence` the number that all languages share.
+    """
+
+    normalized: bool = field(default=False, kw_only=True)
+    """Whether `text` is the normalised transcript, without capitals and punctuation."""
+
+    endings: ClassVar[tuple[str, ...]] = (".tsv",)
+    reading = FleursReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        stage = cast(FleursReading, super().reading_stage(listing))
+        stage.normalized = self.normalized
+        return stage

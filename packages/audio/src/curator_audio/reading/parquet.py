@@ -1,0 +1,97 @@
+"""Parquet with recordings: their bytes in a column, or in what `datasets` makes of audio."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from curator_core.documents import DocumentBatch
+from curator_core.errors import InputError
+from curator_core.files import FilePart
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import FilePartitioning
+from curator_core.reading.parquet import ParquetReader, ParquetReading
+from curator_core.reading.stages import Piece, ReadingStage
+
+from curator_audio.batches import AUDIO, PATH, AudioBatch
+
+_ROWS = 32
+"""In a piece: so many recordings go through a model together."""
+
+
+@dataclass
+class AudioParquetReading(ParquetReading):
+    """Reads row groups, and brings recordings into the columns that this package knows."""
+
+    batch: ClassVar[type[DocumentBatch]] = AudioBatch
+    audio_field: str = field(default=AUDIO, kw_only=True)
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Rejected]:
+        row = 0
+        for piece in super().pieces(part):
+            if isinstance(piece, Rejected):
+                yield piece
+                continue
+            for first in range(0, piece.content.num_rows, _ROWS):
+                table = self._recordings(part, piece.content.slice(first, _ROWS), row)
+                row += table.num_rows
+                yield Piece(table, table.nbytes)
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        names = (*super().sample(part), AUDIO, PATH)
+        return tuple(dict.fromkeys(names))
+
+    def _recordings(self, part: FilePart, table: pa.Table, first: int) -> pa.Table:
+        if self.audio_field not in table.column_names:
+            raise InputError(f"{part.path} has no column {self.audio_field!r}; set audio_field")
+        column = table.column(self.audio_field).combine_chunks()
+        data, names = _unpacked(part, self.audio_field, column)
+        if PATH in table.column_names:
+            names = table.column(PATH).to_pylist()
+        group = f"{part.start}:" if part.start else ""
+        places = [name or f"{part.path} row {group}{row}" for row, name in enumerate(names, first)]
+        kept = [name for name in table.column_names if name not in (self.audio_field, PATH)]
+        columns = {
+            PATH: pa.array(places, pa.string()),
+            **{name: table.column(name) for name in kept},
+            AUDIO: data,
+        }
+        return pa.table(columns)
+
+
+def _unpacked(part: FilePart, name: str, column: Any) -> tuple[Any, list[str | None]]:
+    """The bytes, and the paths that stand beside them."""
+    paths: list[str | None] = [None] * len(column)
+    if pa.types.is_struct(column.type):
+        inside = [one.name for one in column.type]
+        if "path" in inside:
+            paths = pc.struct_field(column, "path").to_pylist()
+        if "bytes" in inside:
+            column = pc.struct_field(column, "bytes")
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        raise InputError(
+            f"column {name!r} of {part.path} is {column.type}, and holds no bytes; name another "
+            "audio_field, or read paths with audio.manifest_reader"
+        )
+    return column.cast(pa.binary()), paths
+
+
+@dataclass
+class AudioParquetReader(ParquetReader):
+    """Reads Parquet whose rows hold recordings: bytes, or bytes and path as `datasets` has them.
+
+    They come to `audio`, and their names to `audio_filepath`.
+    """
+
+    audio_field: str = field(default=AUDIO, kw_only=True)
+    """The column that holds the encoded recording."""
+
+    reading = AudioParquetReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        stage = cast(AudioParquetReading, super().reading_stage(listing))
+        stage.audio_field = self.audio_field
+        if self.fields is not None:
+            stage.fields = list(dict.fromkeys((*self.fields, self.audio_field)))
+        return stage

@@ -1,0 +1,202 @@
+"""Shards: tar files as WebDataset has them, where files of one name follow each other."""
+
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar, cast
+
+import orjson
+import pyarrow as pa
+from curator_core.documents import DocumentBatch
+from curator_core.errors import InputError
+from curator_core.files import FilePart
+from curator_core.filesystems import open_input
+from curator_core.outcomes import Rejected
+from curator_core.partitioning import FilePartitioning, parsed_size
+from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.stages import FileReader, Piece, ReadingStage
+
+from curator_audio.batches import AUDIO, PATH, TEXT, AudioBatch
+from curator_audio.reading.folders import ENDINGS
+
+_TOGETHER = 16
+"""Recordings that make one piece: models take them together."""
+
+_DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError)
+
+
+@dataclass
+class _Group:
+    """The members of one key, as far as they have come."""
+
+    key: str
+    audio: bytes | None = None
+    name: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    text: str | None = None
+    problem: str | None = None
+
+    def add(self, name: str, data: bytes) -> None:
+        ending = name[name.rindex(".") :].lower()
+        if ending in ENDINGS and self.audio is None:
+            self.audio, self.name = data, name
+        elif ending in ENDINGS:
+            self.problem = f"it has two recordings, {self.name} and {name}"
+        elif ending == ".txt":
+            self.text = data.decode("utf-8", "replace").strip()
+        elif ending == ".json":
+            self._add_facts(name, data)
+
+    def _add_facts(self, name: str, data: bytes) -> None:
+        try:
+            facts = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            self.problem = f"{name} is no JSON: {error}"
+            return
+        if isinstance(facts, dict):
+            self.facts = facts
+        else:
+            self.problem = f"{name} holds no JSON object"
+
+    def record(self, shard: str) -> dict[str, Any]:
+        """What stands beside the recording; its path is that of the member in its shard."""
+        told = {name: value for name, value in self.facts.items() if name not in (PATH, AUDIO)}
+        if TEXT not in told and self.text is not None:
+            told[TEXT] = self.text
+        return {PATH: f"{shard}/{self.name}", **told}
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Some recordings, and what is told of them."""
+
+    columns: Columns
+    audio: list[bytes]
+
+
+@dataclass
+class ShardReading(ReadingStage[_Samples]):
+    """Reads tar files from their beginning to their end, a member at a time."""
+
+    batch: ClassVar[type[DocumentBatch]] = AudioBatch
+    max_file_bytes: int = field(default=0, kw_only=True)
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[_Samples] | Rejected]:
+        waiting: list[_Group] = []
+        for group in self._groups(part):
+            reason = _problem(group)
+            if isinstance(group, Rejected):
+                yield group
+            elif reason is not None:
+                yield Rejected(reason, f"{part.path} key {group.key!r}")
+            else:
+                waiting.append(group)
+            if len(waiting) == _TOGETHER:
+                yield self._piece(part, waiting)
+                waiting = []
+        if waiting:
+            yield self._piece(part, waiting)
+
+    def _piece(self, part: FilePart, groups: Sequence[_Group]) -> Piece[_Samples]:
+        audio = [group.audio or b"" for group in groups]
+        records = [group.record(part.path) for group in groups]
+        fields = None if self.fields is None else list(dict.fromkeys((PATH, *self.fields)))
+        columns = columns_of(records, fields, self.text_field)
+        return Piece(_Samples(columns, audio), sum(map(len, audio)))
+
+    def _groups(self, part: FilePart) -> Iterator[_Group | Rejected]:
+        group: _Group | None = None
+        try:
+            with self._opened(part) as archive:
+                for member in archive:
+                    key = _key(member)
+                    if key is None:
+                        continue
+                    if group is not None and key != group.key:
+                        yield group
+                        group = None
+                    group = group or _Group(key)
+                    self._take(archive, member, group)
+        except _DAMAGE as error:
+            lost = "what follows is lost"
+            last = f"within {group.key!r}" if group is not None else "at its beginning"
+            yield Rejected(f"the shard is damaged {last}: {error}; {lost}", part.path)
+            return
+        if group is not None:
+            yield group
+
+    def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo, group: _Group) -> None:
+        if member.size > self.max_file_bytes:
+            group.problem = (
+                f"{member.name} has {member.size:,} bytes, more than {self.max_file_bytes:,}; "
+                "set max_file_bytes"
+            )
+            return
+        file = archive.extractfile(member)
+        data = b"" if file is None else file.read()
+        if len(data) < member.size:
+            raise tarfile.ReadError(f"{member.name} is cut off")
+        group.add(member.name, data)
+
+    @contextmanager
+    def _opened(self, part: FilePart) -> Iterator[tarfile.TarFile]:
+        with open_input(part.path, self.storage_options) as source:
+            if not source.read(1):
+                raise InputError(f"cannot read {part.path}: it is empty (0 bytes)")
+            source.seek(0)
+            with _archive(source, part.path) as archive:
+                yield archive
+
+    def table(self, pieces: Sequence[_Samples]) -> pa.Table:
+        table = table_of([piece.columns for piece in pieces])
+        audio = pa.array([data for piece in pieces for data in piece.audio], pa.binary())
+        return table.append_column(AUDIO, audio)
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        piece = next((one for one in self.pieces(part) if isinstance(one, Piece)), None)
+        return () if piece is None else (*piece.content.columns.arrays, AUDIO)
+
+
+def _archive(source: BinaryIO, path: str) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=source, mode="r|*")
+    except tarfile.TarError:
+        raise InputError(f"cannot read {path}: it is no tar file") from None
+
+
+def _problem(group: _Group | Rejected) -> str | None:
+    if isinstance(group, Rejected):
+        return None
+    if group.problem is None and group.audio is None:
+        return "it has no recording"
+    return group.problem
+
+
+def _key(member: tarfile.TarInfo) -> str | None:
+    """Its name up to the first dot behind the folder; None for what is no file, or has no key."""
+    folder, slash, name = member.name.rpartition("/")
+    stem, dot, _ = name.partition(".")
+    if not member.isreg() or not stem or not dot:
+        return None
+    return f"{folder}{slash}{stem}"
+
+
+@dataclass
+class ShardReader(FileReader):
+    """Reads WebDataset shards (.tar, also .gz .bz2 .xz): recordings with their .json and .txt.
+
+    `audio` holds the encoded recording, `audio_filepath` says in which shard it lies. What has no
+    recording, or cannot be read, is set aside with its key.
+    """
+
+    max_file_bytes: int | str = field(default="256MiB", kw_only=True)
+    """A member of more bytes is not read: its sample is set aside."""
+
+    endings: ClassVar[tuple[str, ...]] = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+    reading = ShardReading
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        stage = cast(ShardReading, super().reading_stage(listing))
+        stage.max_file_bytes = parsed_size(self.max_file_bytes) or 0
+        return stage
