@@ -1,13 +1,19 @@
-"""Corpora small enough to see through, and what came of them."""
+"""Corpora small enough to see through, what came of them, and workflows killed on their way."""
 
 import json
-from collections.abc import Callable
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from curator_core import LocalExecutor, Workflow
+from curator_dedup.engines import VARIABLE
 
 Record = dict[str, Any]
 
@@ -31,6 +37,45 @@ def records_in(folder: Path) -> list[Record]:
         else:
             found += [json.loads(line) for line in path.read_text().splitlines()]
     return found
+
+
+KilledAt = Callable[[Workflow, Sequence[str]], int]
+
+_FORKS = multiprocessing.get_context("forkserver")
+_PRELOADED = ("exact", "fuzzy", "passages", "semantic")
+
+
+@pytest.fixture(scope="session")
+def _forks() -> None:
+    """Children of a process that has everything imported are there at once."""
+    modules = (f"curator_dedup.{name}.workflows" for name in _PRELOADED)
+    _FORKS.set_forkserver_preload(["__main__", "pyarrow.parquet", *modules])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "numpy")  # nothing is compiled in them
+        forkserver.ensure_running()
+
+
+@pytest.fixture(name="killed_at")
+def _killed_at(_forks: None) -> KilledAt:
+    """Runs a workflow in a process that is killed once there is a file of its first mark; then
+    again until there is one of its second, and so on. How often it was still running."""
+
+    def killed_at(workflow: Workflow, marks: Sequence[str]) -> int:
+        killed = 0
+        for mark in marks:
+            child = _FORKS.Process(target=workflow.run, args=(LocalExecutor(workers=0),))
+            child.start()
+            until = time.monotonic() + 60
+            while child.is_alive() and time.monotonic() < until:
+                if any(Path(workflow.work_dir).glob(mark)):
+                    break
+                time.sleep(0.002)
+            child.kill()
+            child.join()
+            killed += child.exitcode == -signal.SIGKILL
+        return killed
+
+    return killed_at
 
 
 @pytest.fixture(name="write")

@@ -2,13 +2,8 @@
 
 import itertools
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import BudgetError, InputError, LocalExecutor, PipelineError, ResumeError
+from curator_core import (
+    BudgetError,
+    InputError,
+    LocalExecutor,
+    PipelineError,
+    ResumeError,
+    Workflow,
+)
 from curator_core.plugins import plugins
 from curator_core.reading import lines as core_lines
 from curator_dedup import ExactDeduplicationWorkflow
@@ -29,6 +31,7 @@ HERE = LocalExecutor(workers=0)
 Record = dict[str, Any]
 Write = Callable[[Path, list[Record]], Path]
 RecordsIn = Callable[[Path], list[Record]]
+KilledAt = Callable[[Workflow, Sequence[str]], int]
 
 
 def exact(source: Path | str | list[str], out: Path, **options: Any) -> ExactDeduplicationWorkflow:
@@ -340,36 +343,16 @@ def test_workflows_are_registered() -> None:
     assert found is ExactDeduplicationWorkflow
 
 
-KILLED = """
-import sys
-from curator_core import LocalExecutor
-from curator_dedup import ExactDeduplicationWorkflow
-ExactDeduplicationWorkflow(sys.argv[1], sys.argv[2], input_blocksize=4000).run(LocalExecutor(0))
-"""
-
-
 def test_killed_at_any_moment_it_goes_on(
-    tmp_path: Path, write: Write, records_in: RecordsIn
+    tmp_path: Path, write: Write, records_in: RecordsIn, killed_at: KilledAt
 ) -> None:
     source = corpus(tmp_path / "raw", write, files=8, rows=200)
     exact(source, tmp_path / "whole").run(HERE)
-    wanted = ids(records_in(tmp_path / "whole"))
-    out = tmp_path / "out"
-    command = [sys.executable, "-c", KILLED, str(source), str(out)]
-    killed = 0
-    for marks in ("hashes/part-*", "decisions/part-*", ".curator/*/remove/*"):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 30
-        while child.poll() is None and time.monotonic() < until:
-            if any((out / ".curator/exact_deduplication").glob(marks)):
-                os.kill(child.pid, signal.SIGKILL)
-                killed += 1
-                break
-        child.wait()
-    assert killed
-    subprocess.run(command, check=True, capture_output=True)
-    assert ids(records_in(out)) == wanted
-    assert not list(out.rglob("*.staged"))
+    workflow = exact(source, tmp_path / "out", input_blocksize=4000)
+    assert killed_at(workflow, ("hashes/part-*", "decisions/part-*", ".curator/*/remove/*")) > 1
+    workflow.run(HERE)
+    assert ids(records_in(tmp_path / "out")) == ids(records_in(tmp_path / "whole"))
+    assert not list(tmp_path.rglob("*.staged"))
 
 
 def test_digests_are_of_128_bits_and_stay_what_they_are() -> None:

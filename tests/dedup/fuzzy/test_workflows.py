@@ -1,20 +1,23 @@
 """Fuzzy deduplication from files to files, on whatever comes up."""
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import BudgetError, InputError, LocalExecutor, PipelineError, ResumeError
+from curator_core import (
+    BudgetError,
+    InputError,
+    LocalExecutor,
+    PipelineError,
+    ResumeError,
+    Workflow,
+)
 from curator_core.plugins import plugins
 from curator_dedup import FuzzyDeduplicationWorkflow
 from curator_dedup.fuzzy.shingles import Shingling
@@ -24,6 +27,7 @@ HERE = LocalExecutor(workers=0)
 Record = dict[str, Any]
 Write = Callable[[Path, list[Record]], Path]
 RecordsIn = Callable[[Path], list[Record]]
+KilledAt = Callable[[Workflow, Sequence[str]], int]
 
 
 def fuzzy(source: Path, out: Path, **options: Any) -> FuzzyDeduplicationWorkflow:
@@ -97,8 +101,8 @@ def test_all_ways_through_give_the_same(
     ways: list[tuple[LocalExecutor, str, dict[str, Any]]] = [
         (HERE, "numpy", {}),
         (HERE, "auto", {"partitions": 5}),
-        (HERE, "numpy", {"links_in_memory": 1, "partitions": 3, "input_blocksize": 4000}),
-        (LocalExecutor(workers=2), "auto", {"input_blocksize": 3000, "partitions": 4}),
+        (HERE, "numpy", {"links_in_memory": 1, "partitions": 3, "input_blocksize": 15_000}),
+        (LocalExecutor(workers=2), "auto", {"input_blocksize": 12_000, "partitions": 4}),
     ]
     found = []
     for number, (executor, engine, options) in enumerate(ways):
@@ -335,53 +339,32 @@ def test_it_is_registered() -> None:
     assert plugins().workflows.load("dedup.fuzzy") is FuzzyDeduplicationWorkflow
 
 
-KILLED = """
-import sys
-from curator_core import LocalExecutor
-from curator_dedup import FuzzyDeduplicationWorkflow
-FuzzyDeduplicationWorkflow(
-    sys.argv[1], sys.argv[2], input_blocksize=4000, partitions=3, verify=float(sys.argv[3]) or None,
-    links_in_memory=1, index_path=sys.argv[4] or None,
-).run(LocalExecutor(0))
-"""
+BEFORE = ("bands/part-*", "matches/links/part-*", "stars/*/part-*", ".curator/*/index_*/*")
+VERIFIED = ("shingled/part-*", "decisions/part-*", ".curator/*/remove/*")
 
 
-@pytest.mark.parametrize("verify", ["0", "0.6"])
+@pytest.mark.parametrize(("verify", "marks"), [(None, BEFORE), (0.6, VERIFIED)])
 def test_killed_at_any_moment_it_goes_on(
     tmp_path: Path,
     write: Write,
     records_in: RecordsIn,
-    verify: str,
-    monkeypatch: pytest.MonkeyPatch,
+    killed_at: KilledAt,
+    verify: float | None,
+    marks: tuple[str, ...],
 ) -> None:
-    monkeypatch.setenv("CURATOR_DEDUP_ENGINE", "numpy")
     source = corpus(tmp_path / "raw", write)
-    index = "" if float(verify) else str(tmp_path / "index")
-    fuzzy(source, tmp_path / "whole", verify=float(verify) or None).run(HERE)
+    fuzzy(source, tmp_path / "whole", verify=verify).run(HERE)
     wanted = ids(records_in(tmp_path / "whole"))
     out = tmp_path / "out"
-    command = [sys.executable, "-c", KILLED, str(source), str(out), verify, index]
-    killed = 0
-    work = out / ".curator/fuzzy_deduplication"
-    marked = ["bands/part-*", "matches/links/part-*", "stars/*/part-*", ".curator/*/index_*/*"]
-    if float(verify):
-        marked = ["shingled/part-*", "decisions/part-*", ".curator/*/remove/*"]
-    for marks in marked:
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while child.poll() is None and time.monotonic() < until:
-            if any(work.glob(marks)):
-                os.kill(child.pid, signal.SIGKILL)
-                killed += 1
-                break
-            time.sleep(0.005)
-        child.wait()
-    assert killed > 1
-    subprocess.run(command, check=True, capture_output=True)
-    assert ids(records_in(out)) == wanted
+    workflow = fuzzy(
+        source, out, verify=verify, links_in_memory=10, partitions=2, input_blocksize=10_000,
+        index_path=None if verify else str(tmp_path / "index"),
+    )  # fmt: skip
+    assert killed_at(workflow, marks) > 1
+    for _ in range(2):
+        workflow.run(HERE)
+        assert ids(records_in(out)) == wanted
     assert not list(out.rglob("*.staged"))
-    subprocess.run(command, check=True, capture_output=True)
-    assert ids(records_in(out)) == wanted
 
 
 def test_a_column_that_is_there_is_not_replaced(tmp_path: Path) -> None:

@@ -1,13 +1,8 @@
 """Repeated passages against a dictionary of all windows, whatever the borders between blocks."""
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -16,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import LocalExecutor, PipelineError, ResumeError
+from curator_core import LocalExecutor, PipelineError, ResumeError, Workflow
 from curator_core.errors import CuratorError
 from curator_core.plugins import plugins
 from curator_dedup import (
@@ -32,6 +27,7 @@ HERE = LocalExecutor(workers=0)
 Record = dict[str, Any]
 Write = Callable[[Path, list[Record]], Path]
 RecordsIn = Callable[[Path], list[Record]]
+KilledAt = Callable[[Workflow, Sequence[str]], int]
 Tokens = list[str]
 
 
@@ -151,8 +147,8 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(tmp_path: Pat
     results = []
     for name, executor, options in (
         ("a", HERE, {}),
-        ("b", LocalExecutor(workers=2), {"input_blocksize": 5000, "partitions": 4}),
-        ("c", HERE, {"input_blocksize": 2000}),
+        ("b", LocalExecutor(workers=2), {"input_blocksize": 15_000, "partitions": 4}),
+        ("c", HERE, {"input_blocksize": 7000}),
     ):
         workflow = substring(source, tmp_path / name, **options)
         told = workflow.run(executor).metadata
@@ -361,32 +357,12 @@ def test_they_are_registered() -> None:
     assert [plugins().workflows.load(name) for name in names] == list(kinds)
 
 
-KILLED = """
-import sys
-from curator_core import LocalExecutor
-from curator_dedup import SubstringDeduplicationWorkflow
-SubstringDeduplicationWorkflow(
-    sys.argv[1], sys.argv[2], input_blocksize=30_000, partitions=2
-).run(LocalExecutor(0))
-"""
-
-
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
-    source = corpus(tmp_path / "raw", files=6, rows=150)
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path, killed_at: KilledAt) -> None:
+    source = corpus(tmp_path / "raw", files=6, rows=60)
     substring(source, tmp_path / "whole", partitions=2).run(HERE)
-    out = tmp_path / "out"
-    command = [sys.executable, "-c", KILLED, str(source), str(out)]
-    killed = 0
-    for mark in ("anchors", "passages", "repeats"):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while child.poll() is None and time.monotonic() < until:
-            if any((out / ".curator/substring_deduplication" / mark).glob("part-*")):
-                os.kill(child.pid, signal.SIGKILL)
-                killed += 1
-                break
-        child.wait()
-    assert killed
-    subprocess.run(command, check=True, capture_output=True)
-    assert _texts_in(out) == _texts_in(tmp_path / "whole")
-    assert not list(out.rglob("*.staged"))
+    workflow = substring(source, tmp_path / "out", input_blocksize=20_000, partitions=2)
+    assert killed_at(workflow, ("anchors/part-*", "passages/part-*", "repeats/part-*")) > 1
+    told = workflow.run(HERE)
+    assert _texts_in(tmp_path / "out") == _texts_in(tmp_path / "whole")
+    assert not list(tmp_path.rglob("*.staged"))
+    assert "Repeated passages were cut out" in Path(str(told.report)).read_text()

@@ -1,12 +1,7 @@
 """Semantic deduplication against all pairs in numpy, and what becomes of vectors that are none."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import LocalExecutor, PipelineError, ResumeError
+from curator_core import LocalExecutor, PipelineError, ResumeError, Workflow
 from curator_core.errors import CuratorError
 from curator_core.plugins import plugins
 from curator_dedup import SemanticDeduplicationWorkflow
@@ -23,6 +18,7 @@ HERE = LocalExecutor(workers=0)
 Record = dict[str, Any]
 Write = Callable[[Path, list[Record]], Path]
 RecordsIn = Callable[[Path], list[Record]]
+KilledAt = Callable[[Workflow, Sequence[str]], int]
 
 
 def semantic(source: Path, out: Path, **options: Any) -> SemanticDeduplicationWorkflow:
@@ -106,8 +102,8 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
     results = []
     for name, executor, options in (
         ("a", HERE, {}),
-        ("b", LocalExecutor(workers=2), {"input_blocksize": 9000, "partitions": 4}),
-        ("c", HERE, {"input_blocksize": 4000, "memory": 100}),
+        ("b", LocalExecutor(workers=2), {"input_blocksize": 30_000, "partitions": 4}),
+        ("c", HERE, {"input_blocksize": 15_000, "memory": 100}),
     ):
         workflow = semantic(source, tmp_path / name, keep="mark", eps=0.02, **options)
         told = workflow.run(executor).metadata
@@ -316,32 +312,15 @@ def test_it_is_registered() -> None:
     assert found is SemanticDeduplicationWorkflow
 
 
-KILLED = """
-import sys
-from curator_core import LocalExecutor
-from curator_dedup import SemanticDeduplicationWorkflow
-SemanticDeduplicationWorkflow(
-    sys.argv[1], sys.argv[2], input_blocksize=20_000, partitions=4, eps=.02
-).run(LocalExecutor(0))
-"""
-
-
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path, records_in: RecordsIn) -> None:
-    source = corpus(tmp_path / "raw", vectors(3000), files=6)
+def test_killed_at_any_moment_it_goes_on(
+    tmp_path: Path, records_in: RecordsIn, killed_at: KilledAt
+) -> None:
+    source = corpus(tmp_path / "raw", vectors(900), files=6)
     semantic(source, tmp_path / "whole", partitions=4, eps=0.02).run(HERE)
     out = tmp_path / "out"
-    command = [sys.executable, "-c", KILLED, str(source), str(out)]
-    killed = 0
-    for mark in ("sample", "centers", "assignments", "decisions"):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while child.poll() is None and time.monotonic() < until:
-            if any((out / ".curator/semantic_deduplication" / mark).glob("part-*")):
-                os.kill(child.pid, signal.SIGKILL)
-                killed += 1
-                break
-        child.wait()
-    assert killed
-    subprocess.run(command, check=True, capture_output=True)
+    workflow = semantic(source, out, input_blocksize=20_000, partitions=4, eps=0.02)
+    folders = ("sample", "centers", "assignments", "decisions")
+    assert killed_at(workflow, [f"{folder}/part-*" for folder in folders]) > 1
+    workflow.run(HERE)
     assert ids(records_in(out)) == ids(records_in(tmp_path / "whole"))
     assert not list(out.rglob("*.staged"))

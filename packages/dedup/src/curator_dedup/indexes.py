@@ -64,6 +64,12 @@ class Index:
         return int(kept["partitions"])
 
     def _refuse_other(self, mine: dict[str, Any], kept: dict[str, Any]) -> None:
+        if kept.get("kind") != mine.get("kind"):
+            raise InputError(
+                f"the index {self.path} is that of another kind of workflow: "
+                f"{kept.get('kind') or 'fuzzy'}, not {mine.get('kind') or 'fuzzy'}; give another "
+                "index_path"
+            )
         other = [
             f"{name}={kept.get(name)!r}, not {value!r}"
             for name, value in mine.items()
