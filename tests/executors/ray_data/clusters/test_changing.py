@@ -1,6 +1,7 @@
 """Nodes that leave and join while Ray Data is at work: nothing is lost, and nothing doubled."""
 
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, grid
+from clusterkit import Grid, eventually, grid
 from curator_core import Pipeline, ProcessingStage, Task, WorkerInfo
+from curator_core.testing.contract.logs import note, read_log
 from curator_ray_data.executor import RayDataExecutor
 
 pytest.importorskip("ray.data")
 
 
+Numbers = ProcessingStage[Task[Any], Task[Any]]
+
+
 @dataclass
-class Where(ProcessingStage[Task[Any], Task[Any]]):
+class Where(Numbers):
     """Gives the number, and the node that it met."""
 
     def setup(self, worker: WorkerInfo) -> None:
@@ -26,6 +31,21 @@ class Where(ProcessingStage[Task[Any], Task[Any]]):
     def process(self, task: Task[Any]) -> Task[Any]:
         time.sleep(0.1)
         return task.with_data((task.data, self._node))
+
+
+@dataclass
+class Stuck(Where):
+    """On one node nothing ends; elsewhere it waits until something has begun there."""
+
+    doomed: str
+    log: str
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        if self._node == self.doomed:
+            note(self.log, "begun", str(task.data))
+            time.sleep(300)
+        assert eventually(lambda: bool(read_log(self.log)), 60)
+        return super().process(task)
 
 
 @contextmanager
@@ -42,21 +62,35 @@ def changing(one_ray: Any) -> Any:
     return one_ray.use(plain_nodes, Path(__file__).parent)
 
 
-def numbers_while(happens: Any) -> list[int]:
-    """What comes out where something happens in the middle."""
-    pipeline = Pipeline("p", stages=[Where()])
-    found = []
-    for output in pipeline.stream(RayDataExecutor(), tasks=[Task(n) for n in range(24)]):
-        found.append(output.data[0])
-        if len(found) == 6:
-            happens()
-    return sorted(found)
-
-
-def test_what_a_lost_node_had_is_run_again(changing: Grid) -> None:
+def test_what_a_lost_node_had_is_run_again(changing: Grid, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     node = changing.add(num_cpus=1)
-    assert numbers_while(lambda: changing.kill(node)) == list(range(24))
+    stuck = Stuck(node.node_id, str(log)).with_(num_workers=3)  # one on each node
+
+    def lose_it() -> None:
+        if eventually(lambda: bool(read_log(log)), 60):
+            changing.kill(node)
+
+    losing = threading.Thread(target=lose_it)
+    losing.start()
+    result = Pipeline("p", stages=[stuck]).run(RayDataExecutor(), tasks=tasks(24))
+    losing.join()
+
+    had = {int(event.stage) for event in read_log(log)}
+    assert had, "it was lost before it had anything in hand"
+    assert sorted(task.data[0] for task in result) == list(range(24))
+    assert node.node_id not in {task.data[1] for task in result}
+    assert result.quarantined == []
 
 
 def test_a_node_that_joins_disturbs_nobody(changing: Grid) -> None:
-    assert numbers_while(lambda: changing.add(num_cpus=1)) == list(range(24))
+    found = []
+    for output in Pipeline("p", stages=[Where()]).stream(RayDataExecutor(), tasks=tasks(24)):
+        found.append(output.data[0])
+        if len(found) == 6:
+            changing.add(num_cpus=1)
+    assert sorted(found) == list(range(24))
+
+
+def tasks(count: int) -> list[Task[Any]]:
+    return [Task(number) for number in range(count)]
