@@ -8,7 +8,7 @@ import torch
 from curator_models.importing import transformers
 from safetensors.torch import save_file
 from tiny_image_models import RECIPES as IMAGE_RECIPES
-from tiny_image_models import save_clip, write_frame
+from tiny_image_models import SPECIAL, WORDS, save_clip, save_tokenizer, write_frame
 
 library = transformers()
 
@@ -112,10 +112,22 @@ def save_video_mae(folder: Path) -> None:
     library.VideoMAEModel(config).save_pretrained(folder)
 
 
+def save_words(folder: Path) -> None:
+    """A model of texts."""
+    torch.manual_seed(25)
+    save_tokenizer(folder)
+    config = library.LlamaConfig(
+        **SMALL, vocab_size=len(SPECIAL) + len(WORDS), num_key_value_heads=2,
+        pad_token_id=0, bos_token_id=2, eos_token_id=3, initializer_range=0.6,
+    )  # fmt: skip
+    library.LlamaForCausalLM(config).save_pretrained(folder)
+
+
 RECIPES: dict[str, Callable[[Path], None]] = {
     **IMAGE_RECIPES,
     "brought": save_brought,
     "clip": save_clip,
     "video_mae": save_video_mae,
+    "words": save_words,
     "x_clip": save_x_clip,
 }

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_video.analysis.wants import Sampling, Wanted
+    from curator_video.captioning.endpoints import EndpointCaptionEnhancer, EndpointClipCaptioner
+    from curator_video.captioning.local import CaptionEnhancer, ClipCaptioner
     from curator_video.clips import Clip
     from curator_video.cutting.stages import ClipCutter
     from curator_video.embedding.clips import VideoModelEmbedder
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from curator_video.filters.motion import MotionFilter
     from curator_video.filters.pictures import BlackFilter, BlurFilter, FreezeFilter
     from curator_video.filters.shapes import DurationFilter, ResolutionFilter
+    from curator_video.previewing import ClipPreviewer
     from curator_video.probing import probe
     from curator_video.reading import VideoReader
     from curator_video.sharing import LookingStage
@@ -30,12 +33,17 @@ __all__ = [
     "AudioFacts",
     "BlackFilter",
     "BlurFilter",
+    "CaptionEnhancer",
     "Clip",
+    "ClipCaptioner",
     "ClipCutter",
     "ClipEmbedder",
+    "ClipPreviewer",
     "ClipShardWriter",
     "ClipWriter",
     "DurationFilter",
+    "EndpointCaptionEnhancer",
+    "EndpointClipCaptioner",
     "FixedStrideSplitter",
     "FreezeFilter",
     "HistogramShotSplitter",
@@ -57,6 +65,8 @@ __all__ = [
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "analysis.wants": ("Sampling", "Wanted"),
+    "captioning.endpoints": ("EndpointCaptionEnhancer", "EndpointClipCaptioner"),
+    "captioning.local": ("CaptionEnhancer", "ClipCaptioner"),
     "clips": ("Clip",),
     "cutting.stages": ("ClipCutter",),
     "embedding.clips": ("VideoModelEmbedder",),
@@ -66,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "filters.motion": ("MotionFilter",),
     "filters.pictures": ("BlackFilter", "BlurFilter", "FreezeFilter"),
     "filters.shapes": ("DurationFilter", "ResolutionFilter"),
+    "previewing": ("ClipPreviewer",),
     "probing": ("probe",),
     "reading": ("VideoReader",),
     "sharing": ("LookingStage",),

@@ -3,6 +3,12 @@
 from curator_core.hookspecs import hookimpl
 
 _FILTERS = "curator_video.filters"
+_CAPTIONING = "curator_video.captioning"
+
+
+@hookimpl
+def curator_commands() -> dict[str, str]:
+    return {"video.report": "curator_video.reporting.commands:report"}
 
 
 @hookimpl
@@ -15,6 +21,11 @@ def curator_stages() -> dict[str, str]:
         "video.freeze_filter": f"{_FILTERS}.pictures:FreezeFilter",
         "video.nsfw_filter": f"{_FILTERS}.models:NSFWFilter",
         "video.text_area_filter": f"{_FILTERS}.models:TextAreaFilter",
+        "video.caption_enhancer": f"{_CAPTIONING}.local:CaptionEnhancer",
+        "video.clip_captioner": f"{_CAPTIONING}.local:ClipCaptioner",
+        "video.endpoint_caption_enhancer": f"{_CAPTIONING}.endpoints:EndpointCaptionEnhancer",
+        "video.endpoint_clip_captioner": f"{_CAPTIONING}.endpoints:EndpointClipCaptioner",
+        "video.clip_previewer": "curator_video.previewing:ClipPreviewer",
         "video.clip_embedder": "curator_video.embedding.frames:ClipEmbedder",
         "video.video_model_embedder": "curator_video.embedding.clips:VideoModelEmbedder",
         "video.motion_filter": f"{_FILTERS}.motion:MotionFilter",

@@ -1,0 +1,1 @@
+"""Captioning: what happens in clips, put into words by models."""

@@ -1,0 +1,124 @@
+"""Describing: what all stages share that put the windows of clips into words."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypeAlias
+
+from curator_core.outcomes import Rejected
+
+from curator_video.analysis.observing import Pixels
+from curator_video.analysis.wants import Sampling, Wanted
+from curator_video.clips import Clip
+from curator_video.models.sampling import timed_pictures_of
+from curator_video.sharing import LookingStage
+from curator_video.windows import Window, windows_between
+
+Told: TypeAlias = "str | Exception"
+"""A caption, or why there is none."""
+
+PROMPT = (
+    "These pictures are taken from a video, one after another. Describe in a few sentences who or "
+    "what is in it, what happens, where it is, and how the camera moves. Say only what can be seen."
+)
+_EPSILON = 1e-4
+_PLACES = tuple(one.name for one in fields(Window))
+
+
+def misnamed(option: str, name: str) -> Iterator[str]:
+    if not name or name in _PLACES:
+        yield f"{option} is {name!r}, which has another meaning in a window; choose another name"
+
+
+@dataclass(kw_only=True)
+class Describing(LookingStage, ABC):
+    """Cuts clips into windows, and has each put into words.
+
+    A window has 256 pictures of the video; a model sees two of each second. Windows that a clip has
+    already stay as they are.
+    """
+
+    prompt: str = PROMPT
+    """What the model is asked."""
+
+    caption_field: str = "caption"
+    """The name of the answer, in each window and in the index."""
+
+    max_new_tokens: int = 512
+    """How long an answer may be."""
+
+    window_frames: int = 256
+    """How many pictures of the video a window has."""
+
+    remainder_frames: int = 128
+    """From how many on the rest of a clip is a window; if it is less, the last window has it."""
+
+    fps: float = 2.0
+    """How many pictures of a second the model is shown."""
+
+    height: int = 448
+    """How high these are, if they are higher. Stages with the same rate and height share them."""
+
+    model_field: str | None = field(default="caption_model")
+    """A score for the name of the model; null for none."""
+
+    batch_size = 8
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(self.fps, self.height)
+
+    def wanted(self) -> Wanted:
+        return Wanted(frames=frozenset({self.sampling}))
+
+    def check(self) -> Iterator[str]:
+        yield from misnamed("caption_field", self.caption_field)
+        for name in ("max_new_tokens", "window_frames"):
+            if getattr(self, name) < 1:
+                yield f"{name} is {getattr(self, name)}, but must be 1 or more"
+        if not self.fps > 0:
+            yield f"fps is {self.fps}, but must be more than 0"
+
+    @abstractmethod
+    def told_of(self, shown: Sequence[Sequence[Pixels]]) -> Sequence[Told]:
+        """What the model says of each of these rows of pictures."""
+
+    @property
+    @abstractmethod
+    def known_as(self) -> str:
+        """What the model is called."""
+
+    def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Rejected]:
+        windows = [self.windows_of(clip) for clip in tasks]
+        told = iter(self.told_of([shown for row in windows for _, shown in row]))
+        return [
+            self._described(clip, [(window, next(told)) for window, _ in row])
+            for clip, row in zip(tasks, windows, strict=True)
+        ]
+
+    def windows_of(self, clip: Clip) -> list[tuple[Window, list[Pixels]]]:
+        """The windows of a clip in which there is a picture, each with its pictures."""
+        span = clip.data
+        pictures = timed_pictures_of(self, clip, self.sampling)
+        windows: Sequence[Window] = span.windows or windows_between(
+            span.start, span.end, span.facts.fps or 25.0, self.window_frames, self.remainder_frames
+        )
+        found = [(window, _within(window, pictures)) for window in windows]
+        return [(window, shown) for window, shown in found if shown]
+
+    def _described(self, clip: Clip, told: Sequence[tuple[Window, Told]]) -> Clip | Rejected:
+        done = []
+        for window, said in told:
+            if not isinstance(said, str):
+                return Rejected(str(said), where=clip.place)
+            done.append(window.with_caption(self.caption_field, said))
+        labels = {self.model_field: self.known_as} if self.model_field else {}
+        return clip.with_windows(done).with_scores(**labels)
+
+
+def _within(window: Window, pictures: Sequence[tuple[float, Pixels]]) -> list[Pixels]:
+    return [
+        pixels
+        for time, pixels in pictures
+        if window.start - _EPSILON <= time < window.end - _EPSILON
+    ]

@@ -1,0 +1,127 @@
+"""Captions from servers that speak the chat protocol of OpenAI."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from curator_core.places import WorkerInfo
+from curator_models.endpoints import ChatEndpoint, NoAnswerError
+from curator_models.pacing import Pace
+
+from curator_video.analysis.observing import Pixels
+from curator_video.captioning.describing import Describing, Told
+from curator_video.captioning.rewriting import Rewriting
+
+
+@dataclass(kw_only=True)
+class Served:
+    """Asks a server, several questions at once, and none faster than it allows."""
+
+    url: str
+    """The address of the server, up to `/v1`."""
+
+    model: str
+    """The model, as the server calls it."""
+
+    api_key_variable: str | None = None
+    """The environment variable that holds the key."""
+
+    requests_per_minute: float | None = None
+    """The most that a worker sends; all workers together send that many times their number."""
+
+    concurrency: int = field(default=8, kw_only=True)
+    """How many requests a worker has under way at once."""
+
+    request_timeout_s: float = field(default=120.0, kw_only=True)
+    """How long the server may be silent."""
+
+    attempts: int = field(default=5, kw_only=True)
+    """How often a request is tried, when the server is busy or does not answer."""
+
+    backoff_s: float = field(default=1.0, kw_only=True)
+    """The wait before the second attempt; it doubles each time, unless the server names one."""
+
+    @property
+    def known_as(self) -> str:
+        return self.model
+
+    def endpoint(self) -> ChatEndpoint:
+        return ChatEndpoint(
+            self.url,
+            self.model,
+            self.api_key_variable,
+            self.request_timeout_s,
+            self.attempts,
+            self.backoff_s,
+        )
+
+    def problems(self) -> Iterator[str]:
+        yield from self.endpoint().problems()
+        if not self.model:
+            yield "model is empty; name it as the server does"
+        if self.concurrency < 1:
+            yield f"concurrency is {self.concurrency}, but must be 1 or more"
+        if self.requests_per_minute is not None and not self.requests_per_minute > 0:
+            yield f"requests_per_minute is {self.requests_per_minute}, but must be more than 0"
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
+        self._pace = Pace(self.requests_per_minute)
+
+    def teardown(self) -> None:
+        if (pool := vars(self).pop("_pool", None)) is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def asked(self, questions: Sequence[Any], ask: Callable[[Any], str]) -> list[Told]:
+        """The answers, or why there is none; what would fail for all questions is raised."""
+
+        def paced(question: Any) -> str:
+            self._pace.wait()
+            return ask(question)
+
+        waiting: list[Future[str]] = [self._pool.submit(paced, one) for one in questions]
+        told: list[Told] = []
+        try:
+            for answer in waiting:
+                try:
+                    told.append(answer.result())
+                except NoAnswerError as error:
+                    told.append(error)
+        finally:
+            for answer in waiting:
+                answer.cancel()
+        return told
+
+
+@dataclass(kw_only=True)
+class EndpointClipCaptioner(Served, Describing):
+    """Adds what a server says of each window of a clip, by the chat protocol of OpenAI.
+
+    A clip without an answer is set aside with what the server said; a wrong key or model ends the
+    run.
+    """
+
+    def check(self) -> Iterator[str]:
+        yield from self.problems()
+        yield from Describing.check(self)
+
+    def told_of(self, shown: Sequence[Sequence[Pixels]]) -> list[Told]:
+        return self.asked(shown, self._ask)
+
+    def _ask(self, pictures: Sequence[Pixels]) -> str:
+        from curator_video.stills import jpeg
+
+        return self.endpoint().ask(self.prompt, self.max_new_tokens, list(map(jpeg, pictures)))
+
+
+@dataclass(kw_only=True)
+class EndpointCaptionEnhancer(Served, Rewriting):
+    """Has captions written anew by a server, by the chat protocol of OpenAI."""
+
+    def check(self) -> Iterator[str]:
+        yield from self.problems()
+        yield from Rewriting.check(self)
+
+    def written_for(self, prompts: Sequence[str]) -> list[Told]:
+        return self.asked(prompts, lambda one: self.endpoint().ask(one, self.max_new_tokens))

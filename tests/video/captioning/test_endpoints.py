@@ -1,0 +1,199 @@
+"""A server on this machine is asked about windows, and has captions written anew."""
+
+import base64
+import io
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import av
+import pytest
+from curator_core import StageError
+from curator_core.testing import check_stage, run_stages
+from curator_video.captioning.endpoints import EndpointCaptionEnhancer, EndpointClipCaptioner
+from curator_video.clips import Clip
+
+KEY = "sk-very-secret-key"
+
+
+@dataclass
+class Server:
+    """What was asked, and what is answered next: a code and a text, else what is fitting."""
+
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    moods: list[tuple[int, str]] = field(default_factory=list)
+    arrived: list[float] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, str]:
+        with self.lock:
+            self.arrived.append(time.monotonic())
+            self.asked.append(body)
+            if self.moods:
+                return self.moods.pop(0)
+        content = body["messages"][0]["content"]
+        if isinstance(content, str):
+            return 200, content.rpartition("\n")[2].upper()
+        sizes = [size_of(part) for part in content if part["type"] == "image_url"]
+        return 200, f"{len(sizes)} of {sizes[0]}"
+
+
+def size_of(part: dict[str, Any]) -> tuple[int, int]:
+    jpeg = base64.b64decode(part["image_url"]["url"].removeprefix("data:image/jpeg;base64,"))
+    with av.open(io.BytesIO(jpeg), format="jpeg_pipe") as file:
+        [picture] = file.decode(video=0)
+        return picture.width, picture.height
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    state = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            state.keys.append(self.headers.get("Authorization"))
+            code, said = state.answer(
+                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            )
+            self.send_response(code)
+            self.end_headers()
+            told = {"choices": [{"message": {"content": said}}]} if code == 200 else {"error": said}
+            self.wfile.write(json.dumps(told).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{served.server_port}/v1"
+    yield state
+    served.shutdown()
+    served.server_close()
+    thread.join()
+
+
+def captioner(server: Server, **options: Any) -> EndpointClipCaptioner:
+    return EndpointClipCaptioner(url=server.url, model="tiny", backoff_s=0.01, **options)
+
+
+def captions(clip: Clip, name: str = "caption") -> list[str]:
+    return [window.captions[name] for window in clip.data.windows]
+
+
+def long(clip: Clip) -> Clip:
+    """Eleven seconds of the film, 275 pictures."""
+    return clip.with_data(replace(clip.data, start=0.5, end=11.5))
+
+
+def test_each_window_is_described(server: Server, harbour_clips: list[Clip]) -> None:
+    stage = captioner(server, window_frames=100, remainder_frames=50, height=90)
+    [clip, short] = run_stages([stage], [long(harbour_clips[0]), harbour_clips[1]]).outputs
+    places = [(w.start_frame, w.end_frame, w.start, w.end) for w in clip.data.windows]
+    assert places == [(0, 100, 0.5, 4.5), (100, 200, 4.5, 8.5), (200, 275, 8.5, 11.5)]
+    assert captions(clip) == ["8 of (160, 90)", "8 of (160, 90)", "6 of (160, 90)"]
+    assert captions(short) == ["4 of (160, 90)"]
+    assert clip.scores["caption_model"] == "tiny"
+    assert {asked["max_tokens"] for asked in server.asked} == {512}
+    assert server.keys == [None] * 4
+
+
+def test_captions_are_written_anew_and_both_are_kept(
+    server: Server, harbour_clips: list[Clip]
+) -> None:
+    stages = [
+        captioner(server),
+        EndpointCaptionEnhancer(url=server.url, model="writer", prompt="Better:\n{caption}"),
+    ]
+    [clip] = run_stages(stages, harbour_clips[:1]).outputs
+    assert captions(clip) == ["4 of (320, 180)"]
+    assert captions(clip, "enhanced_caption") == ["4 OF (320, 180)"]
+    assert clip.scores["enhanced_caption_model"] == "writer"
+    assert server.asked[1]["messages"][0]["content"] == "Better:\n4 of (320, 180)"
+
+
+def test_without_a_caption_there_is_nothing_to_write_anew(
+    server: Server, harbour_clips: list[Clip]
+) -> None:
+    stage = EndpointCaptionEnhancer(url=server.url, model="writer")
+    ran = run_stages([stage], harbour_clips[:1], on_error="quarantine")
+    [record] = ran.report.quarantined
+    assert "no caption called 'caption': the clip has no captions; put a captioner before" in (
+        record.reason
+    )
+    stages = [captioner(server, caption_field="words"), stage]
+    [record] = run_stages(stages, harbour_clips[:1], on_error="quarantine").report.quarantined
+    assert "the clip has words" in record.reason
+
+
+def test_a_busy_server_is_asked_again_and_one_clip_takes_no_other_along(
+    server: Server, harbour_clips: list[Clip]
+) -> None:
+    server.moods = [(503, "busy"), (400, "no such pictures here")]
+    ran = run_stages([captioner(server, concurrency=1)], harbour_clips, on_error="quarantine")
+    assert len(ran.outputs) == 2
+    assert len(server.asked) == 4
+    [record] = ran.report.quarantined
+    assert "the endpoint says 400 Bad Request" in record.reason
+    assert "no such pictures here" in record.reason
+    assert record.where == harbour_clips[0].place
+
+
+def test_a_wrong_key_ends_the_run_and_is_not_shown(
+    server: Server, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.moods = [(401, f"not with {KEY}")] * 9
+    stage = captioner(server, api_key_variable="MY_KEY", concurrency=1)
+    with pytest.raises(StageError, match="look at url, model and the key in api_key_variable") as e:
+        run_stages([stage], harbour_clips[:1])
+    assert server.keys == [f"Bearer {KEY}"]
+    assert KEY not in str(e.value) + repr(stage)
+
+
+def test_a_server_that_is_not_there(harbour_clips: list[Clip]) -> None:
+    stage = EndpointClipCaptioner(
+        url="http://127.0.0.1:9/v1", model="tiny", attempts=2, backoff_s=0.01
+    )
+    ran = run_stages([stage], harbour_clips[:1], on_error="quarantine")
+    [record] = ran.report.quarantined
+    assert "127.0.0.1:9 does not answer: " in record.reason
+    assert "(after 2 attempts)" in record.reason
+
+
+def test_no_more_than_so_many_a_minute(server: Server, harbour_clips: list[Clip]) -> None:
+    run_stages([captioner(server, requests_per_minute=300)], harbour_clips)
+    assert len(server.arrived) == 3
+    assert max(server.arrived) - min(server.arrived) > 0.3
+
+
+def test_mistakes_are_told_before_anything_is_asked() -> None:
+    told = EndpointClipCaptioner(
+        url="host/v1", model="", api_key_variable="NO_SUCH", caption_field="start", fps=0,
+        requests_per_minute=0, concurrency=0,
+    ).check()  # fmt: skip
+    assert list(told) == [
+        "url is 'host/v1'; write it like https://host/v1",
+        "api_key_variable is 'NO_SUCH', but no such environment variable is set",
+        "model is empty; name it as the server does",
+        "concurrency is 0, but must be 1 or more",
+        "requests_per_minute is 0, but must be more than 0",
+        "caption_field is 'start', which has another meaning in a window; choose another name",
+        "fps is 0, but must be more than 0",
+    ]
+    told = EndpointCaptionEnhancer(url="https://host/v1", model="m", prompt="Better!").check()
+    assert list(told) == [
+        "prompt does not say where the caption goes; put {caption} into it",
+    ]
+
+
+def test_they_keep_what_every_stage_promises(server: Server, harbour_clips: list[Clip]) -> None:
+    check_stage(captioner(server), harbour_clips[0], harbour_clips[1])
+    [clip] = run_stages([captioner(server)], harbour_clips[:1]).outputs
+    check_stage(EndpointCaptionEnhancer(url=server.url, model="writer"), clip)
