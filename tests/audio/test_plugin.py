@@ -9,7 +9,7 @@ from curator_core.recipes.describing import stage_help
 from curator_core.stages import ProcessingStage, snake_case
 from curator_core.testing import modules_loaded_by
 
-NO_STAGES = {"NATIVE", "SPEECH", "AudioBatch", "Form", "Waveform"}
+NO_STAGES = {"NATIVE", "SPEECH", "AudioBatch", "AudioDeduplicationWorkflow", "Form", "Waveform"}
 
 
 @pytest.mark.parametrize(("name", "place"), curator_stages().items())

@@ -1,0 +1,1 @@
+"""Duplicates among recordings: equal samples, and sounds that only were encoded differently."""

@@ -1,0 +1,48 @@
+"""Formats: which reader the files of an input ask for."""
+
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from curator_core import AnyStage, InputError
+from curator_core.filesystems import StorageOptions
+from curator_core.finding import find_files
+from curator_core.matching import Wanted
+
+from curator_audio.reading.folders import ENDINGS, AudioFolderReader
+from curator_audio.reading.manifests import ManifestReader
+
+Format: TypeAlias = Literal["manifest", "folder"]
+
+_FIRST = 1000
+"""Files that are looked at: there may be millions."""
+
+_MANIFESTS = (".json", ".jsonl", ".ndjson")
+_PACKED = (".gz", ".zst", ".bz2", ".xz")
+
+
+def format_of(paths: str | list[str], storage_options: StorageOptions | None = None) -> Format:
+    """By the endings of the first files; a manifest beside recordings is none to be read."""
+    listed = [paths] if isinstance(paths, str) else paths
+    try:
+        found = find_files(listed, Wanted(), storage_options or None)
+        names = [file.path.lower() for file in islice(found, _FIRST)]
+    except InputError:
+        names = listed
+    if any(name.endswith(ENDINGS) for name in names):
+        return "folder"
+    return "manifest" if any(map(_is_manifest, names)) else "folder"
+
+
+def _is_manifest(path: str) -> bool:
+    name = path
+    for ending in _PACKED:
+        name = name.removesuffix(ending)
+    return name.endswith(_MANIFESTS)
+
+
+def reader_for(
+    kind: str, paths: str | list[str], storage_options: StorageOptions | None
+) -> AnyStage:
+    reader = ManifestReader if kind == "manifest" else AudioFolderReader
+    made: AnyStage = reader(paths, storage_options=storage_options or None)
+    return made
