@@ -114,3 +114,17 @@ def _value(ending: str, content: bytes) -> Any:
         except ValueError:
             return text
     return text
+
+
+def source_at(path: str, storage_options: StorageOptions | None = None) -> VideoSource:
+    """A video by its path, which may be that of a member of a shard."""
+    if not path.startswith("tar://"):
+        return VideoSource(path, storage_options=storage_options)
+    name, _, shard = path.removeprefix("tar://").partition("::")
+    with open_input(shard, storage_options) as file:
+        damage: list[str] = []
+        with tarfile.open(fileobj=file, mode="r:") as tar:
+            for member in _members(tar, file, damage):
+                if member.name == name:
+                    return _source(FilePart(shard), member, storage_options)
+    raise InputError(f"{name} is not in {shard} (any more)")

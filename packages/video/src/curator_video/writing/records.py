@@ -22,6 +22,7 @@ def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) ->
         "width_source": facts.width,
         "height_source": facts.height,
         "framerate_source": facts.fps,
+        "duration_source": facts.duration,
         "clip_location": location,
         "valid": dropped is None,
         "cut": _cut(clip),
