@@ -56,6 +56,12 @@ class Child:
         guard.watch(self.process.pid)
         theirs.close()
 
+    @property
+    def state(self) -> str:
+        if not self.is_ready:
+            return "starting"
+        return "busy" if self.given else "idle"
+
     def tell(self, message: Any) -> None:
         """A worker that has just died is noticed by whoever waits for its answer."""
         with suppress(BrokenPipeError, ConnectionResetError):

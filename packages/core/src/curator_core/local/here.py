@@ -7,6 +7,7 @@ from curator_core.local.sizing import visible_gpus
 from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan
+from curator_core.runs.pulses import Workshop
 from curator_core.runs.running import Run
 from curator_core.runs.stopping import Stopping
 from curator_core.watching import AlarmClock, BrokenOffError
@@ -30,6 +31,7 @@ def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
     info = WorkerInfo("0", run_token=run.token, gpu_ids=tuple(visible_gpus()))
     worker = StageWorker(plan, info, run.worker_stages, Overseer(run.stopping))
     is_up = False
+    run.workshop = lambda: Workshop({"busy": int(run.open_sources > 0)}, {})
     try:
         for source in run.sources():
             if not is_up:

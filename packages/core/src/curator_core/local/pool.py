@@ -1,7 +1,7 @@
 """A pool of worker processes, each running the whole line for one source at a time."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from multiprocessing.connection import wait
 
@@ -31,6 +31,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.runs.pulses import Workshop
 from curator_core.runs.running import Run
 from curator_core.stages import ProcessingStage
 
@@ -66,6 +67,7 @@ class Pool:
         """Everything the pipeline gives, as it comes; closing it ends the workers."""
         at_once = True
         self._luggage.pack_for(self._plan)
+        self._run.workshop = self._workshop
         try:
             while self._feed():
                 for child in self._that_spoke():
@@ -76,6 +78,13 @@ class Pool:
             at_once = False
         finally:
             self._end(at_once=at_once)
+
+    def _workshop(self) -> Workshop:
+        """Who is there, and at which stage; nothing waits between the stages of one process."""
+        states = Counter(child.state for child in self._children)
+        notes = (child.board.note() for child in self._children)
+        at_work = Counter(note.stage_index for note in notes if note is not None)
+        return Workshop(states, {}, at_work)
 
     def _end(self, *, at_once: bool) -> None:
         try:

@@ -49,7 +49,9 @@ class Pulsing:
         """The run as it is now."""
         run, result = self._run, self._run.result
         counts = run.counts_so_far()
-        shop = run.workshop() if run.workshop else Workshop()
+        shop = Workshop()
+        if run.workshop and status == "running":  # afterwards there is none any more
+            shop = run.workshop()
         last_progress = self._progressed(counts)
         return Pulse(
             time=time.time(),

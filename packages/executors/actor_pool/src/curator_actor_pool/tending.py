@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from curator_core.errors import ResourceError
 from curator_core.plans import PlannedStage
+from curator_core.runs.pulses import Queue
 from curator_ray.deaths import Death
 from curator_ray.facts import NodeFacts
 from curator_ray.reservations import Reservations
@@ -16,6 +17,7 @@ from curator_ray.surveying import Survey
 from curator_actor_pool.options import ActorPoolOptions
 from curator_actor_pool.places import kept_free, may_hold
 from curator_actor_pool.pools import Member, Pools
+from curator_actor_pool.scenes import Scene
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
@@ -37,6 +39,7 @@ class Tending:
 
     def __init__(self, run: "Run", options: ActorPoolOptions, survey: Survey, pools: Pools) -> None:
         self._run = run
+        self._scene = run.workshop = Scene(pools)
         self._options = options
         self._survey = survey
         self._pools = pools
@@ -55,6 +58,10 @@ class Tending:
 
     def close(self) -> None:
         self._reservations.close()
+
+    def show(self, planned: PlannedStage, waiting: Queue) -> None:
+        """What waits for the stage whose turn it is."""
+        self._scene.stage_index, self._scene.waiting = planned.index, waiting
 
     def look(self, planned: PlannedStage, gone: Callable[[Member, Death], None]) -> None:
         """`planned` is at work; `gone` is told of its actors on nodes that have left."""

@@ -9,6 +9,7 @@ from curator_core.errors import StageError
 from curator_core.failing import reason_of
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport, Keys
+from curator_core.runs.pulses import Queue
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.inboxes import Came
@@ -81,6 +82,8 @@ class Turn:
     def calls(self) -> Iterator[Finished]:
         """Calls as they are done, in whichever order."""
         while self._line.tasks or any(m.calls for m in self._pools.members.values()):
+            line = self._line
+            self._crew.tending.show(self._planned, Queue(line.tasks, int(line.nbytes)))
             self._crew.tending.look(self._planned, self._gone)
             if self._is_first and self._crew.tending.is_stopping:
                 self._line.clear()  # what has not begun stays undone

@@ -17,6 +17,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.plans import Plan, PlannedStage
 from curator_core.resources import Resources
+from curator_core.usages import Timesheet
 from curator_core.watching import BrokenOffError
 from curator_core.worker import StageWorker
 
@@ -80,6 +81,7 @@ class StageHost:
         self._lines: dict[Step, StageWorker] = {}
         self._has_ended = False
         self._idle_since = time.perf_counter()
+        self._timesheet = Timesheet()
 
     def hello(self) -> Hello:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -179,11 +181,13 @@ class StageHost:
         for planned in stages:
             if planned.index not in self._set_up:
                 self._set_up_stage(plan, planned)
-        line = self._lines[step] = StageWorker(plan, self._info, stages, self._watchman)
+        line = self._lines[step] = StageWorker(
+            plan, self._info, stages, self._watchman, self._timesheet
+        )
         return line
 
     def _set_up_stage(self, plan: Plan, planned: PlannedStage) -> None:
-        worker = StageWorker(plan, self._info, [planned], self._watchman)
+        worker = StageWorker(plan, self._info, [planned], self._watchman, self._timesheet)
         if prepares(planned):
             self._watchman.begin(planned.index, (), None)
             try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from curator_core.local.board import Note
 from curator_ray.deaths import Death, death_from
 from curator_ray.errands import everywhere
 from curator_ray.posts import LastWords, Post, ask_to_stop, read
@@ -87,6 +88,12 @@ class Camp:
             Casualty(worker_id, death_from(words, said, node_is_alive=True))
             for worker_id, words in found
         ]
+
+    def notes_here(self) -> list[Note | None]:
+        """What each worker on this machine is at; None for those that wait."""
+        living = [post for post, process in _posts(self.folder) if process.runs()]
+        words = [read(post) for post in living]
+        return [found.note if found else None for found in words]
 
     def stop(self, flag: str, *, at_once: bool = False) -> None:
         self._ask(_stop, self.folder, flag, at_once)

@@ -21,6 +21,7 @@ from curator_ray_data.options import RayDataOptions
 from curator_ray_data.places import Place
 from curator_ray_data.rolls import Roll
 from curator_ray_data.rows import Told, tasks_in, told_in
+from curator_ray_data.scenes import Scene
 from curator_ray_data.sharing import shares
 from curator_ray_data.sources import Sources, cut
 
@@ -52,6 +53,7 @@ class Driver:
         self._options = options
         self._sources = sources
         sources.most_bytes = max(sources.most_bytes, place.store_bytes * _SHARE_OF_STORE)
+        run.workshop = Scene(place.camp)
         self._known = Suspicions(run)
         self._repeats = Repeats(run)
         self._losses = Losses(run, self._known, self._repeats)

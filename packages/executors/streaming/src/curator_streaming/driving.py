@@ -22,6 +22,7 @@ from curator_streaming.crews import Crew, Subject
 from curator_streaming.hearing import Hearing
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
+from curator_streaming.scenes import Scene
 from curator_streaming.scheduling import actions, events
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.scheduler import Scheduler
@@ -109,6 +110,7 @@ class Driver:
         self._next_look = self._next_survey = 0.0
         self._next_word = time.monotonic() + self._options.logging_interval
         self._failure: CuratorError | None = None
+        self._run.workshop = Scene(self._crew, self._scheduler, stages)
         self._thread = threading.Thread(target=self._drive, name="curator-streaming", daemon=True)
         self._doing: dict[type, Callable[[Any], None]] = {
             actions.StartWorker: self._start,

@@ -106,6 +106,12 @@ class Scheduler:
         """Bytes stored between steps and at work, with those that calls are expected to give."""
         return self._floor.used
 
+    def queues(self) -> dict[int, tuple[int, int]]:
+        """Tasks and bytes that wait before each step, by its first stage."""
+        boundaries = self._floor.boundaries
+        return {s.spec.first: (s.queue.tasks, boundaries[s.spec.first])
+                for s in self._floor.stations.values()}  # fmt: skip
+
     def summary(self) -> Summary:
         return summary_of(self._floor, self._waits)
 

@@ -1,0 +1,58 @@
+"""Storing: how full the object store of a cluster is, and how much of it went to disks."""
+
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+_EVERY_S = 5.0
+_PATIENCE_S = 1.0
+
+
+@dataclass(frozen=True)
+class StoreUse:
+    """Bytes in the object stores of all nodes, what fits there, and what was spilled so far."""
+
+    used: int = 0
+    limit: int = 0
+    spilled: int = 0
+
+
+class StoreGauge:
+    """Asks the cluster now and then, and no more once it has not answered."""
+
+    def __init__(self) -> None:
+        self._known = StoreUse()
+        self._next = time.monotonic() + 1.0  # the start of a run has better things to do
+
+    def read(self) -> StoreUse:
+        """What was known last; asks anew where that is a while ago."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _EVERY_S
+            try:
+                self._known = store_use()
+            except Exception:  # noqa: BLE001 - a courtesy, whatever Ray makes of the question
+                self._next = float("inf")
+        return self._known
+
+
+def store_use() -> StoreUse:
+    import ray
+
+    if not ray.is_initialized():  # to ask would start a cluster
+        return StoreUse()
+    asked: Any = ray
+    limit = asked.cluster_resources().get("object_store_memory", 0.0)
+    free = asked.available_resources().get("object_store_memory", limit)
+    return StoreUse(int(limit - free), int(limit), _spilled())
+
+
+def _spilled() -> int:
+    """0 where this version of Ray, or a missing grpcio, does not tell."""
+    try:
+        internal: Any = import_module("ray._private.internal_api")
+        state = internal.get_state_from_address(None)
+        reply = internal.get_memory_info_reply(state, timeout_seconds=_PATIENCE_S)
+        return int(reply.store_stats.spilled_bytes_total)
+    except Exception:  # noqa: BLE001 - none of it is promised by Ray
+        return 0
