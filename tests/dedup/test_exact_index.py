@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from curator_core import InputError, LocalExecutor, ResumeError
-from curator_dedup import ExactDeduplicationWorkflow
+from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
 from curator_dedup.indexes import held
 
 Write = Callable[[Path, list[dict[str, Any]]], Path]
@@ -108,3 +108,15 @@ def test_an_index_lies_on_any_file_system() -> None:
         )  # fmt: skip
         kept.append(workflow.run(HERE).metadata["kept"])
     assert kept == [2, 1]
+
+
+def test_an_index_of_another_kind_is_told_as_that(
+    crawl: Callable[..., list[int]], tmp_path: Path
+) -> None:
+    crawl("monday", "1")
+    index = str(tmp_path / "index")
+    workflow = FuzzyDeduplicationWorkflow(
+        str(tmp_path / "tuesday"), str(tmp_path / "2"), index_path=index
+    )
+    with pytest.raises(InputError, match="another kind of workflow: exact, not fuzzy; give anothe"):
+        workflow.run(HERE)
