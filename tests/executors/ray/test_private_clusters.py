@@ -82,6 +82,27 @@ class TestPrivateCluster:
         assert "curator: the process that ran on a private Ray cluster ended without" in complaints
         assert "curator:" not in drivers["ctrl-c"].communicate(timeout=20)[1]
 
+    def test_outlives_the_thread_that_started_it(self, script: Any) -> None:
+        """Others may use it by then."""
+        driver = script(
+            """
+            import threading
+            from curator_ray.connecting import connected
+            first = connected()
+            thread = threading.Thread(target=first.__enter__)
+            thread.start()
+            thread.join()
+            with connected() as connection:
+                import ray
+                answer = ray.remote(num_cpus=0)(lambda: "answers").remote()
+                print(connection.kind, ray.get(answer, timeout=30))
+            first.__exit__(None, None, None)
+            print(ray.is_initialized())
+            """
+        )
+        said, complaints = driver.communicate(timeout=60)
+        assert (said, complaints) == ("private answers\nFalse\n", "")
+
     def test_says_what_failed_where_ray_does_not_start(
         self, script: Any, short_folder: str
     ) -> None:

@@ -11,6 +11,7 @@ from curator_core.failing import reason_of
 
 from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
+from curator_ray.keeping import Keeper
 from curator_ray.settings import environment, loopback_only, undisturbed
 from curator_ray.tokens import token_of_our_own
 from curator_ray.trimming import ended_at_once, trimmed
@@ -52,7 +53,7 @@ class Started:
         self.folder = tempfile.mkdtemp(prefix="curator-ray-", dir=_short_folder())
         self._guard = ClusterGuard(self.folder)
         try:
-            self._start(wanted, runtime_env)
+            self._keeper = Keeper(lambda: self._start(wanted, runtime_env))
         except BaseException as error:
             self._guard.dismiss()
             if isinstance(error, Exception):
@@ -92,6 +93,7 @@ class Started:
                 ray.shutdown()
         finally:
             self._guard.dismiss()
+            self._keeper.dismiss()
 
 
 def _only_here() -> dict[str, str]:
