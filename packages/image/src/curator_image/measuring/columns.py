@@ -1,40 +1,40 @@
 """Measures as columns, several at once, with nothing dropped."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from curator_core import ProcessingStage
 from curator_core.suggestions import hint
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.judging import Outcomes, scored, with_scores
-from curator_image.measuring.measures import (
-    brightness,
-    colourfulness,
-    contrast,
-    entropy,
-    sharpness,
-    uniformity,
+from curator_image.measuring.quantities import (
+    BRIGHTNESS,
+    BYTES,
+    COLOURFULNESS,
+    CONTRAST,
+    ENTROPY,
+    FORMAT,
+    HEIGHT,
+    SHARPNESS,
+    UNIFORMITY,
+    WIDTH,
+    Quantity,
 )
-from curator_image.measuring.pictures import Picture
 from curator_image.views import WORKING
 
-FROM_HEADERS: dict[str, tuple[str, Callable[[Picture], Any]]] = {
-    "width": ("int64", lambda picture: picture.header.width),
-    "height": ("int64", lambda picture: picture.header.height),
-    "format": ("string", lambda picture: picture.header.format),
-    "file_size": ("int64", lambda picture: memoryview(picture.encoded).nbytes),
+MEASURES: dict[str, Quantity] = {
+    "width": WIDTH,
+    "height": HEIGHT,
+    "format": FORMAT,
+    "file_size": BYTES,
+    "sharpness": SHARPNESS,
+    "brightness": BRIGHTNESS,
+    "contrast": CONTRAST,
+    "entropy": ENTROPY,
+    "uniformity": UNIFORMITY,
+    "colorfulness": COLOURFULNESS,
 }
-FROM_PIXELS: dict[str, tuple[str, Callable[[Picture], Any]]] = {
-    "sharpness": ("double", lambda picture: sharpness(picture.grey)),
-    "brightness": ("double", lambda picture: brightness(picture.levels)),
-    "contrast": ("double", lambda picture: contrast(picture.levels)),
-    "entropy": ("double", lambda picture: entropy(picture.levels)),
-    "uniformity": ("double", lambda picture: uniformity(picture.levels, 8)),
-    "colorfulness": ("double", lambda picture: colourfulness(picture.pixels)),
-}
-MEASURES = {**FROM_HEADERS, **FROM_PIXELS}
 
 
 @dataclass
@@ -62,11 +62,11 @@ class ImageMeasures(ProcessingStage[ImageBatch, ImageBatch]):
                 yield f"measures names {name!r}{hint(name, MEASURES)}"
 
     def process(self, task: ImageBatch) -> Outcomes:
-        wanted = [(name, *MEASURES[name]) for name in self.measures]
-        view = WORKING if set(self.measures) & FROM_PIXELS.keys() else None
-        found = scored(task, view, lambda picture: [rule(picture) for _, _, rule in wanted])
+        wanted = [MEASURES[name] for name in self.measures]
+        view = WORKING if any(quantity.view for quantity in wanted) else None
+        found = scored(task, view, lambda picture: [quantity.of(picture) for quantity in wanted])
         batch = found.batch
-        for place, (name, kind, _) in enumerate(wanted):
+        for place, (name, quantity) in enumerate(zip(self.measures, wanted, strict=True)):
             values = [scores[place] for scores in found.scores]
-            batch = with_scores(batch, f"{self.prefix}{name}", values, kind)
+            batch = with_scores(batch, f"{self.prefix}{name}", values, quantity.kind)
         return [batch, *found.rejected]

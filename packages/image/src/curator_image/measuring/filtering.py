@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from inspect import get_annotations
 from typing import Any, ClassVar
 
 from curator_core import ProcessingStage
@@ -10,6 +11,7 @@ from curator_core import ProcessingStage
 from curator_image.batches import IMAGE, OWN_COLUMNS, ImageBatch
 from curator_image.measuring.judging import Outcomes, kept, scored, with_scores
 from curator_image.measuring.pictures import Picture
+from curator_image.measuring.quantities import Quantity
 from curator_image.views import WORKING, View
 
 
@@ -72,11 +74,20 @@ class ImageFilter(ProcessingStage[ImageBatch, ImageBatch], ABC):
 class RangeFilter(ImageFilter):
     """A rule whose score must lie between two limits, either of which may be left out."""
 
-    limits: ClassVar[tuple[str, str]]
-    """The options that hold the least and the greatest score that stay."""
+    quantity: ClassVar[Quantity]
+    """What is scored."""
 
-    thing: ClassVar[str]
-    """What is scored, in the reason."""
+    limits: ClassVar[tuple[str, ...]] = ()
+    """The options with the least and the greatest score that stay: all named min_… and max_…"""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.view = cls.quantity.view
+        named = [name for name in get_annotations(cls) if name.startswith(("min_", "max_"))]
+        cls.limits = tuple(named) or cls.limits
+
+    def score(self, picture: Picture) -> float:
+        return float(self.quantity.of(picture))
 
     def keeps(self, score: float) -> bool:
         least, most = self.range
@@ -84,23 +95,26 @@ class RangeFilter(ImageFilter):
 
     @property
     def range(self) -> tuple[float | None, float | None]:
-        least, most = (getattr(self, name, None) for name in self.limits)
-        return least, most
+        return self._limit("min_"), self._limit("max_")
+
+    def _limit(self, beginning: str) -> float | None:
+        return next(
+            (getattr(self, name) for name in self.limits if name.startswith(beginning)), None
+        )
 
     @property
     def reason(self) -> str:
         least, most = self.range
         if least is not None and most is not None:
-            return f"{self.thing} not {least:g} to {most:g}"
+            return f"{self.quantity.thing} not {least:g} to {most:g}"
         if most is not None:
-            return f"{self.thing} over {most:g}"
-        return f"{self.thing} under {least:g}"
+            return f"{self.quantity.thing} over {most:g}"
+        return f"{self.quantity.thing} under {least:g}"
 
     def check(self) -> Iterable[str]:
         yield from super().check()
         least, most = self.range
-        names = " and ".join(name for name in self.limits if hasattr(self, name))
         if least is None and most is None:
-            yield f"no limit is set; give {names}"
+            yield f"no limit is set; give {' and '.join(self.limits)}"
         if least is not None and most is not None and least > most:
             yield f"{self.limits[0]} is {least:g}, which is above {self.limits[1]}, {most:g}"

@@ -3,37 +3,33 @@
 from dataclasses import dataclass
 
 from curator_image.measuring.filtering import RangeFilter
-from curator_image.measuring.measures import (
-    brightness,
-    colourfulness,
-    contrast,
-    entropy,
-    sharpness,
-    uniformity,
-)
+from curator_image.measuring.measures import uniformity
 from curator_image.measuring.pictures import Picture
+from curator_image.measuring.quantities import (
+    BRIGHTNESS,
+    COLOURFULNESS,
+    CONTRAST,
+    ENTROPY,
+    SHARPNESS,
+    UNIFORMITY,
+)
 
 
 @dataclass
 class BlurFilter(RangeFilter):
     """Drops pictures without sharp edges: out of focus, shaken, enlarged from very small ones."""
 
-    limits = ("min_sharpness", "max_sharpness")
-    thing = "sharpness"
+    quantity = SHARPNESS
 
     min_sharpness: float = 100.0
     """The least variance of the Laplacian. Smooth skies are low too: look before you go above."""
-
-    def score(self, picture: Picture) -> float:
-        return sharpness(picture.grey)
 
 
 @dataclass
 class BrightnessFilter(RangeFilter):
     """Drops pictures that are nearly black or nearly white on the whole."""
 
-    limits = ("min_brightness", "max_brightness")
-    thing = "brightness"
+    quantity = BRIGHTNESS
 
     min_brightness: float | None = 0.05
     """The least mean level, from 0 (black) to 1 (white)."""
@@ -41,30 +37,22 @@ class BrightnessFilter(RangeFilter):
     max_brightness: float | None = 0.97
     """The greatest mean level."""
 
-    def score(self, picture: Picture) -> float:
-        return brightness(picture.levels)
-
 
 @dataclass
 class ContrastFilter(RangeFilter):
     """Drops pictures whose levels hardly differ: fog, veils, faded scans."""
 
-    limits = ("min_contrast", "max_contrast")
-    thing = "contrast"
+    quantity = CONTRAST
 
     min_contrast: float = 0.05
     """The least standard deviation of levels, from 0 to 0.5."""
-
-    def score(self, picture: Picture) -> float:
-        return contrast(picture.levels)
 
 
 @dataclass
 class EntropyFilter(RangeFilter):
     """Drops pictures whose levels tell too little: placeholders, plain logos."""
 
-    limits = ("min_entropy", "max_entropy")
-    thing = "entropy"
+    quantity = ENTROPY
 
     min_entropy: float | None = 3.0
     """The fewest bits for each pixel, from 0 to 8."""
@@ -72,16 +60,12 @@ class EntropyFilter(RangeFilter):
     max_entropy: float | None = None
     """The most bits for each pixel: noise has nearly 8."""
 
-    def score(self, picture: Picture) -> float:
-        return entropy(picture.levels)
-
 
 @dataclass
 class UniformityFilter(RangeFilter):
     """Drops pictures that are one surface nearly everywhere: blank pages, plain backgrounds."""
 
-    limits = ("min_share", "max_share")
-    thing = "share of one level"
+    quantity = UNIFORMITY
 
     max_share: float = 0.9
     """The largest share of pixels within `width` neighbouring levels of grey."""
@@ -98,14 +82,10 @@ class ColorfulnessFilter(RangeFilter):
     """Drops pictures by how colourful they are: grey scans with a minimum, garish ones with a
     maximum."""
 
-    limits = ("min_colorfulness", "max_colorfulness")
-    thing = "colourfulness"
+    quantity = COLOURFULNESS
 
     min_colorfulness: float | None = 2.0
     """The least of Hasler and Süsstrunk's measure: 0 is grey, 15 slightly, 45 averagely so."""
 
     max_colorfulness: float | None = None
     """The most of it: 109 is extremely colourful."""
-
-    def score(self, picture: Picture) -> float:
-        return colourfulness(picture.pixels)

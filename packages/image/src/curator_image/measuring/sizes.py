@@ -8,6 +8,7 @@ from curator_core.suggestions import hint
 
 from curator_image.measuring.filtering import ImageFilter, RangeFilter
 from curator_image.measuring.pictures import Picture
+from curator_image.measuring.quantities import BYTES, COUNT, RATIO, SHORTER
 from curator_image.opening import FORMATS
 
 _KNOWN = tuple(name.lower() for name in FORMATS)
@@ -17,9 +18,7 @@ _KNOWN = tuple(name.lower() for name in FORMATS)
 class SizeFilter(RangeFilter):
     """Drops pictures whose shorter side has too few or too many pixels."""
 
-    view = None
-    limits = ("min_side", "max_side")
-    thing = "shorter side"
+    quantity = SHORTER
 
     min_side: int | None = 256
     """The fewest pixels of the shorter side."""
@@ -27,17 +26,12 @@ class SizeFilter(RangeFilter):
     max_side: int | None = None
     """The most pixels of the shorter side."""
 
-    def score(self, picture: Picture) -> float:
-        return min(picture.header.width, picture.header.height)
-
 
 @dataclass
 class PixelCountFilter(RangeFilter):
     """Drops pictures with too few or too many pixels in all."""
 
-    view = None
-    limits = ("min_pixels", "max_pixels")
-    thing = "number of pixels"
+    quantity = COUNT
 
     min_pixels: int | None = 65536
     """The least width times height."""
@@ -45,42 +39,28 @@ class PixelCountFilter(RangeFilter):
     max_pixels: int | None = None
     """The greatest width times height."""
 
-    def score(self, picture: Picture) -> float:
-        return picture.header.width * picture.header.height
-
 
 @dataclass
 class AspectRatioFilter(RangeFilter):
     """Drops pictures that are too long and narrow either way: banners, columns, rulers."""
 
-    view = None
-    limits = ("min_ratio", "max_ratio")
-    thing = "longer to shorter side"
+    quantity = RATIO
 
     max_ratio: float = 3.0
     """The most times that the longer side may be as long as the shorter."""
-
-    def score(self, picture: Picture) -> float:
-        sides = picture.header.width, picture.header.height
-        return max(sides) / min(sides)
 
 
 @dataclass
 class FileSizeFilter(RangeFilter):
     """Drops pictures of too few or too many bytes as they are encoded."""
 
-    view = None
-    limits = ("min_bytes", "max_bytes")
-    thing = "bytes"
+    quantity = BYTES
 
     min_bytes: int | None = 5000
     """The fewest bytes."""
 
     max_bytes: int | None = None
     """The most bytes."""
-
-    def score(self, picture: Picture) -> float:
-        return memoryview(picture.encoded).nbytes
 
 
 @dataclass

@@ -1,28 +1,25 @@
 """Blurring faces: what a detector found in pictures is made unrecognizable."""
 
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from curator_core import ProcessingStage, Rejected
-
-from curator_image.batches import EXTENSION, IMAGE, ImageBatch
-from curator_image.decoding import Encoded, UndecodableError, picture
+from curator_image.batches import ImageBatch
+from curator_image.decoding import picture
+from curator_image.measuring.pictures import Picture
+from curator_image.resizing.stages import PictureChanging
 
 if TYPE_CHECKING:
     from PIL import Image
 
-_FORMATS = {"png": "PNG", "webp": "WEBP", "gif": "PNG", "bmp": "PNG", "tif": "PNG", "tiff": "PNG"}
-_ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp"}
+    from curator_image.resizing.stages import Changed
 
 
 @dataclass
-class FaceBlurrer(ProcessingStage[ImageBatch, ImageBatch]):
+class FaceBlurrer(PictureChanging):
     """Blurs faces that `FaceDetector` found. Pictures without any keep their bytes.
 
-    What had no losses before becomes PNG, all else JPEG or WebP of the given quality; a picture
-    that was blurred is upright and has no EXIF data any more.
+    A picture that was blurred is upright and has no EXIF data any more.
     """
 
     faces_field: str = "faces"
@@ -31,47 +28,20 @@ class FaceBlurrer(ProcessingStage[ImageBatch, ImageBatch]):
     margin: float = 0.2
     """How much is blurred around a box, as a share of its sides."""
 
-    quality: int = 92
-    """Of the JPEG and WebP files that are written."""
-
     def inputs(self) -> Sequence[str]:
-        return (IMAGE, EXTENSION, self.faces_field)
+        return (*super().inputs(), self.faces_field)
 
-    def check(self) -> Iterable[str]:
+    def check(self) -> Iterator[str]:
         if self.margin < 0:
             yield f"margin is {self.margin:g}, but must be 0 or more"
-        if not 1 <= self.quality <= 100:
-            yield f"quality is {self.quality}, but must lie between 1 and 100"
+        yield from super().check()
 
-    def process(self, task: ImageBatch) -> Iterable[ImageBatch | Rejected]:
-        images: list[bytes] = []
-        endings: list[str] = []
-        failed: dict[int, Exception] = {}
-        faces = task.data.column(self.faces_field).to_pylist()
-        names = task.data.column(EXTENSION).to_pylist()
-        for row, (data, found, ending) in enumerate(zip(task.encoded, faces, names, strict=True)):
-            try:
-                image, name = self._without_faces(data, found or (), ending or "")
-            except UndecodableError as error:
-                failed[row] = error
-                continue
-            images.append(image)
-            endings.append(name)
-        if not any(faces):
-            yield task
-            return
-        batch, rejected = task.without(failed)
-        yield batch.with_images(images, endings)
-        yield from rejected
-
-    def _without_faces(self, data: Encoded, faces: Sequence[Any], ending: str) -> tuple[bytes, str]:
+    def changed(self, task: ImageBatch, row: int, known: Picture) -> "Changed | None":
+        faces = task.data.column(self.faces_field)[row].as_py()
         if not faces:
-            return bytes(data), ending
-        blurred = self.blurred(picture(data), faces)
-        kind = _FORMATS.get(ending.rpartition(".")[2].lower(), "JPEG")
-        sink = io.BytesIO()
-        blurred.save(sink, kind, **({} if kind == "PNG" else {"quality": self.quality}))
-        return sink.getvalue(), _ENDINGS[kind]
+            return None
+        kind = self.encoding.format_for(known.header.format)
+        return self.blurred(picture(known.encoded), faces), kind
 
     def blurred(self, image: "Image.Image", faces: Sequence[Sequence[float]]) -> "Image.Image":
         """The picture with each box, and what is close around it, blurred beyond recognition."""

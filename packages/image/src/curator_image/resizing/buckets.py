@@ -11,7 +11,7 @@ from curator_image.batches import ImageBatch
 from curator_image.measuring.judging import Scored, scored, with_scores
 from curator_image.measuring.pictures import Header, Picture
 from curator_image.resizing.fits import Fit, Size, fit_for
-from curator_image.resizing.stages import PictureChanging
+from curator_image.resizing.stages import PictureFitting
 
 COLUMNS = ("bucket", "bucket_width", "bucket_height")
 
@@ -42,7 +42,7 @@ class Buckets:
 
 
 @dataclass
-class AspectBucketing(PictureChanging):
+class AspectBucketing(PictureFitting):
     """Gives each picture the bucket whose form is nearest: columns bucket (`832x1216`),
     bucket_width and bucket_height. With `resize` it is scaled to cover that, and cut."""
 

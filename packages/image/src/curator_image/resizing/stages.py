@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from curator_core import ProcessingStage, Rejected
 from curator_core.suggestions import hint
@@ -11,14 +11,16 @@ from curator_core.suggestions import hint
 from curator_image.batches import EXTENSION, IMAGE, ImageBatch
 from curator_image.decoding import picture
 from curator_image.measuring.judging import pictures_of
-from curator_image.measuring.pictures import Header
-from curator_image.opening import Encoded, UndecodableError
+from curator_image.measuring.pictures import Header, Picture
+from curator_image.opening import UndecodableError
 from curator_image.resizing.encodings import EXTENSIONS, Encoding, OutputFormat
 from curator_image.resizing.fits import Fit, ResizeMode, Size, fit_for
 from curator_image.views import View
 
 if TYPE_CHECKING:
     from PIL import Image
+
+    Changed: TypeAlias = tuple[Image.Image, str]
 
 
 @dataclass
@@ -45,13 +47,13 @@ class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
         if not 1 <= self.quality <= 100:
             yield f"quality is {self.quality}, but must be from 1 to 100"
 
-    @abstractmethod
-    def fit(self, header: Header) -> Fit:
-        """What becomes of a picture."""
-
     @property
     def encoding(self) -> Encoding:
         return Encoding(self.format, self.quality)
+
+    @abstractmethod
+    def changed(self, task: ImageBatch, row: int, known: Picture) -> "Changed | None":
+        """What a picture becomes, and of which format; None where all is well as it is."""
 
     def process(self, task: ImageBatch) -> list[ImageBatch | Rejected]:
         images: list[bytes | None] = []
@@ -59,24 +61,14 @@ class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
         failed: dict[int, Exception] = {}
         for row, known in enumerate(pictures_of(task)):
             try:
-                changed = self._changed(known.encoded, known.header)
+                changed = self.changed(task, row, known)
             except UndecodableError as error:
                 failed[row] = error
                 continue
-            images.append(changed and changed[0])
-            kinds.append(changed[1] if changed else "")
+            images.append(None if changed is None else self.encoding.encoded(*changed))
+            kinds.append("" if changed is None else changed[1])
         good, rejected = task.without(failed)
         return [self._with(good, images, kinds), *rejected]
-
-    def _changed(self, data: Encoded, header: Header) -> tuple[bytes, str] | None:
-        """Other bytes and their format; None where all is well as it is."""
-        fit = self.fit(header)
-        kind = self.encoding.format_for(header.format)
-        is_right = self.format == "same" or kind == header.format
-        if is_right and not fit.changes((header.width, header.height)):
-            return None
-        scaled = picture(data, View(box=fit.scaled, resampling="lanczos"))
-        return self.encoding.encoded(_on_canvas(scaled, fit.canvas), kind), kind
 
     def _with(
         self, batch: ImageBatch, images: Sequence[bytes | None], kinds: Sequence[str]
@@ -115,7 +107,26 @@ def _on_canvas(scaled: "Image.Image", canvas: Size) -> "Image.Image":
 
 
 @dataclass
-class ImageResizer(PictureChanging):
+class PictureFitting(PictureChanging, ABC):
+    """What gives pictures other sizes or formats, whatever they show."""
+
+    @abstractmethod
+    def fit(self, header: Header) -> Fit:
+        """What becomes of a picture."""
+
+    def changed(self, task: ImageBatch, row: int, known: Picture) -> "Changed | None":
+        header = known.header
+        fit = self.fit(header)
+        kind = self.encoding.format_for(header.format)
+        is_right = self.format == "same" or kind == header.format
+        if is_right and not fit.changes((header.width, header.height)):
+            return None
+        scaled = picture(known.encoded, View(box=fit.scaled, resampling="lanczos"))
+        return _on_canvas(scaled, fit.canvas), kind
+
+
+@dataclass
+class ImageResizer(PictureFitting):
     """Makes pictures smaller; larger ones of small ones only if `enlarge` says so."""
 
     size: int | list[int] = 512
@@ -146,7 +157,7 @@ class ImageResizer(PictureChanging):
 
 
 @dataclass
-class ImageReencoder(PictureChanging):
+class ImageReencoder(PictureFitting):
     """Encodes pictures of other formats anew, in the one that is given."""
 
     format: OutputFormat = field(default="jpeg", kw_only=True)
