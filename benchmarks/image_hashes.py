@@ -1,13 +1,8 @@
-"""Measures hashes of pictures: how fast they are, and which copies they find.
+"""Figures of hashes of pictures: how fast they are, and which copies they find."""
 
-Part of `hatch run bench:image`; by itself: `python benchmarks/image_hashes.py [--quick]`.
-"""
-
-import argparse
 import io
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -18,12 +13,12 @@ from curator_core.testing import run_stage
 from curator_dedup.hashes.distances import table_of_distances, words_of
 from curator_image.batches import ImageBatch
 from curator_image.hashing.stages import PerceptualHash
+from image_sizes import Sizes
 from measuring.distortions import DISTORTIONS
-from measuring.figures import Figure, show
+from measuring.figures import Figure
 from measuring.photographs import as_jpeg, photographs
 from PIL import Image
 
-PICTURES = 105
 FALSE_SHARE = 0.001
 """Of pairs of different pictures so many may count as near."""
 
@@ -46,9 +41,12 @@ class Found:
         return float(upper[int(share * len(upper))])
 
 
-def figures(quick: bool = False) -> list[Figure]:
-    pictures = photographs(12 if quick else PICTURES)
-    return [_speed(pictures[: 8 if quick else 30]), *_recall(pictures)]
+def phash(sizes: Sizes) -> Iterator[Figure]:
+    yield _speed(photographs(min(30, sizes.pictures)), sizes.rounds)
+
+
+def near(sizes: Sizes) -> Iterator[Figure]:
+    yield from _recall(photographs(sizes.pictures))
 
 
 def batch_of(images: Sequence[bytes]) -> ImageBatch:
@@ -64,7 +62,7 @@ def batch_of(images: Sequence[bytes]) -> ImageBatch:
 # Speed
 
 
-def _speed(pictures: Sequence[Image.Image], rounds: int = 7) -> Figure:
+def _speed(pictures: Sequence[Image.Image], rounds: int) -> Figure:
     import imagehash
 
     images = [as_jpeg(picture, 1280) for picture in pictures]
@@ -174,15 +172,3 @@ def _false_share(ways: Sequence[Found], limits: Sequence[float]) -> float:
     )
     upper = np.triu_indices(len(near), 1)
     return float(near[upper].mean())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few pictures: does it run at all?")
-    found = figures(parser.parse_args().quick)
-    show(found)
-    return 0 if all(figure.met is not False for figure in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,22 +1,20 @@
-"""Measures the models of curator-image: pictures per CPU second, and against their own packages.
+"""Figures of the models of curator-image: pictures per CPU second, and false alarms.
 
-Part of `hatch run bench:image`; by itself: `python benchmarks/image_models.py [--quick]`. What is
-not installed is told and left out. How well vectors find copies stands in `image_hashes.py`.
+What is not installed is told and left out. How well vectors find copies: `image_hashes.py`.
 """
 
-import argparse
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
-import pyarrow as pa
 from curator_core import AnyStage, CuratorError, WorkerInfo
 from curator_core.stages import flatten
 from curator_image import FaceDetector, ImageEmbedder, NSFWFilter, TextAreaFilter
 from curator_image.batches import ImageBatch
-from measuring.figures import Figure, show
+from image_hashes import batch_of
+from image_sizes import Sizes
+from measuring.figures import Figure
 from measuring.photographs import as_jpeg, photographs
 
 LONGEST = 640
@@ -30,24 +28,14 @@ MOST_FALSE_ALARMS = 0.02
 """Of these photographs, none of which shows nudity, so many may score above .5."""
 
 
-def figures(quick: bool = False) -> list[Figure]:
-    pictures = [as_jpeg(one, LONGEST) for one in photographs(4 if quick else 32)]
-    batch = batch_of(pictures)
-    rows = [_rate(name, make, batch) for name, make in STAGES.items()]
-    return [
-        *rows,
-        _false_alarms(batch_of([as_jpeg(one) for one in photographs(8 if quick else 105)])),
-    ]
+def models(sizes: Sizes) -> Iterator[Figure]:
+    batch = batch_of([as_jpeg(one, LONGEST) for one in photographs(sizes.modelled)])
+    for name, make in STAGES.items():
+        yield _rate(name, make, batch)
 
 
-def batch_of(images: Sequence[bytes]) -> ImageBatch:
-    keys = [str(number) for number in range(len(images))]
-    columns = {
-        "key": keys,
-        "image": pa.array(images, pa.binary()),
-        "extension": ["jpg"] * len(keys),
-    }
-    return ImageBatch(pa.table(columns))
+def harmless(sizes: Sizes) -> Iterator[Figure]:
+    yield _false_alarms(batch_of([as_jpeg(one) for one in photographs(sizes.pictures)]))
 
 
 def _rate(name: str, make: Callable[[], AnyStage], batch: ImageBatch) -> Figure:
@@ -88,15 +76,3 @@ def _cpu(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return time.process_time() - before
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few pictures: does it run at all?")
-    found = figures(parser.parse_args().quick)
-    show(found)
-    return 0 if all(figure.met is not False for figure in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,16 +1,12 @@
-"""Measures how shards are read and pictures decoded, beside webdataset and plain Pillow.
-
-Part of `hatch run bench:image`; by itself: `python benchmarks/image_shards.py [--quick]`.
-"""
+"""Figures of reading shards and decoding pictures, beside webdataset and plain Pillow."""
 
 import io
 import json
-import sys
 import tarfile
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -19,31 +15,32 @@ from curator_core import FileGroup, FilePart
 from curator_image.decoding import decode
 from curator_image.shards.reading import WebDatasetReader, WebDatasetReading
 from curator_image.views import View
-from measuring.figures import Figure, show
-from measuring.timing import run_job
+from image_sizes import Sizes
+from measuring.figures import Figure
 from PIL import Image
 
 TAR_TARGETS = {10_000: 5.0, 100_000: 4.0}
 JPEG_TARGETS = {1280: 1.5, 2560: 2.8}
 LEAST_PSNR = 50.0
-WORKERS_TARGET, MEMORY_TARGET = 1.7, 1.25
-ROUNDS = 9
 SIDE = 224
 
 
-def figures(quick: bool = False) -> list[Figure]:
+def tar(sizes: Sizes) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        found = [_tar(Path(folder), size, 200 if quick else 3000) for size in TAR_TARGETS]
-        found += [_jpeg(side, 2 if quick else 12) for side in JPEG_TARGETS]
-        found.append(_workers(Path(folder) / "recipe", quick))
-        found.append(_memory(Path(folder) / "memory", quick))
-    return found
+        for size in TAR_TARGETS:
+            yield _tar(Path(folder), size, sizes)
 
 
-def _tar(folder: Path, size: int, samples: int) -> Figure:
+def jpeg(sizes: Sizes) -> Iterator[Figure]:
+    for side in JPEG_TARGETS:
+        yield _jpeg(side, sizes)
+
+
+def _tar(folder: Path, size: int, sizes: Sizes) -> Figure:
+    samples = sizes.samples
     path = _shard(folder / f"{size}.tar", size, samples)
-    ours, theirs, batches = _best([_ours, _theirs, _batches], path)
-    agree = _digest(_ours(path)) == _digest(_theirs(path))
+    agree = _digest(_ours(path)) == _digest(_theirs(path))  # first, and all imports with it
+    ours, theirs, batches = _best([_ours, _theirs, _batches], path, sizes.rounds)
     ratio, target = theirs / ours, TAR_TARGETS[size]
     return Figure(
         f"samples of {size // 1000} kB out of a tar file, copied",
@@ -93,10 +90,12 @@ def _batches(path: Path) -> Iterable[object]:
     return _stage().process(FileGroup([FilePart(str(path))]))
 
 
-def _best(readers: Sequence[Callable[[Path], Iterable[object]]], path: Path) -> list[float]:
+def _best(
+    readers: Sequence[Callable[[Path], Iterable[object]]], path: Path, rounds: int
+) -> list[float]:
     """The least CPU time of each, taken in turns: what disturbs only ever adds to it."""
     best = [float("inf")] * len(readers)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for number, read in enumerate(readers):
             begun = time.process_time()
             for _found in read(path):
@@ -109,11 +108,11 @@ def _digest(samples: Iterable[tuple[str, bytes]]) -> int:
     return hash(tuple((key, hash(data)) for key, data in samples))
 
 
-def _jpeg(side: int, pictures: int) -> Figure:
-    data = [_photograph(side, seed) for seed in range(pictures)]
+def _jpeg(side: int, sizes: Sizes) -> Figure:
+    data = [_photograph(side, seed) for seed in range(sizes.photographs)]
     view = View(short_side=SIDE)
-    ours, theirs = _seconds([lambda one: decode(one, view), _plainly], data)
     likeness = [_psnr(decode(one, view), _plainly(one)) for one in data]
+    ours, theirs = _seconds([lambda one: decode(one, view), _plainly], data, sizes.rounds)
     mean = sum(likeness) / len(likeness)
     ratio, target = theirs / ours, JPEG_TARGETS[side]
     return Figure(
@@ -145,9 +144,11 @@ def _plainly(data: bytes) -> np.ndarray:
     return np.asarray(picture.resize(size, Image.Resampling.BICUBIC))
 
 
-def _seconds(ways: Sequence[Callable[[bytes], object]], data: Sequence[bytes]) -> list[float]:
+def _seconds(
+    ways: Sequence[Callable[[bytes], object]], data: Sequence[bytes], rounds: int
+) -> list[float]:
     best = [float("inf")] * len(ways)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for number, way in enumerate(ways):
             begun = time.process_time()
             for one in data:
@@ -159,37 +160,3 @@ def _seconds(ways: Sequence[Callable[[bytes], object]], data: Sequence[bytes]) -
 def _psnr(one: np.ndarray, other: np.ndarray) -> float:
     error = np.mean((one.astype(float) - other.astype(float)) ** 2)
     return float(10 * np.log10(255**2 / max(float(error), 1e-9)))
-
-
-def _workers(folder: Path, quick: bool) -> Figure:
-    """The wall time decides here; on a machine that does other things it says nothing."""
-    each = 20 if quick else 300
-    took = {n: min(_recipe(folder, n, 8, each)[0] for _ in range(2)) for n in (1, 2)}
-    ratio = took[1] / took[2]
-    return Figure(
-        "read, filter, hash and write with two workers",
-        f">= {WORKERS_TARGET:g}x one worker",
-        f"{ratio:.2f}x ({took[1]:.1f} s and {took[2]:.1f} s)",
-        ratio >= WORKERS_TARGET,
-    )
-
-
-def _memory(folder: Path, quick: bool) -> Figure:
-    few, many = (1, 4) if quick else (2, 40)
-    peaks = [_recipe(folder, 1, shards, 20 if quick else 100)[1] for shards in (few, many)]
-    ratio = peaks[1] / peaks[0]
-    return Figure(
-        f"memory with {many // few}x the shards",
-        f"<= {MEMORY_TARGET:g}x",
-        f"{ratio:.2f}x ({peaks[0] / 1e6:.0f} and {peaks[1] / 1e6:.0f} MB)",
-        ratio <= MEMORY_TARGET,
-    )
-
-
-def _recipe(folder: Path, workers: int, shards: int, each: int) -> tuple[float, int]:
-    outcome = run_job("clean_images.py", folder, workers, shards, each, watch_memory=True)
-    return float(outcome.facts["seconds"]), outcome.peak_bytes
-
-
-if __name__ == "__main__":
-    show(figures("--quick" in sys.argv))
