@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from curator_core import InputError, LocalExecutor, ParquetWriter, Pipeline
+from curator_core.reporting.histograms import Scores, histogram, number
 from curator_image.duplicates.workflows import ImageDeduplicationWorkflow
 from curator_image.measuring.qualities import BlurFilter, BrightnessFilter
 from curator_image.measuring.sizes import SizeFilter
 from curator_image.reporting.filters import write_pictures
-from curator_image.reporting.histograms import Scores, histogram, number
 from curator_image.reporting.thumbnails import thumbnail
 from curator_image.shards.reading import WebDatasetReader
 from curator_image.shards.writing import WebDatasetWriter

@@ -16,8 +16,8 @@ OPUS_RATES = (8_000, 12_000, 16_000, 24_000, 48_000)
 MOST_CHANNELS = {"flac": 8, "wav": 64, "opus": 2}
 
 
-def encode(wave: Waveform, kind: Format) -> bytes:
-    """The bytes of a file; the same waveform gives the same bytes."""
+def encode(wave: Waveform, kind: Format, bit_rate: int | None = None) -> bytes:
+    """The bytes of a file; the same waveform gives the same bytes. Opus may have a bit rate."""
     import av
 
     container_format, codec, sample_format = _CODECS[kind]
@@ -28,6 +28,8 @@ def encode(wave: Waveform, kind: Format) -> bytes:
         layout = _layout(wave.samples.shape[0])
         stream: Any = container.add_stream(codec, rate=wave.sample_rate, layout=layout)
         stream.format = sample_format
+        if bit_rate is not None:
+            stream.bit_rate = bit_rate
         stream.codec_context.options = {"flags": "+bitexact"}
         stream.open()
         for frame in _frames(wave, sample_format, layout, stream.frame_size):

@@ -48,3 +48,8 @@ def curator_stages() -> dict[str, str]:
         "audio.audio_to_document": "curator_audio.transcripts.documents:AudioToDocument",
         "audio.manifest_writer": "curator_audio.writing.manifests:ManifestWriter",
     }
+
+
+@hookimpl
+def curator_commands() -> dict[str, str]:
+    return {"audio.report": "curator_audio.reporting.commands:report"}

@@ -8,10 +8,13 @@ from typing import Any, BinaryIO
 
 import orjson
 import pyarrow as pa
-from curator_core import AnyStage
+from curator_core import AnyStage, WorkerInfo
+from curator_core.dropping import DropSink
+from curator_core.writing.dropped import DroppedFiles
 from curator_core.writing.stages import FileWriter
 
 from curator_audio.batches import AUDIO, PATH, TEXT
+from curator_audio.writing.manifests import ManifestWriter
 from curator_audio.writing.segments import SegmentWriter
 
 
@@ -25,6 +28,15 @@ class ShardFiles(FileWriter):
 
     def inputs(self) -> Sequence[str]:
         return (PATH, AUDIO, *super().inputs())
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        """What is dropped was never encoded, and goes to manifests."""
+        if self.dropped_path is None:
+            return None
+        keeper = ManifestWriter(
+            self.path, dropped_path=self.dropped_path, storage_options=self.storage_options
+        )
+        return DroppedFiles(keeper, worker)
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:

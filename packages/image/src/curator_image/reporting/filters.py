@@ -5,9 +5,9 @@ from curator_core.filesystems import join, open_filesystem
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
+from curator_core.reporting.histograms import KEY, histogram, number
 from curator_core.writing.dropped import REASON_COLUMN
 
-from curator_image.reporting.histograms import histogram, number
 from curator_image.reporting.records import Record, records_in
 from curator_image.reporting.rules import Rule, Sorted, rules_of, sample_of
 from curator_image.reporting.styles import STYLE
@@ -86,7 +86,7 @@ def _about(rule: Rule, found: Sorted) -> str:
     parts = [facts_table((reason, count(times)) for reason, times in rule.reasons.items())]
     drawing = histogram(rule.scores, rule.limits)
     if drawing:
-        parts.append(f"<h3>{_escaped(rule.score_field or '')} {_KEY}</h3>{drawing}")
+        parts.append(f"<h3>{_escaped(rule.score_field or '')} {KEY}</h3>{drawing}")
     dropped = sample_of(rule.examples)
     if dropped:
         parts.append(f"<h3>Dropped</h3>{_sheet(dropped, rule)}")
@@ -94,12 +94,6 @@ def _about(rule: Rule, found: Sorted) -> str:
     if kept:
         parts.append(f"<h3>Kept, nearest to the limit</h3>{_sheet(kept, rule)}")
     return "".join(parts)
-
-
-_KEY = (
-    '<span class="key"><span style="background:#58a"></span>kept'
-    '<span style="background:var(--bar)"></span>dropped</span>'
-)
 
 
 def _sheet(records: list[Record], rule: Rule | None) -> str:

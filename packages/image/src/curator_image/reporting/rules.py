@@ -7,9 +7,9 @@ from heapq import nsmallest
 from typing import Any
 
 from curator_core.reporting.directories import RunRecord
+from curator_core.reporting.histograms import Scores
 from curator_core.writing.dropped import STAGE_COLUMN
 
-from curator_image.reporting.histograms import Scores
 from curator_image.reporting.records import Record
 
 EXAMPLES = 24

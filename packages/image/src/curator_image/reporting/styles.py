@@ -1,6 +1,10 @@
 """How pages with pictures look."""
 
-STYLE = """
+from curator_core.reporting.histograms import HISTOGRAM_STYLE
+
+STYLE = (
+    f"""{HISTOGRAM_STYLE}"""
+    """
 .sheet { display: flex; flex-wrap: wrap; gap: .5rem; margin: .3rem 0 1rem }
 .sheet figure { margin: 0; width: 144px; font-size: .72rem; line-height: 1.25 }
 .sheet img { max-width: 144px; max-height: 144px; display: block }
@@ -8,10 +12,6 @@ STYLE = """
 .sheet .best { outline: 3px solid var(--good); outline-offset: -3px }
 .gone { width: 144px; height: 80px; border: 1px dashed var(--line); padding: .4rem;
   box-sizing: border-box; opacity: .7 }
-.histogram { width: 100%; max-width: 42rem; font-size: 11px }
-.histogram text { fill: currentColor } .histogram .kept { fill: #58a }
-.histogram .dropped { fill: var(--bar) }
-.histogram .limit { stroke: currentColor; stroke-dasharray: 4 3 }
-.key span { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem;
-  vertical-align: -1px } h3 { margin: 1rem 0 .2rem; font-size: .95rem }
+h3 { margin: 1rem 0 .2rem; font-size: .95rem }
 """
+)

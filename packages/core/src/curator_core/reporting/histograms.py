@@ -7,10 +7,25 @@ from math import isfinite, log10
 BINS = 48
 _WIDTH, _HEIGHT, _FOOT = 640, 150, 22
 
+HISTOGRAM_STYLE = """
+.histogram { width: 100%; max-width: 42rem; font-size: 11px }
+.histogram text { fill: currentColor } .histogram .kept { fill: #58a }
+.histogram .dropped { fill: var(--bar) }
+.histogram .limit { stroke: currentColor; stroke-dasharray: 4 3 }
+.key span { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem;
+  vertical-align: -1px }
+@media (max-width: 40rem) { .histogram { font-size: 19px } }
+"""
+KEY = (
+    '<span class="key"><span style="background:#58a"></span>kept'
+    '<span style="background:var(--bar)"></span>dropped</span>'
+)
+"""What the colours mean."""
+
 
 @dataclass
 class Scores:
-    """The scores of the pictures that a rule kept and of those that it dropped."""
+    """The scores of what a rule kept and of what it dropped."""
 
     kept: list[float] = field(default_factory=list)
     dropped: list[float] = field(default_factory=list)
@@ -69,7 +84,7 @@ def histogram(scores: Scores, limits: Sequence[float]) -> str:
     )
     marks = "".join(_mark(scale.at(limit), limit) for limit in limits)
     ticks = "".join(_tick(place / 4, scale.value(place / 4)) for place in range(5))
-    box = f"0 -14 {_WIDTH} {_HEIGHT + _FOOT + 14}"
+    box = f"0 -18 {_WIDTH} {_HEIGHT + _FOOT + 18}"
     return f'<svg class="histogram" viewBox="{box}">{bars}{marks}{ticks}</svg>'
 
 
@@ -104,5 +119,5 @@ def _mark(place: float, limit: float) -> str:
 
 def _tick(place: float, value: float) -> str:
     anchor = {0.0: "start", 1.0: "end"}.get(place, "middle")
-    where = f'x="{place * _WIDTH:.1f}" y="{_HEIGHT + 15}"'
+    where = f'x="{place * _WIDTH:.1f}" y="{_HEIGHT + 18}"'
     return f'<text {where} text-anchor="{anchor}">{number(value)}</text>'

@@ -1,0 +1,138 @@
+"""Rules: how much of the recordings each stage of a run kept and dropped."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Any
+
+from curator_core.reporting.directories import RunRecord
+from curator_core.reporting.histograms import Scores
+
+from curator_audio.measuring import stages as measuring
+from curator_audio.reporting.rows import Row
+from curator_audio.speech.joining import JOINED
+
+EXAMPLES = 4
+_HELD = 50 * EXAMPLES
+
+_LIMITS = ("at_least", "at_most")
+
+
+@dataclass
+class Rule:
+    """One stage that dropped rows."""
+
+    name: str
+    column: str | None
+    limits: list[float]
+    reasons: Counter[str]
+    passed: int
+    seconds: float = 0.0
+    untold: int = 0
+    """Rows that do not say how long they are."""
+
+    examples: list[Row] = field(default_factory=list)
+
+    @property
+    def dropped(self) -> int:
+        return self.reasons.total()
+
+    def add(self, row: Row) -> None:
+        self.examples = sample_of([*self.examples, row], EXAMPLES)
+        if row.seconds is None:
+            self.untold += 1
+        else:
+            self.seconds += row.seconds
+
+
+@dataclass
+class Sorted:
+    """The rules of a run in order, what stayed to the end, and the numbers of both."""
+
+    rules: dict[str, Rule]
+    kept: list[Row] = field(default_factory=list)
+    kept_rows: int = 0
+    kept_seconds: float = 0.0
+    scores: dict[str, Scores] = field(default_factory=dict)
+    sources: dict[str, list[Row]] = field(default_factory=dict)
+    """Recordings of which segments were made, with some of these."""
+
+    def add_kept(self, row: Row) -> None:
+        self.kept_rows += 1
+        self.kept_seconds += row.seconds or 0.0
+        self.kept = sample_of([*self.kept, row], 2 * EXAMPLES)
+        self._note(row)
+        for name in _measured(row):
+            self._scores(name).kept.append(row.number(name) or 0.0)
+
+    def add_dropped(self, row: Row) -> None:
+        rule = self.rules.get(row.dropped_by)
+        if rule is not None:
+            rule.add(row)
+        self._note(row)
+        for name in _measured(row):
+            self._scores(name).dropped.append(row.number(name) or 0.0)
+
+    def _note(self, row: Row) -> None:
+        if row.place is not None:
+            bare = Row({**row.facts}, None)
+            self.sources.setdefault(row.source, []).append(bare)
+
+    def _scores(self, name: str) -> Scores:
+        return self.scores.setdefault(name, Scores())
+
+    def limits_of(self, column: str) -> list[float]:
+        found = [limit for rule in self.rules.values() if rule.column == column
+                 for limit in rule.limits]  # fmt: skip
+        return sorted(set(found))
+
+
+def sample_of(rows: Iterable[Row], most: int) -> list[Row]:
+    return nsmallest(most, rows, key=lambda row: row.rank)
+
+
+MEASURED = {
+    "duration": "duration in seconds",
+    "snr_db": "signal-to-noise ratio in dB",
+    "wer": "word error rate",
+    "cer": "character error rate",
+    "loudness_lufs": "loudness in LUFS",
+    "bandwidth_hz": "bandwidth in Hz",
+    "silence": "share of silence",
+    "clipping": "share of clipped samples",
+}
+"""What has a histogram, with its name; all columns of mean opinion scores have one too."""
+
+
+def _measured(row: Row) -> list[str]:
+    """Of what a row says, the numbers that histograms are made of."""
+    return [name for name in row.facts if is_measured(name) and row.number(name) is not None]
+
+
+def is_measured(name: str) -> bool:
+    return name in MEASURED or name.lower().partition("_")[0].endswith("mos")
+
+
+def rules_of(run: RunRecord) -> Sorted:
+    """The rules that a run had, with exact counts."""
+    rules: dict[str, Rule] = {}
+    for stage in run.facts.get("plan", []):
+        name, options = stage["name"], stage.get("options", {})
+        counts = run.result.stages[name]
+        reasons = Counter(dict(counts.reasons))
+        reasons.pop(JOINED, None)  # nothing of it is lost
+        limits = [float(options[one]) for one in _LIMITS
+                  if isinstance(options.get(one), int | float)]  # fmt: skip
+        if reasons or limits:
+            column = _column_of(stage.get("stage", ""), options)
+            rules[name] = Rule(name, column, limits, reasons, counts.items_out)
+    return Sorted(rules)
+
+
+def _column_of(stage: str, options: Mapping[str, Any]) -> str | None:
+    """What a filter goes by: the column that it writes, or the measure of its class."""
+    kind = getattr(measuring, stage.rpartition(":")[2], None)
+    measure = getattr(kind, "measure", None)
+    column = measure or options.get("score_field")
+    return column if isinstance(column, str) else None

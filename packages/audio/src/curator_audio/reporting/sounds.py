@@ -1,0 +1,66 @@
+"""Sounds inside of a page: an excerpt as a drawing and a player, which need no other file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+from curator_core.errors import CuratorError
+
+from curator_audio.encoding import encode
+from curator_audio.forms import SPEECH
+from curator_audio.opening import UndecodableError
+from curator_audio.reporting.drawings import Mark, drawing
+from curator_audio.reporting.pictures import data_url
+from curator_audio.reporting.rows import Row
+from curator_audio.waveforms import Waveform
+
+_BITS = 16_000
+"""A second, of the sound in the page."""
+
+
+@dataclass
+class Sounds:
+    """Makes figures, with players as long as there is room for them in the page."""
+
+    room: int
+    """Characters of HTML that all figures may have together."""
+
+    def figure(self, row: Row, longest: float, caption: str, marks: Iterable[Mark] = ()) -> str:
+        """A drawing of the beginning of a row, its player, and what is said of it."""
+        try:
+            wave = excerpt(row, longest)
+        except (CuratorError, OSError) as error:
+            told = f'<div class="gone">{escape(str(error))}</div>'
+            return f"<figure>{told}<figcaption>{caption}</figcaption></figure>"
+        drawn = drawing(wave.samples[0], wave.sample_rate, marks)
+        cut = row.seconds is not None and row.seconds > wave.seconds + 0.1
+        length = f"{wave.seconds:.1f} s" + (f" of {row.seconds:.0f} s" if cut else "")
+        player = self._player(wave)
+        made = (
+            f"<figure>{drawn}{player}<figcaption>{caption} "
+            f'<span class="length">{length}</span></figcaption></figure>'
+        )
+        self.room -= len(made)
+        return made
+
+    def _player(self, wave: Waveform) -> str:
+        if wave.seconds * _BITS / 8 * 1.6 > self.room:
+            return ""
+        data = data_url(encode(wave, "opus", _BITS), "audio/ogg")
+        return f'<audio controls preload="none" src="{data}"></audio>'
+
+
+def excerpt(row: Row, longest: float) -> Waveform:
+    """The beginning of a row; what lies behind it is not decoded."""
+    import numpy as np
+
+    pieces, held = [], 0.0
+    for block in row.batch().blocks(0, SPEECH):
+        pieces.append(block.samples)
+        held += block.seconds
+        if held >= longest:
+            break
+    if not pieces:
+        raise UndecodableError("it holds no samples")
+    samples = np.hstack(pieces)[:, : round(longest * (SPEECH.sample_rate or 1))]
+    return Waveform(samples, SPEECH.sample_rate or 1)
