@@ -14,6 +14,7 @@ from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ErrorPolicy, FailureBudget, OnError
 from curator_core.results import RunResult
 from curator_core.stages import AnyStage, ProcessingStage, flatten
+from curator_core.wishes import Wish
 
 if TYPE_CHECKING:
     from curator_core.runs.streams import RunStream
@@ -66,7 +67,7 @@ class Pipeline:
             raise ResourceError("\n".join(lacking))
         return replace(plan, notes=tuple(notes_on(plan)))
 
-    def run(
+    def run(  # noqa: PLR0913 - each of them is a wish of its own
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
@@ -75,10 +76,13 @@ class Pipeline:
         resume: bool = True,
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
+        metrics: Wish = None,
     ) -> RunResult:
         """Run to the end. With a writer at the end, the same call again does only what is left.
 
-        `storage_options` are for a `run_dir` on another file system than the outputs'.
+        `storage_options` are for a `run_dir` on another file system than the outputs'. `metrics`
+        are served to Prometheus where it is True (the first free port from 9464 on), a port, or
+        "HOST:PORT".
         """
         with self.stream(
             executor,
@@ -87,13 +91,14 @@ class Pipeline:
             resume=resume,
             on_error=on_error,
             storage_options=storage_options,
+            metrics=metrics,
         ) as stream:
             stream.result.tasks = outputs = []
             for output in stream:  # an error that ends it has the result with those before
                 outputs.append(output)
             return stream.result
 
-    def stream(
+    def stream(  # noqa: PLR0913 - each of them is a wish of its own
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
@@ -102,6 +107,7 @@ class Pipeline:
         resume: bool = True,
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
+        metrics: Wish = None,
     ) -> "RunStream":
         """Output tasks as they finish. Closing the stream early stops the run in order."""
         from curator_core.runs.streams import OpenedStream, Place
@@ -109,7 +115,7 @@ class Pipeline:
         chosen, why = chosen_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
-        place = Place(run_dir, resume, storage_options)
+        place = Place(run_dir, resume, storage_options, metrics)
         return OpenedStream(plan, chosen, given, place, why)
 
     def retry(

@@ -23,14 +23,14 @@ class Usage:
     """
 
     __slots__ = (
-        "cpu_s", "held_s", "longest_s", "rss_bytes", "seconds", "setup_s", "setups", "tasks",
-        "timeouts", "times", "waited_s",
+        "cpu_s", "crashes", "held_s", "longest_s", "rss_bytes", "seconds", "setup_s", "setups",
+        "tasks", "timeouts", "times", "waited_s",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.seconds = self.cpu_s = self.longest_s = 0.0
         self.waited_s = self.held_s = self.setup_s = 0.0
-        self.tasks = self.setups = self.timeouts = self.rss_bytes = 0
+        self.tasks = self.setups = self.timeouts = self.crashes = self.rss_bytes = 0
         self.times: dict[int, int] = {}
         """How many tasks took up to the bound of that number."""
 
@@ -38,13 +38,13 @@ class Usage:
         """Plain, since one goes with every call."""
         return (
             self.seconds, self.cpu_s, self.longest_s, self.waited_s, self.held_s, self.setup_s,
-            self.tasks, self.setups, self.timeouts, self.rss_bytes, self.times,
+            self.tasks, self.setups, self.timeouts, self.crashes, self.rss_bytes, self.times,
         )  # fmt: skip
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         (
             self.seconds, self.cpu_s, self.longest_s, self.waited_s, self.held_s, self.setup_s,
-            self.tasks, self.setups, self.timeouts, self.rss_bytes, self.times,
+            self.tasks, self.setups, self.timeouts, self.crashes, self.rss_bytes, self.times,
         ) = state  # fmt: skip
 
     def took(self, seconds: float, tasks: int = 1) -> None:
@@ -55,6 +55,13 @@ class Usage:
         if seconds > self.longest_s:
             self.longest_s = seconds
 
+    def lost_worker(self, reason: str) -> None:
+        """A worker died or was ended while it was at this stage."""
+        if "timeout_s" in reason:
+            self.timeouts += 1
+        else:
+            self.crashes += 1
+
     def add(self, other: "Usage") -> None:
         self.seconds += other.seconds
         self.cpu_s += other.cpu_s
@@ -64,6 +71,7 @@ class Usage:
         self.tasks += other.tasks
         self.setups += other.setups
         self.timeouts += other.timeouts
+        self.crashes += other.crashes
         self.longest_s = max(self.longest_s, other.longest_s)
         self.rss_bytes = max(self.rss_bytes, other.rss_bytes)
         for bound, times in other.times.items():
@@ -88,7 +96,8 @@ class Usage:
             "longest_s": round(self.longest_s, 6), "waited_s": round(self.waited_s, 3),
             "held_s": round(self.held_s, 3), "setup_s": round(self.setup_s, 3),
             "tasks": self.tasks, "setups": self.setups, "timeouts": self.timeouts,
-            "rss_bytes": self.rss_bytes, "times": {str(b): n for b, n in self.times.items()},
+            "crashes": self.crashes, "rss_bytes": self.rss_bytes,
+            "times": {str(b): n for b, n in self.times.items()},
         }  # fmt: skip
         return {name: value for name, value in facts.items() if value}
 

@@ -34,6 +34,9 @@ COMMANDS: Mapping[str, Entry] = {
     "stages": Entry(f"{_HERE}.listing:stages", "List all stages, or explain one."),
     "workflows": Entry(f"{_HERE}.listing:workflows", "List all workflows, or explain one."),
     "plugins": Entry(f"{_HERE}.listing:plugins", "List what is installed, and what is broken."),
+    "metrics-config": Entry(
+        f"{_HERE}.monitoring:metrics_config", "Write settings for Prometheus and Grafana."
+    ),
     "schema": Entry(f"{_HERE}.listing:schema", "Print the JSON Schema of recipes, for editors."),
     "doctor": Entry(f"{_HERE}.diagnosing:doctor", "Look this machine over."),
 }

@@ -32,6 +32,13 @@ QUARANTINED = 3
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
 @click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")
 @click.option("--max-failures", metavar="N", help="Failures that end the run: 10, or 0.01 of all.")
+@click.option(
+    "--metrics",
+    metavar="[PORT]",
+    is_flag=False,
+    flag_value="true",
+    help="Serve metrics to Prometheus: at 9464 or the next free port, at PORT, or at HOST:PORT.",
+)
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
 @speaks
 def run(screen: Screen, order: Order, **said: Any) -> None:
@@ -69,6 +76,7 @@ class Wishes:
     allow_empty: bool = False
     max_failures: str | None = None
     quiet: bool = False
+    metrics: str | None = None
 
     def settings(self) -> list[str]:
         """The wishes that a recipe could have had itself."""
@@ -79,6 +87,8 @@ class Wishes:
             settings.append("run.allow_empty=true")
         if self.max_failures is not None:
             settings.append(f"errors.max_failures={self.max_failures}")
+        if self.metrics is not None:
+            settings.append(f"run.metrics={self.metrics}")
         return settings
 
 

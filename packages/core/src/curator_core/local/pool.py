@@ -209,7 +209,8 @@ class Pool:
         reason = child.verdict or death_of(child, self._oom_kills)
         child.kill()
         self._oom_kills = oom_kills()
-        self._run.worker_gone(child.worker_id, reason)
+        note = child.board.note()
+        self._run.worker_gone(child.worker_id, reason, note.stage_index if note else None)
         self._run.under_way.pop(child.worker_id, None)
         self._children.remove(child)
         if child is self._preparing and self._children:

@@ -96,10 +96,18 @@ def pipeline_settings() -> OptionTable:
 @cache
 def run_settings() -> OptionTable:
     """What stands under `run:`."""
+    from pydantic import Field as Bounds
+
     return _table(
         Option("run_dir", str | None, None, "Where the run keeps its journal."),
         Option("resume", bool, True, "Whether to go on where an earlier run stopped."),
         Option("allow_empty", bool, False, "Whether no input, or no output, is fine."),
+        Option(
+            "metrics",
+            bool | Annotated[int, Bounds(gt=0, lt=65536)] | str,
+            False,
+            "Serve metrics to Prometheus: true, a port, or HOST:PORT.",
+        ),
     )
 
 

@@ -19,6 +19,9 @@ EVERY_S = 0.25
 _LEAST_SHARE = 100
 """A pulse takes no more than this part of the time until the next one."""
 
+_AT_MOST_S = 2.0
+"""However slow one was: the next may be faster."""
+
 
 class Pulsing:
     """Tells the pulses of one run."""
@@ -43,7 +46,7 @@ class Pulsing:
         started = time.perf_counter()
         self._run.events.tell("pulse", pulse=self.taken(status))
         cost = time.perf_counter() - started
-        self._next = time.monotonic() + max(EVERY_S, _LEAST_SHARE * cost)
+        self._next = time.monotonic() + min(max(EVERY_S, _LEAST_SHARE * cost), _AT_MOST_S)
 
     def taken(self, status: str = "running") -> Pulse:
         """The run as it is now."""

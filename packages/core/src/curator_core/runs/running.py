@@ -225,8 +225,10 @@ class Run:
             )
         return self.absorb(report, [task])
 
-    def worker_gone(self, worker_id: str, reason: str) -> None:
-        """A worker died, hung or was recycled, and will be replaced."""
+    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
+        """A worker died, hung or was recycled, and will be replaced; it was at this stage."""
+        if stage_index is not None:
+            self.usages.of(stage_index).lost_worker(reason)
         restarts = self.result.worker_restarts
         restarts[reason] = restarts.get(reason, 0) + 1
         self.events.tell("worker_gone", worker=worker_id, reason=reason)

@@ -19,6 +19,7 @@ from curator_core.runs.listing import Listing, listing_for
 from curator_core.runs.outputs import does_append, outputs_of
 from curator_core.runs.running import Run
 from curator_core.runs.stopping import signals_stop
+from curator_core.wishes import Wish
 
 
 class RunStream(Iterator[AnyTask]):
@@ -93,6 +94,7 @@ class Place:
     run_dir: str | None = None
     resume: bool = True
     storage_options: StorageOptions | None = None
+    metrics: Wish = None
 
 
 class OpenedStream(RunStream):
@@ -111,6 +113,10 @@ class OpenedStream(RunStream):
             kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
             listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
             super().__init__(plan, executor, keeper, listing, why)
+            if place.metrics:
+                from curator_core.metrics.serving import attach_metrics
+
+                attach_metrics(self.run, place.metrics, place.storage_options)
         except BaseException:
             keeper.close()
             raise

@@ -69,7 +69,8 @@ class Setbacks:
         """Put back what it had; what it was at is tried alone from now on."""
         was_ready = planned.index in member.ready
         calls = list(member.calls.values())
-        self._run.worker_gone(str(member.number), death.told)
+        at = death.note.stage_index if death.note else None
+        self._run.worker_gone(str(member.number), death.told, at)
         self._pools.remove(member)
         is_innocent = "node that is gone" in death.reason
         note = death.note

@@ -55,8 +55,9 @@ class Losses:
         return self._repeats.attempts.get(source_id) != before
 
     def _charge(self, casualty: Casualty) -> None:
-        self._run.worker_gone(casualty.worker_id, casualty.reason)
         note = casualty.death.note
+        at = note.stage_index if note else None
+        self._run.worker_gone(casualty.worker_id, casualty.reason, at)
         if note is None:
             return
         if note.complete and not note.task_ids:

@@ -226,7 +226,8 @@ class Hearing:
     def _lost(self, member: Member, death: Death) -> None:
         reason = death.told
         self._last_reason = reason
-        self._run.worker_gone(str(member.number), reason)
+        at = death.note.stage_index if death.note else None
+        self._run.worker_gone(str(member.number), reason, at)
         culprit = next(iter(member.calls.values()), None)
         note = death.note
         suspects: tuple[Piece, ...] = ()

@@ -1,0 +1,45 @@
+"""Configuring: files that make a Prometheus read runs, and a Grafana show them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from curator_core.errors import PipelineError
+from curator_core.metrics.alerts import RULES
+from curator_core.metrics.dashboards import dashboard
+from curator_core.metrics.serving import DEFAULT_PORT, LOOPBACK, address_of
+
+DEFAULT_TARGETS = tuple(f"{LOOPBACK}:{DEFAULT_PORT + number}" for number in range(4))
+SETTINGS, ALERTS, BOARD = "prometheus.yml", "curator_alerts.yml", "curator_dashboard.json"
+
+
+def write_settings(folder: str, targets: Sequence[str] = (), every: str = "5s") -> list[str]:
+    """Write three files; where they are, the settings of Prometheus first."""
+    for target in targets:
+        if ":" not in target or address_of(target) is None:
+            raise PipelineError(f"--target {target}: must be HOST:PORT, as in 127.0.0.1:9464")
+    home = Path(folder)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        (home / SETTINGS).write_text(_yaml(settings(targets or DEFAULT_TARGETS, every)))
+        (home / ALERTS).write_text(_yaml(RULES))
+        (home / BOARD).write_text(json.dumps(dashboard(), indent=1) + "\n")
+    except OSError as error:
+        raise PipelineError(f"cannot write into {folder}: {error.strerror or error}") from error
+    return [str(home / name) for name in (SETTINGS, ALERTS, BOARD)]
+
+
+def settings(targets: Sequence[str], every: str) -> dict[str, Any]:
+    """Runs come and go: a target that does not answer is nothing to be alarmed about."""
+    return {
+        "global": {"scrape_interval": every, "evaluation_interval": every},
+        "rule_files": [ALERTS],
+        "scrape_configs": [{"job_name": "curator", "static_configs": [{"targets": list(targets)}]}],
+    }
+
+
+def _yaml(facts: Any) -> str:
+    return yaml.safe_dump(facts, sort_keys=False, width=100)

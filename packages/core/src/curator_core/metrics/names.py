@@ -1,0 +1,146 @@
+"""Names: every metric there is, what it means, and where its figures stand in a pulse."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from curator_core.runs.pulses import Pulse, StagePulse
+
+PREFIX = "curator_"
+Sample: TypeAlias = tuple[tuple[str, ...], float]
+"""The values of its own labels, and the figure."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric. Every one has the label `run`; those of stages have `stage` as well."""
+
+    name: str
+    kind: str
+    help: str
+    read: Callable[[Any], Iterator[Sample]]
+    labels: tuple[str, ...] = ()
+
+
+def _plain(read: Callable[[Any], float]) -> Callable[[Any], Iterator[Sample]]:
+    def samples(pulse: Any) -> Iterator[Sample]:
+        yield (), read(pulse)
+
+    return samples
+
+
+def _sources(pulse: Pulse) -> Iterator[Sample]:
+    yield ("done",), pulse.done - pulse.failed
+    yield ("failed",), pulse.failed
+    yield ("done_before",), pulse.skipped
+    yield ("under_way",), pulse.open
+    if pulse.left is not None:
+        yield ("waiting",), pulse.left
+
+
+def _workers(pulse: Pulse) -> Iterator[Sample]:
+    for state in ("starting", "busy", "idle", "stopping"):
+        yield (state,), pulse.workshop.workers.get(state, 0)
+
+
+def _restarts(pulse: Pulse) -> Iterator[Sample]:
+    total = dict.fromkeys(KINDS_OF_RESTART, 0)
+    for reason, times in pulse.restarts.items():
+        total[kind_of_restart(reason)] += times
+    yield from (((kind,), times) for kind, times in total.items())
+
+
+def _store(pulse: Pulse) -> Iterator[Sample]:
+    yield ("used",), pulse.workshop.stored_bytes
+    yield ("limit",), pulse.workshop.store_limit_bytes
+
+
+_REASONS = {
+    "timeout": ("timeout_s",),
+    "memory": ("memory",),
+    "recycled": ("recycled",),
+    "node": ("node",),
+    "killed": ("kill", "SIG", "signal"),
+}
+KINDS_OF_RESTART = (*_REASONS, "died")
+
+
+def kind_of_restart(reason: str) -> str:
+    """What a worker died of, in a word: the whole reason may hold anything, paths included."""
+    found = (kind for kind, words in _REASONS.items() if any(word in reason for word in words))
+    return next(found, "died")
+
+
+def _tasks(stage: StagePulse) -> Iterator[Sample]:
+    """What is settled: taken back when a source is run again, it would not only rise."""
+    counts = stage.settled
+    yield ("ok",), counts.tasks_passed
+    yield ("dropped",), counts.tasks_dropped
+    yield ("failed",), counts.tasks_failed
+    yield ("retried",), counts.tasks_retried
+    yield ("timed_out",), stage.usage.timeouts
+    yield ("crashed",), stage.usage.crashes
+
+
+def _items(stage: StagePulse) -> Iterator[Sample]:
+    counts = stage.settled
+    yield ("in",), counts.items_in
+    yield ("out",), counts.items_out
+    yield ("dropped",), counts.items_dropped
+    yield ("failed",), counts.items_failed
+    yield ("rejected",), counts.items_rejected
+
+
+def _bytes(stage: StagePulse) -> Iterator[Sample]:
+    yield ("in",), stage.settled.bytes_in
+    yield ("out",), stage.settled.bytes_out
+
+
+OF_RUNS = (
+    Metric("sources", "gauge", "Sources by state.", _sources, ("state",)),
+    Metric("workers", "gauge", "Workers by state.", _workers, ("state",)),
+    Metric("worker_restarts", "counter", "Workers that were replaced, by what became of them.",
+           _restarts, ("reason",)),
+    Metric("object_store_bytes", "gauge", "The object stores of all nodes: used, and their limit.",
+           _store, ("state",)),
+    Metric("spilled_bytes", "counter", "What went from object stores to disks.",
+           _plain(lambda pulse: pulse.workshop.spilled_bytes)),
+    Metric("last_progress_timestamp_seconds", "gauge", "When anything last moved.",
+           _plain(lambda pulse: pulse.last_progress)),
+    Metric("run_seconds", "gauge", "How long the run has been going on.",
+           _plain(lambda pulse: pulse.seconds)),
+    Metric("run_active", "gauge", "1 while the run is under way, 0 once it has ended.",
+           _plain(lambda pulse: float(pulse.status == "running"))),
+)  # fmt: skip
+
+OF_STAGES = (
+    Metric("tasks", "counter", "Tasks by what became of them; one may be failed and quarantined.",
+           _tasks, ("status",)),
+    Metric("items", "counter", "Records, pictures or clips, by what became of them.", _items,
+           ("direction",)),
+    Metric("bytes", "counter", "Bytes that went in and came out.", _bytes, ("direction",)),
+    Metric("queue_tasks", "gauge", "Tasks that wait before the stage.",
+           _plain(lambda stage: stage.queue.tasks)),
+    Metric("queue_bytes", "gauge", "Bytes that wait before the stage, where that is known.",
+           _plain(lambda stage: stage.queue.num_bytes)),
+    Metric("stage_workers", "gauge", "Workers that are in the stage's own code.",
+           _plain(lambda stage: stage.at_work)),
+    Metric("busy_seconds", "counter", "Time in the stage's own code, of all workers together.",
+           _plain(lambda stage: stage.usage.seconds)),
+    Metric("input_wait_seconds", "counter", "Time that workers, about to begin here, had no call.",
+           _plain(lambda stage: stage.usage.waited_s)),
+    Metric("room_wait_seconds", "counter", "Time that nobody took the outputs of the stage.",
+           _plain(lambda stage: stage.usage.held_s)),
+    Metric("setup_seconds", "counter", "Time that setting it up took, of all workers together.",
+           _plain(lambda stage: stage.usage.setup_s)),
+    Metric("setups", "counter", "How often it was set up.",
+           _plain(lambda stage: stage.usage.setups)),
+    Metric("cpu_seconds", "counter", "CPU time while in the stage's own code.",
+           _plain(lambda stage: stage.usage.cpu_s)),
+    Metric("rss_peak_bytes", "gauge", "The most that a worker held while at this stage.",
+           _plain(lambda stage: stage.usage.rss_bytes)),
+)  # fmt: skip
+
+TASK_SECONDS = "task_seconds"
+TASK_SECONDS_HELP = "Seconds per task in the stage's own code, retries included."
+QUARANTINED = "quarantined"

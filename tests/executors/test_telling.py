@@ -1,0 +1,42 @@
+"""What every executor on Ray tells of itself: workers, queues, and the time that stages took."""
+
+import time
+from typing import Any
+
+import pytest
+from curator_actor_pool.executor import RayActorPoolExecutor
+from curator_core import Pipeline, Task, processing_stage
+from curator_core.runs.pulses import Pulse
+from curator_ray_data.executor import RayDataExecutor
+from curator_streaming.executor import StreamingExecutor
+
+
+@processing_stage(name="doze")
+def doze(task: Task[float]) -> Task[float]:
+    time.sleep(task.data)
+    return task
+
+
+@processing_stage(name="again")
+def again(task: Task[float]) -> Task[float]:
+    return task
+
+
+@pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
+def test_every_executor_tells_the_same(executor: Any) -> None:
+    seen: list[Pulse] = []
+    with Pipeline("told", stages=[doze, again]).stream(executor(), [Task(0.4)] * 12) as stream:
+        stream.run.events.listen(lambda event: seen.append(event["pulse"]), "pulse")
+        assert len(list(stream)) == 12
+    last = seen[-1]
+    assert (last.status, last.done, last.left) == ("done", 12, 0)
+    first, second = last.stages
+    assert (first.usage.tasks, second.usage.tasks) == (12, 12)
+    assert first.usage.seconds >= 12 * 0.4
+    assert 0.3 <= first.usage.quantile(0.5) < 2
+    assert first.usage.cpu_s < first.usage.seconds
+    assert first.usage.setups >= 1
+    assert first.usage.rss_bytes > 1e6
+    assert any(pulse.workshop.workers.get("busy") for pulse in seen)
+    assert any(pulse.workshop.at_work for pulse in seen)
+    assert any(pulse.workshop.store_limit_bytes for pulse in seen)
