@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from curator_video.reading import VideoReader
     from curator_video.sharing import LookingStage
     from curator_video.sources import VideoSource
+    from curator_video.splitting.borrowing import SceneDetectShotSplitter
     from curator_video.splitting.learned import TransNetShotSplitter
     from curator_video.splitting.shots import HistogramShotSplitter
     from curator_video.splitting.stride import FixedStrideSplitter
@@ -52,6 +53,7 @@ __all__ = [
     "NSFWFilter",
     "ResolutionFilter",
     "Sampling",
+    "SceneDetectShotSplitter",
     "TextAreaFilter",
     "TransNetShotSplitter",
     "Video",
@@ -81,6 +83,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "reading": ("VideoReader",),
     "sharing": ("LookingStage",),
     "sources": ("VideoSource",),
+    "splitting.borrowing": ("SceneDetectShotSplitter",),
     "splitting.learned": ("TransNetShotSplitter",),
     "splitting.shots": ("HistogramShotSplitter",),
     "splitting.stride": ("FixedStrideSplitter",),

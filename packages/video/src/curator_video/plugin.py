@@ -31,6 +31,9 @@ def curator_stages() -> dict[str, str]:
         "video.motion_filter": f"{_FILTERS}.motion:MotionFilter",
         "video.resolution_filter": f"{_FILTERS}.shapes:ResolutionFilter",
         "video.histogram_shot_splitter": "curator_video.splitting.shots:HistogramShotSplitter",
+        "video.scene_detect_shot_splitter": (
+            "curator_video.splitting.borrowing:SceneDetectShotSplitter"
+        ),
         "video.trans_net_shot_splitter": "curator_video.splitting.learned:TransNetShotSplitter",
         "video.clip_shard_writer": "curator_video.writing.tars:ClipShardWriter",
         "video.clip_writer": "curator_video.writing.stages:ClipWriter",

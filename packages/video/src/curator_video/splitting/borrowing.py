@@ -1,0 +1,108 @@
+"""Borrowing: detectors of PySceneDetect tell the ends of shots, on the pictures that all share."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from curator_core.suggestions import hint
+
+from curator_video.analysis.observing import Pixels
+from curator_video.clips import Score
+from curator_video.splitting.detecting import ShotDetector
+from curator_video.splitting.shots import ShotSplitter
+
+Kind: TypeAlias = Literal["adaptive", "content", "hash", "histogram"]
+
+_CLASSES: dict[Kind, str] = {
+    "adaptive": "AdaptiveDetector",
+    "content": "ContentDetector",
+    "hash": "HashDetector",
+    "histogram": "HistogramDetector",
+}
+_FPS = 25.0
+"""Any will do: pictures are counted, and no detector here asks for seconds."""
+
+
+@dataclass
+class SceneDetectShotSplitter(ShotSplitter):
+    """Makes clips of shots, told by PySceneDetect. It sees pictures of 48x27, as all splitters do.
+
+    Its thresholds are those of its own documentation.
+    """
+
+    kind: Kind = "adaptive"
+    """Which of its detectors: adaptive, content, hash, or histogram."""
+
+    threshold: float | None = None
+    """The detector's threshold; its own usual one unless given."""
+
+    min_scene_frames: int = 15
+    """The least number of pictures from one cut to the next."""
+
+    def check(self) -> Iterator[str]:
+        yield from super().check()
+        if self.kind not in get_args(Kind):
+            yield f"kind is {self.kind!r}{hint(self.kind, get_args(Kind))}"
+        if self.min_scene_frames < 1:
+            yield f"min_scene_frames is {self.min_scene_frames}, but must be 1 or more"
+        if lacking := [name for name in ("scenedetect", "cv2") if not find_spec(name)]:
+            yield (
+                f"PySceneDetect needs {', '.join(lacking)}, which is not installed: "
+                "pip install 'curator-video[scenes]'"
+            )
+
+    def labels(self) -> dict[str, Score]:
+        import scenedetect
+
+        return {"shot_model": f"scenedetect {scenedetect.__version__} {self.kind}"}
+
+    def detector(self) -> "BorrowedDetector":
+        return BorrowedDetector(self.kind, self.threshold, self.min_scene_frames)
+
+
+class BorrowedDetector(ShotDetector):
+    """Asks a detector that tells of cuts when it is sure of them, some pictures later."""
+
+    def __init__(self, kind: Kind, threshold: float | None, least: int) -> None:
+        self._kind = kind
+        self._options = [] if threshold is None else [threshold]
+        self._least = least
+        self._begin()
+
+    def _begin(self) -> None:
+        from scenedetect import detectors
+
+        made = getattr(detectors, _CLASSES[self._kind])
+        self._detector: Any = made(*self._options, min_scene_len=self._least)
+        self._lag = int(self._detector.event_buffer_length) + 1
+        self._ends: set[int] = set()
+        self._seen = self._told = 0
+
+    def push(self, thumb: Pixels) -> list[bool]:
+        blue_first = np.ascontiguousarray(thumb[..., ::-1])
+        self._note(self._detector.process_frame(self._time(self._seen), blue_first))
+        self._seen += 1
+        return self._tell(self._seen - self._lag)
+
+    def finish(self) -> list[bool]:
+        if self._seen:
+            self._note(self._detector.post_process(self._time(self._seen - 1)))
+        told = self._tell(self._seen)
+        self._begin()
+        return told
+
+    def _note(self, cuts: Any) -> None:
+        """A cut is the first picture of a shot."""
+        self._ends |= {int(cut.frame_num) - 1 for cut in cuts}
+
+    def _tell(self, until: int) -> list[bool]:
+        told = [place in self._ends for place in range(self._told, until)]
+        self._told = max(self._told, until)
+        return told
+
+    def _time(self, number: int) -> Any:
+        from scenedetect import FrameTimecode
+
+        return FrameTimecode(number, fps=_FPS)

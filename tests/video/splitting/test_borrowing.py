@@ -1,0 +1,69 @@
+"""PySceneDetect is asked picture by picture, and says the same as if it had them all at once."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus.films import Film, Shot
+from corpus.scenes import Screen
+from curator_core.testing import run_stage
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
+from curator_video.splitting.borrowing import BorrowedDetector, Kind, SceneDetectShotSplitter
+from curator_video.videos import Video
+
+is_there = find_spec("scenedetect") and find_spec("cv2")
+needs_it = pytest.mark.skipif(not is_there, reason="the extra `scenes`, 150 MB with OpenCV")
+
+
+def told(detector: BorrowedDetector, pictures: Any) -> list[int]:
+    flags = [flag for picture in pictures for flag in detector.push(picture)] + detector.finish()
+    assert len(flags) == len(pictures), "each picture is told of once"
+    return [place for place, is_end in enumerate(flags) if is_end]
+
+
+@needs_it
+@pytest.mark.parametrize("kind", ["adaptive", "content", "hash", "histogram"])
+def test_it_says_what_the_library_says(kind: Kind) -> None:
+    from curator_video.splitting.borrowing import _CLASSES
+    from scenedetect import FrameTimecode, detectors
+
+    film = Film([Shot(40, "pan"), Shot(60, "object"), Shot(45, "zoom")], seed=3)
+    pictures = list(film.pictures(Screen(48, 27)))
+    plain = getattr(detectors, _CLASSES[kind])()
+    cuts = [
+        cut.frame_num
+        for number, picture in enumerate(pictures)
+        for cut in plain.process_frame(
+            FrameTimecode(number, fps=25.0), np.ascontiguousarray(picture[..., ::-1])
+        )
+    ]
+    detector = BorrowedDetector(kind, None, 15)
+    found = told(detector, pictures)
+    assert found == [cut - 1 for cut in cuts]
+    assert {39, 99} <= set(found)
+    assert told(detector, pictures) == found, "it is as new when it has finished"
+    assert told(detector, []) == []
+
+
+@needs_it
+def test_clips_lie_within_shots(harbour: Path) -> None:
+    source = VideoSource(str(harbour))
+    clips = run_stage(SceneDetectShotSplitter(kind="hash"), Video(source, facts=probe(source)))
+    assert [(clip.data.start, clip.data.end) for clip in clips] == [
+        (0.5, 3.5), (4.5, 7.5), (8.5, 11.5),
+    ]  # fmt: skip
+    assert str(clips[0].scores["shot_model"]).startswith("scenedetect 0.")
+
+
+def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curator_video.splitting.borrowing.find_spec", lambda name: None)
+    told = SceneDetectShotSplitter(kind="contents", min_scene_frames=0).check()  # type: ignore[arg-type]
+    assert list(told) == [
+        "kind is 'contents' (did you mean content?)",
+        "min_scene_frames is 0, but must be 1 or more",
+        "PySceneDetect needs scenedetect, cv2, which is not installed: "
+        "pip install 'curator-video[scenes]'",
+    ]
