@@ -1,7 +1,6 @@
 """`curate status` and `curate report`."""
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,10 @@ if TYPE_CHECKING:
 
     from curator_core.reporting.directories import RunRecord
 
-LOOK_EVERY_S = 2.0
-
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--watch", is_flag=True, help="Look again every 2 seconds, until the run ends.")
+@click.option("--watch", is_flag=True, help="Look again every second, until the run ends.")
 @speaks
 def status(screen: Screen, run: str, watch: bool) -> None:
     """Show how far RUN is, from any terminal: a run directory, or the output folder of a run."""
@@ -40,27 +37,25 @@ def _watch(screen: Screen, run_dir: str) -> None:
     """Draw it anew in its place on a terminal; elsewhere a line of text or JSON each time."""
     from rich.live import Live
 
+    from curator_core.cli.watching import looks
+    from curator_core.reporting.directories import read_run
+
     if screen.as_json or not screen.console.is_terminal:
-        for record in _looks(run_dir):
-            screen.give_line(record.to_json())
-            screen.say(_headline(record))
+        for look in looks(run_dir):
+            if look is not None:
+                screen.give_line(look.to_json())
+                screen.say(look.line())
+        record = read_run(run_dir)
+        screen.give_line(record.to_json())
+        screen.say(_headline(record))
         return
     # Ctrl-C is how one leaves: it ends the looking, not the run.
     with suppress(KeyboardInterrupt), Live(console=screen.console, auto_refresh=False) as live:
-        for record in _looks(run_dir):
-            live.update(_drawn(record), refresh=True)
-
-
-def _looks(run_dir: str) -> Iterator["RunRecord"]:
-    """The run as it is now, and again, until it has ended."""
-    from curator_core.reporting.directories import read_run
-
-    record = read_run(run_dir)
-    yield record
-    while record.state == "running":
-        time.sleep(LOOK_EVERY_S)
-        record = read_run(run_dir)
-        yield record
+        for look in looks(run_dir):
+            size = screen.console.size
+            shown = look.drawn(size.height, size.width) if look else "the run has only just begun"
+            live.update(shown, refresh=True)
+        live.update(_drawn(read_run(run_dir)), refresh=True)
 
 
 def _headline(record: "RunRecord") -> str:

@@ -80,6 +80,11 @@ def read_run(path: str) -> RunRecord:
     return RunRecord(path, str(facts.get("name", "run")), state, facts, result, events)
 
 
+def state_of(path: str) -> str:
+    """How a run stands, without reading all that it has done."""
+    return _state(path, RunDirectory(path).facts() or {})
+
+
 def _result(path: str, facts: dict[str, Any]) -> RunResult:
     """The account so far: from the journal, since a run that was killed could not draw it up."""
     said: dict[str, Any] = facts.get("result") or {}

@@ -1,0 +1,86 @@
+"""Looking on at a run from another terminal, or another machine: what `status --watch` shows."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core.reporting.directories import state_of
+from curator_core.reporting.figures import count, duration
+from curator_core.runs.latest import THERE_EVERY_S, read_latest
+from curator_core.runs.pulses import Pulse
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from curator_core.progress.counting import Progress
+
+LOOK_EVERY_S = 1.0
+SILENCE_S = 3 * THERE_EVERY_S
+"""Without any news for so long it is said that there are none."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A run under way as it was told last."""
+
+    pulse: Pulse
+    progress: "Progress"
+
+    @property
+    def silence(self) -> str:
+        """Said where nothing was heard of the run itself, or nothing in it has moved."""
+        now = time.time()
+        if now - self.pulse.time > SILENCE_S:
+            return f"no news for {duration(now - self.pulse.time)}: is its machine still there?"
+        idle = self.pulse.time - self.pulse.last_progress
+        return f"nothing has moved for {duration(idle)}" if idle > SILENCE_S else ""
+
+    def line(self) -> str:
+        from curator_core.progress.displays import heartbeat
+
+        told = heartbeat(self.progress)
+        return f"{told} ({self.silence})" if self.silence else told
+
+    def drawn(self, height: int, width: int) -> "RenderableType":
+        """The table that the terminal of the run itself shows, and who is at work."""
+        from rich.console import Group
+        from rich.text import Text
+
+        from curator_core.progress.displays import drawn
+
+        states = self.pulse.workshop.workers
+        told = [f"{count(number)} {state}" for state, number in states.items() if number]
+        workers = [Text(f"workers: {', '.join(told)}")] if told else []
+        silence = [Text(self.silence, style="bold yellow")] if self.silence else []
+        return Group(drawn(self.progress, height - 2, width), *workers, *silence)
+
+    def to_json(self) -> dict[str, Any]:
+        pulse = self.pulse
+        return {
+            "name": pulse.name,
+            "state": "running",
+            "executor": pulse.executor,
+            "seconds": round(pulse.seconds, 3),
+            "last_progress": pulse.last_progress,
+            "sources_per_second": round(self.progress.rate, 3),
+            "sources_done": pulse.done,
+            "sources_skipped": pulse.skipped,
+            "sources_failed": pulse.failed,
+            "sources_under_way": pulse.open,
+            "sources_left": pulse.left,
+            "workers": dict(pulse.workshop.workers),
+            "worker_restarts": dict(pulse.restarts),
+            "stages": {stage.name: stage.counts.to_json() for stage in pulse.stages},
+        }
+
+
+def looks(run_dir: str) -> Iterator[Look | None]:
+    """What was told last, now and then, until the run has ended; None where it told nothing yet."""
+    from curator_core.progress.counting import Meter
+
+    meter = Meter()
+    while state_of(run_dir) == "running":
+        pulse = read_latest(run_dir)
+        yield None if pulse is None else Look(pulse, meter.read(pulse))
+        time.sleep(LOOK_EVERY_S)
