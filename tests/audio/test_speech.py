@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from curator_audio import (
+    SPEECH,
     AudioBatch,
+    AudioEncoder,
     LongSplitter,
+    SegmentConcatenator,
     SegmentExtractor,
     SegmentJoiner,
     SpeechFinder,
@@ -190,6 +193,37 @@ def test_long_rows_are_split_and_times_mapped() -> None:
         round(50 / 3 + 0.5, 6),
         None,
     ]
+
+
+def test_segments_are_concatenated_and_times_find_their_way_back(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.wav", wav(voice(20), floats=True))
+    other = put(tmp_path, "b.wav", wav(voice(3), floats=True))
+    spans = [(path, 12.0, 2.0), (path, 1.0, 3.0), (other, 0.5, 1.0), (path, 16.0, 2.0)]
+    task = AudioBatch.from_pylist(
+        [{"audio_filepath": p, "offset": start, "duration": long} for p, start, long in spans]
+    )
+    run = run_stages([SegmentConcatenator(gap=0.5, max_duration=6.0)], [task])
+    made = run.outputs[0]
+    rows = made.to_pylist()
+    assert [row["duration"] for row in rows] == [5.5, 2.0, 1.0]
+    assert run.counts.reasons == {"joined with another segment": 1}
+    assert rows[0]["parts"] == [
+        {"start": 0.0, "end": 3.0, "offset": 1.0},
+        {"start": 3.5, "end": 5.5, "offset": 12.0},
+    ]
+    samples = made.waveforms(SPEECH).values[0].samples[0]
+    whole = voice(20)[0]
+    np.testing.assert_allclose(samples[:48_000], whole[16_000:64_000], atol=5e-5)
+    np.testing.assert_allclose(samples[56_000:], whole[192_000:224_000], atol=5e-5)
+    assert not samples[48_000:56_000].any()
+    words = [{"word": "a", "start": 0.5, "end": 1.0}, {"word": "b", "start": 4.0, "end": 4.5}]
+    named = made.take([0]).with_columns({"words": [words]})
+    (mapped,) = run_stage(TimestampMapper(), named)
+    times = [(word["start"], word["end"]) for word in mapped.to_pylist()[0]["words"]]
+    assert times == [(1.5, 2.0), (12.5, 13.0)]
+    (encoded,) = run_stage(AudioEncoder(), made)
+    assert [row["source_filepath"] for row in encoded.to_pylist()] == [path, path, other]
+    check_stage(SegmentConcatenator(), task)
 
 
 def test_mistakes_are_told(tmp_path: Path) -> None:

@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from curator_audio.reading.manifests import ManifestReader
     from curator_audio.reading.parquet import AudioParquetReader
     from curator_audio.reading.shards import ShardReader
+    from curator_audio.speech.concatenating import SegmentConcatenator
     from curator_audio.speech.extracting import SegmentExtractor
     from curator_audio.speech.finding import SpeechFinder
     from curator_audio.speech.joining import LongSplitter, SegmentJoiner, TimestampMapper
     from curator_audio.transcripts.documents import AudioToDocument
-    from curator_audio.transcripts.filters import CerFilter, HallucinationFilter, WerFilter
+    from curator_audio.transcripts.filters import (
+        CerFilter,
+        EdgeCerFilter,
+        HallucinationFilter,
+        WerFilter,
+    )
     from curator_audio.transcripts.recognizing import SpeechRecognizer
     from curator_audio.waveforms import Waveform
     from curator_audio.writing.encoders import AudioEncoder
@@ -53,6 +59,7 @@ __all__ = [
     "DcOffsetFilter",
     "DnsmosFilter",
     "DurationFilter",
+    "EdgeCerFilter",
     "FleursReader",
     "Form",
     "HallucinationFilter",
@@ -63,6 +70,7 @@ __all__ = [
     "ManifestReader",
     "ManifestWriter",
     "SampleRateFilter",
+    "SegmentConcatenator",
     "SegmentExtractor",
     "SegmentJoiner",
     "SegmentWriter",
@@ -99,6 +107,7 @@ _HOMES = {
     "reading.manifests": ("ManifestReader",),
     "reading.parquet": ("AudioParquetReader",),
     "reading.shards": ("ShardReader",),
+    "speech.concatenating": ("SegmentConcatenator",),
     "speech.extracting": ("SegmentExtractor",),
     "speech.finding": ("SpeechFinder",),
     "speech.joining": ("LongSplitter", "SegmentJoiner", "TimestampMapper"),
@@ -106,7 +115,12 @@ _HOMES = {
     "writing.segments": ("SegmentWriter",),
     "writing.shards": ("ShardWriter",),
     "transcripts.documents": ("AudioToDocument",),
-    "transcripts.filters": ("CerFilter", "HallucinationFilter", "WerFilter"),
+    "transcripts.filters": (
+        "CerFilter",
+        "EdgeCerFilter",
+        "HallucinationFilter",
+        "WerFilter",
+    ),
     "transcripts.recognizing": ("SpeechRecognizer",),
     "waveforms": ("Waveform",),
     "writing.manifests": ("ManifestWriter",),

@@ -75,6 +75,13 @@ class AudioBatch(DocumentBatch):
             raise UndecodableError(f"the row has neither {PATH} nor {AUDIO}")
         return str(path)
 
+    def source_key(self, row: int) -> str:
+        """What rows of one recording have in common, and those of others have not."""
+        from hashlib import blake2b
+
+        source = self.source(row)
+        return source if isinstance(source, str) else blake2b(source, digest_size=16).hexdigest()
+
     def span(self, row: int) -> Span:
         """The part of the recording that the row is; all of it where it has no offset."""
         start, end = self._given_span(row)

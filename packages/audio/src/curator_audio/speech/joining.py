@@ -10,6 +10,9 @@ from curator_core import Dropped, ProcessingStage
 
 from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
 
+PARTS = "parts"
+"""The column in which concatenated segments tell where each of them was."""
+
 JOINED = "joined with another segment"
 """The reason under which the rows are counted that others took up."""
 
@@ -120,7 +123,10 @@ class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
 
 @dataclass
 class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
-    """Shifts times that count from a segment's beginning to those of its source."""
+    """Shifts times that count from a segment's beginning to those of its source.
+
+    Where segments were concatenated, it goes by their `parts`.
+    """
 
     times_field: str = "words"
     """A column of lists, each entry with start and end in seconds."""
@@ -130,11 +136,23 @@ class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
 
     def process(self, task: AudioBatch) -> AudioBatch:
         column = task.data.column(self.times_field)
+        parts: list[Any] = [None] * task.num_items
+        if PARTS in task.columns():
+            parts = task.data.column(PARTS).to_pylist()
         shifted = [
-            None if entries is None else [_shifted(entry, task.start(row)) for entry in entries]
+            None
+            if entries is None
+            else [_shifted(entry, _shift(entry, parts[row], task.start(row))) for entry in entries]
             for row, entries in enumerate(column.to_pylist())
         ]
         return task.with_columns({self.times_field: pa.array(shifted, column.type)})
+
+
+def _shift(entry: dict[str, Any], parts: Sequence[dict[str, float]] | None, start: float) -> float:
+    """By how much: that of the last part that begins before the middle of the entry."""
+    middle = (entry["start"] + entry["end"]) / 2
+    known = [part for part in parts or () if part["start"] <= middle]
+    return known[-1]["offset"] - known[-1]["start"] if known else start
 
 
 def _shifted(entry: dict[str, Any], seconds: float) -> dict[str, Any]:

@@ -28,6 +28,13 @@ def settled(batch: Any, faults: Sequence[str | None]) -> Iterator[Any]:
         yield from batch.keep([fault is None for fault in faults], "")[:1]
 
 
+def _with(batch: DocumentBatch, name: str, values: pa.Array) -> DocumentBatch:
+    table = batch.data
+    if name in table.column_names:
+        table = table.drop_columns([name])
+    return batch.with_data(table.append_column(name, values))
+
+
 @dataclass
 class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Keeps rows whose transcript differs from the text in few enough words.
@@ -79,12 +86,7 @@ class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
             None if said is None else self.rate(normal(said), normal(heard or ""))
             for said, heard in pairs
         ]
-        table = task.data
-        if self.score_field in table.column_names:
-            table = table.drop_columns([self.score_field])
-        scored = task.with_data(
-            table.append_column(self.score_field, pa.array(rates, pa.float64()))
-        )
+        scored = _with(task, self.score_field, pa.array(rates, pa.float64()))
         yield from settled(scored, [self._fault(rate) for rate in rates])
 
     def _fault(self, rate: float | None) -> str | None:
@@ -109,8 +111,34 @@ class CerFilter(WerFilter):
 
 
 @dataclass
+class EdgeCerFilter(CerFilter):
+    """Keeps rows whose transcript agrees with the text at its beginning and at its end.
+
+    Words that were cut off with the recording show there, and hardly in the rate of the whole.
+    """
+
+    unit: ClassVar[str] = "edge character"
+
+    edge: int = 10
+    """So many characters at either end are compared; the worse end counts."""
+
+    score_field: str = "edge_cer"
+    """The column for the rate."""
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.edge < 1:
+            yield f"edge is {self.edge}, but must be 1 or more"
+
+    def rate(self, said: str, heard: str) -> float:
+        said, heard = said.strip(), heard.strip()
+        first = character_error_rate(said[: self.edge], heard[: self.edge])
+        return max(first, character_error_rate(said[-self.edge :], heard[-self.edge :]))
+
+
+@dataclass
 class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Drops rows whose transcript nobody can have said, each with the first reason for doubt."""
+    """Drops or flags transcripts that nobody can have said, with the first reason for doubt."""
 
     text_field: str = HEARD
     """The column that holds the transcript."""
@@ -130,6 +158,12 @@ class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     phrases: list[str] = field(default_factory=list)
     """Transcripts that are nothing but one of these: what a model says of silence."""
 
+    flag_field: str | None = None
+    """A column for the reason for doubt: rows then stay, and those without doubt have null."""
+
+    def outputs(self) -> Sequence[str]:
+        return () if self.flag_field is None else (self.flag_field,)
+
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
 
@@ -146,4 +180,7 @@ class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
         if DURATION in (task.columns() or ()):
             seconds = task.data.column(DURATION).to_pylist()
         faults = [doubts.about(t or "", s) for t, s in zip(texts, seconds, strict=True)]
-        yield from settled(task, faults)
+        if self.flag_field is None:
+            yield from settled(task, faults)
+        else:
+            yield _with(task, self.flag_field, pa.array(faults, pa.string()))

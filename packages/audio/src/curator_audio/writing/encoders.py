@@ -13,6 +13,7 @@ from curator_audio.encoding import MOST_CHANNELS, OPUS_RATES, Format, encode
 from curator_audio.forms import Channels, Form, Quality
 from curator_audio.opening import UndecodableError
 from curator_audio.spans import Collecting
+from curator_audio.speech.joining import PARTS
 from curator_audio.waveforms import Waveform
 from curator_audio.writing.naming import name_of
 
@@ -114,12 +115,14 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
             f"{name_of(path, start, taken.given_duration(place))}.{self.format}"
             for place, (path, start) in enumerate(zip(paths, starts, strict=True))
         ]
+        concatenated = {PARTS, SOURCE} <= set(taken.columns())
+        sources = taken.data.column(SOURCE) if concatenated else None
         columns: dict[str, Any] = {
             PATH: pa.array(names, pa.string()),
             AUDIO: pa.array([done[row][0] for row in rows], pa.binary()),
             DURATION: pa.array([done[row][1] for row in rows], pa.float64()),
             "sample_rate": pa.array([float(done[row][2]) for row in rows], pa.float64()),
-            SOURCE: pa.array(paths, pa.string()),
+            SOURCE: pa.array(paths, pa.string()) if sources is None else sources,
             SOURCE_OFFSET: pa.array(starts, pa.float64()),
         }
         known = taken.with_columns(columns)
