@@ -78,11 +78,11 @@ def _killed_at(_forks: None) -> KilledAt:
     return killed_at
 
 
-@pytest.fixture(name="write")
+@pytest.fixture(name="write", scope="session")
 def _write() -> Callable[[Path, list[Record]], Path]:
     return write
 
 
-@pytest.fixture(name="records_in")
+@pytest.fixture(name="records_in", scope="session")
 def _records_in() -> Callable[[Path], list[Record]]:
     return records_in

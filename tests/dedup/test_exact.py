@@ -1,7 +1,6 @@
 """Exact deduplication against a dictionary, on whatever corpora and options come up."""
 
 import itertools
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,16 +83,17 @@ RECORDS = st.lists(
     ),
     keep=st.sampled_from(["one", "none", "mark"]),
     keep_empty=st.booleans(),
-    priority=st.sampled_from([None, "score"]),
+    priority_field=st.sampled_from([None, "score"]),
     partitions=st.sampled_from([None, 3]),
     output_format=st.sampled_from(["same", "jsonl", "parquet"]),
     add_clusters=st.sampled_from([None, True]),
 )
 def test_what_stays_is_what_a_dictionary_says(
+    write: Write,
+    records_in: RecordsIn,
     files: list[tuple[str, list[Record]]],
     keep: str,
     keep_empty: bool,
-    priority: str | None,
     **options: Any,
 ) -> None:
     number = itertools.count()
@@ -102,35 +102,15 @@ def test_what_stays_is_what_a_dictionary_says(
         for place, (ending, records) in enumerate(files):
             path = Path(desk, "raw", f"{place}{ending}")
             named[str(path)] = [{**record, "id": next(number)} for record in records]
-            _put(path, named[str(path)])
-        wanted = expected(named, keep, keep_empty, priority)
+            write(path, named[str(path)])
+        wanted = expected(named, keep, keep_empty, options["priority_field"])
         workflow = exact(
-            Path(desk, "raw"), Path(desk, "out"), keep=keep, keep_empty=keep_empty,
-            priority_field=priority, **options,
-        )  # fmt: skip
+            Path(desk, "raw"), Path(desk, "out"), keep=keep, keep_empty=keep_empty, **options
+        )
         result = workflow.run(HERE)
-        assert ids(_got(Path(desk, "out"))) == wanted
+        assert ids(records_in(Path(desk, "out"))) == wanted
         assert result.metadata["kept"] == len(wanted)
         assert result.metadata["documents"] == next(number)
-
-
-def _put(path: Path, records: list[Record]) -> None:
-    path.parent.mkdir(exist_ok=True)
-    if path.suffix == ".parquet":
-        schema = pa.schema({"text": pa.string(), "score": pa.float64(), "id": pa.int64()}.items())
-        pq.write_table(pa.Table.from_pylist(records, schema), path, row_group_size=3)
-    else:
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
-def _got(folder: Path) -> list[Record]:
-    found: list[Record] = []
-    for path in folder.glob("part-*"):
-        if path.suffix == ".parquet":
-            found += pq.read_table(path).to_pylist()
-        else:
-            found += [json.loads(line) for line in path.read_text().splitlines()]
-    return found
 
 
 def corpus(folder: Path, write: Write, files: int = 4, rows: int = 60) -> Path:
@@ -173,11 +153,11 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
 
 
 def test_a_large_file_is_divided_and_its_rows_are_still_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records_in: RecordsIn
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write, records_in: RecordsIn
 ) -> None:
     monkeypatch.setattr(core_lines, "PIECE_BYTES", 64)
     records = [{"id": n, "text": f"t{n // 2}"} for n in range(300)]
-    _put(tmp_path / "raw/a.jsonl", records)
+    write(tmp_path / "raw/a.jsonl", records)
     pq.write_table(pa.Table.from_pylist(records), tmp_path / "raw/b.parquet", row_group_size=7)
     listing = BlockListing(str(tmp_path / "raw"), 700)
     assert len(list(listing.blocks())) > 10

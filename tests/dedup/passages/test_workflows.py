@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import LocalExecutor, PipelineError, ResumeError, Workflow
@@ -80,52 +79,41 @@ DOCUMENTS = st.lists(
     token=st.sampled_from(["words", "characters"]),
 )
 def test_what_is_left_is_what_a_dictionary_leaves(
-    files: list[tuple[str, list[Tokens]]], size: int, keep: Any, min_count: int, **options: Any
+    write: Write,
+    records_in: RecordsIn,
+    files: list[tuple[str, list[Tokens]]],
+    size: int,
+    keep: Any,
+    **options: Any,
 ) -> None:
     with tempfile.TemporaryDirectory() as desk:
-        _write_all(Path(desk, "raw"), files)
+        write_all(write, Path(desk, "raw"), files)
         documents = [tokens for _, texts in files for tokens in texts]
-        left = left_of(documents, size, min_count, keep)
+        left = left_of(documents, size, options["min_count"], keep)
         wanted = {
             number: " ".join(tokens)
             for number, tokens in enumerate(left)
             if tokens or not documents[number]
         }
         workflow = substring(
-            Path(desk, "raw"), Path(desk, "out"), min_tokens=size, keep=keep,
-            min_count=min_count, **options,
-        )  # fmt: skip
+            Path(desk, "raw"), Path(desk, "out"), min_tokens=size, keep=keep, **options
+        )
         told = workflow.run(HERE, allow_empty=True).metadata
-        assert _texts_in(Path(desk, "out")) == wanted
+        assert texts_of(records_in(Path(desk, "out"))) == wanted
         assert told["documents"] == len(documents)
 
 
-def _write_all(folder: Path, files: Sequence[tuple[str, list[Tokens]]]) -> None:
-    folder.mkdir()
+def write_all(write: Write, folder: Path, files: Sequence[tuple[str, list[Tokens]]]) -> None:
     number = 0
     for place, (ending, texts) in enumerate(files):
         records = []
         for tokens in texts:
             records.append({"id": number, "text": " ".join(tokens)})
             number += 1
-        path = folder / f"{place}{ending}"
-        if ending == ".parquet":
-            pq.write_table(pa.Table.from_pylist(records), path, row_group_size=2)
-        else:
-            path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        write(folder / f"{place}{ending}", records)
 
 
-def _texts_in(folder: Path) -> dict[Any, Any]:
-    found: list[Record] = []
-    for path in folder.glob("part-*"):
-        if path.suffix == ".parquet":
-            found += pq.read_table(path).to_pylist()
-        else:
-            found += [json.loads(line) for line in path.read_text().splitlines()]
-    return texts_of(found)
-
-
-def corpus(folder: Path, files: int = 4, rows: int = 40) -> Path:
+def corpus(write: Write, folder: Path, files: int = 4, rows: int = 40) -> Path:
     """Words at random, with passages of each other's put in."""
     chance = random.Random(5)
     passages = [[f"w{chance.randrange(500)}" for _ in range(70)] for _ in range(12)]
@@ -138,12 +126,14 @@ def corpus(folder: Path, files: int = 4, rows: int = 40) -> Path:
             words[begin:begin] = chance.choice(passages)[chance.randrange(20) :]
             texts.append(words)
         named.append((".parquet" if place % 2 else ".jsonl", texts))
-    _write_all(folder, named)
+    write_all(write, folder, named)
     return folder
 
 
-def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(tmp_path: Path) -> None:
-    source = corpus(tmp_path / "raw")
+def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    source = corpus(write, tmp_path / "raw")
     results = []
     for name, executor, options in (
         ("a", HERE, {}),
@@ -152,7 +142,7 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(tmp_path: Pat
     ):
         workflow = substring(source, tmp_path / name, **options)
         told = workflow.run(executor).metadata
-        results.append((_texts_in(tmp_path / name), told))
+        results.append((texts_of(records_in(tmp_path / name)), told))
     assert results[0] == results[1] == results[2]
     before = _texts_in_raw(source)
     changed = [number for number, text in results[0][0].items() if before[number] != text]
@@ -286,15 +276,18 @@ def test_one_line_in_many_documents_costs_a_row_for_each_block(
 
 
 def test_what_is_held_at_once_makes_no_difference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write: Write,
+    records_in: RecordsIn,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    source = corpus(tmp_path / "raw")
+    source = corpus(write, tmp_path / "raw")
     told = substring(source, tmp_path / "whole").run(HERE).metadata
     for module in (collecting, anchoring):
         monkeypatch.setattr(module, "_HELD", 100)
     monkeypatch.setattr(windows, "_CHARACTERS", 500)
     assert substring(source, tmp_path / "out").run(HERE).metadata == told
-    assert _texts_in(tmp_path / "out") == _texts_in(tmp_path / "whole")
+    assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "whole"))
     assert len(list((tmp_path / "out").glob(".curator/*/passages/part-*"))) > 4
 
 
@@ -335,8 +328,10 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
         SentenceDeduplicationWorkflow(str(source), str(tmp_path), sentences=0).run(HERE)
 
 
-def test_grown_input_gives_what_a_fresh_run_gives(tmp_path: Path) -> None:
-    source = corpus(tmp_path / "raw")
+def test_grown_input_gives_what_a_fresh_run_gives(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    source = corpus(write, tmp_path / "raw")
     held = (source / "0.jsonl").rename(tmp_path / "0.jsonl")
     workflow = substring(source, tmp_path / "out", partitions=2)
     workflow.run(HERE)
@@ -345,7 +340,7 @@ def test_grown_input_gives_what_a_fresh_run_gives(tmp_path: Path) -> None:
     told = workflow.run(HERE).metadata
     fresh = substring(source, tmp_path / "fresh", partitions=2).run(HERE).metadata
     assert told == fresh
-    assert _texts_in(tmp_path / "out") == _texts_in(tmp_path / "fresh")
+    assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "fresh"))
     with pytest.raises(ResumeError, match="rule"):
         substring(source, tmp_path / "out", partitions=2, min_tokens=20).run(HERE)
 
@@ -357,12 +352,14 @@ def test_they_are_registered() -> None:
     assert [plugins().workflows.load(name) for name in names] == list(kinds)
 
 
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path, killed_at: KilledAt) -> None:
-    source = corpus(tmp_path / "raw", files=6, rows=60)
+def test_killed_at_any_moment_it_goes_on(
+    tmp_path: Path, write: Write, records_in: RecordsIn, killed_at: KilledAt
+) -> None:
+    source = corpus(write, tmp_path / "raw", files=6, rows=60)
     substring(source, tmp_path / "whole", partitions=2).run(HERE)
     workflow = substring(source, tmp_path / "out", input_blocksize=20_000, partitions=2)
     assert killed_at(workflow, ("anchors/part-*", "passages/part-*", "repeats/part-*")) > 1
     told = workflow.run(HERE)
-    assert _texts_in(tmp_path / "out") == _texts_in(tmp_path / "whole")
+    assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "whole"))
     assert not list(tmp_path.rglob("*.staged"))
     assert "Repeated passages were cut out" in Path(str(told.report)).read_text()
