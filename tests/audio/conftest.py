@@ -1,4 +1,4 @@
-"""Tests of audio run where its libraries are; `sounds` is a module beside them."""
+"""Tests of audio run where its libraries are; `sounds` and `tiny_models` lie beside them."""
 
 import sys
 from importlib.util import find_spec
@@ -7,4 +7,5 @@ from pathlib import Path
 if not all(map(find_spec, ("av", "torch", "torchaudio"))):
     collect_ignore_glob = ["test_*.py"]
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "transcripts")]

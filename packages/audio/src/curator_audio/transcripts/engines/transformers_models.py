@@ -1,0 +1,99 @@
+"""Models of speech for transformers: Whisper, wav2vec 2.0 and the like, in a folder or at a hub."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core import WorkerInfo
+from curator_models.devices import keep_to_cores
+from curator_models.digests import digest_of, weights_in
+from curator_models.importing import transformers
+from curator_models.loading import told
+from curator_models.locating import ModelSource
+
+from curator_audio.forms import SPEECH
+from curator_audio.transcripts.engines.recognitions import Recognition, Wishes, Word
+from curator_audio.transcripts.engines.sources import Found
+
+if TYPE_CHECKING:
+    from curator_audio.cutting import Sound
+
+_CHUNK, _STRIDE = 30.0, 5.0
+"""Seconds that a model hears at once, and how far neighbours overlap in longer recordings."""
+
+
+class SpeechSource(ModelSource):
+    extra = "curator-audio[transformers]"
+
+
+@dataclass
+class TransformersModel:
+    """Listens to pieces of half a minute, and joins what it heard where they overlap."""
+
+    found: Found
+    wishes: Wishes
+
+    def setup(self, worker: WorkerInfo) -> str:
+        import torch
+
+        keep_to_cores(worker)
+        folder = SpeechSource(self.found.place).fetch()
+        wanted = self.wishes.device
+        device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        with _quiet(), told(folder):
+            self._pipeline: Any = transformers().pipeline(
+                "automatic-speech-recognition",
+                model=str(folder),
+                device=device,
+                trust_remote_code=False,
+            )
+        tokens = self._pipeline.tokenizer
+        if tokens.pad_token_id is None:  # some do without, and pieces could not go together
+            tokens.pad_token_id = tokens.eos_token_id
+        self._is_whisper = self._pipeline.type == "seq2seq_whisper"
+        return f"transformers {folder.name} sha256:{digest_of(weights_in(folder))}"
+
+    def hear(self, sound: "Sound") -> Recognition:
+        is_long = len(sound) > _CHUNK * (SPEECH.sample_rate or 1)
+        with _quiet():
+            found = self._pipeline(
+                {"raw": sound, "sampling_rate": SPEECH.sample_rate},
+                return_timestamps="word" if self.wishes.words else None,
+                chunk_length_s=_CHUNK if is_long else None,
+                stride_length_s=_STRIDE if is_long else None,
+                batch_size=self.wishes.batch_size,
+                **({"generate_kwargs": self._generating()} if self._is_whisper else {}),
+            )
+        words = [
+            Word(chunk["text"].strip(), float(chunk["timestamp"][0]), _end(chunk, sound))
+            for chunk in found.get("chunks", ())
+        ]
+        return Recognition(found["text"].strip(), self.wishes.language, words)
+
+    def _generating(self) -> dict[str, Any]:
+        """What only Whisper is told: models for English alone take no language."""
+        config = self._pipeline.model.generation_config
+        language = self.wishes.language if getattr(config, "is_multilingual", False) else None
+        beams = {"num_beams": self.wishes.beam_size}
+        return {**beams, "language": language, "task": "transcribe"} if language else beams
+
+
+def _end(chunk: Any, sound: "Sound") -> float:
+    """The last word may have no end: it is that of the recording then."""
+    end = chunk["timestamp"][1]
+    return float(end) if end is not None else len(sound) / (SPEECH.sample_rate or 1)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    voice = transformers().utils.logging
+    level, bars = voice.get_verbosity(), voice.is_progress_bar_enabled()
+    voice.set_verbosity_error()
+    voice.disable_progress_bar()
+    try:
+        yield
+    finally:
+        voice.set_verbosity(level)
+        if bars:
+            voice.enable_progress_bar()
