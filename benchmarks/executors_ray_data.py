@@ -64,7 +64,12 @@ def ray_data_mixed(sizes: Sizes) -> list[Figure]:
 
 
 def ray_data_cold(sizes: Sizes) -> list[Figure]:
-    """What bounds it is Ray Data's own start: that of the same work written in it stands beside."""
+    """What bounds it is Ray Data's own start: that of the same work written in it stands beside.
+
+    At each job it starts actors for its statistics, its autoscaling and (for pools) where actors
+    are. Each is a process that imports Ray Data before it says anything, and the first call waits
+    for a core meanwhile. Its fourth, for figures of use, is left out on private clusters.
+    """
     tasks, bare = sizes.cold, "bare Ray"
     held = contest(
         sizes.rounds,
