@@ -14,6 +14,7 @@ import dedup_fuzzy
 import dedup_passages
 import dedup_semantic
 import dedup_sentences
+import dedup_signatures
 from measuring.figures import Figure, save, show
 from measuring.timing import JobFailedError
 
@@ -30,6 +31,9 @@ def _fuzzy(name: str) -> Measured:
 ALL: dict[str, Measured] = {
     "exact": lambda quick: dedup_exact.figures(dedup_exact.QUICK if quick else None),
     **{name: _fuzzy(name) for name in dedup_fuzzy.ALL},
+    "signatures": lambda quick: dedup_signatures.figures(
+        dedup_signatures.QUICK_PAIRS if quick else dedup_signatures.PAIRS
+    ),
     "passages": lambda quick: dedup_passages.figures(dedup_passages.QUICK if quick else None),
     "sentences": lambda quick: dedup_sentences.figures(dedup_sentences.QUICK if quick else None),
     "semantic": lambda quick: dedup_semantic.figures(dedup_semantic.QUICK if quick else None),
