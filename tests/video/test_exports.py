@@ -1,6 +1,8 @@
 """The package names its stages without importing what they need."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 
 import curator_video
 import pytest
@@ -34,6 +36,13 @@ def test_every_registered_name_leads_to_the_stage_of_that_name(name: str, place:
     assert issubclass(stage, ProcessingStage)
     assert name == f"video.{snake_case(attribute)}"
     assert attribute in curator_video.__all__
+
+
+def test_the_readme_lists_every_stage_and_no_other() -> None:
+    readme = (Path(__file__).parents[2] / "packages" / "video" / "README.md").read_text()
+    listed = readme.partition("## Every stage")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", listed))
+    assert named == {place.partition(":")[2] for place in curator_stages().values()}
 
 
 @pytest.mark.parametrize("name", [name for name in plugins().stages if name.startswith("video.")])
