@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "audio"))
 import torch
 from audio_loading import loading
 from audio_loudness import loudness
+from audio_quality import quality
 from audio_running import memory, workers
 from audio_sizes import QUICK, Sizes
 from audio_speech import finding, in_noise
@@ -30,6 +31,7 @@ ROWS: dict[str, Row[Sizes]] = {
     "noise": in_noise,
     "loudness": loudness,
     "rates": error_rates,
+    "quality": quality,
     "workers": workers,
     "memory": memory,
 }

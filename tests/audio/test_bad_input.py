@@ -1,0 +1,90 @@
+"""What is wrong with a recording is told of it alone, and all the others come through the line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from curator_audio import AudioMeasurer, ManifestReader, SegmentWriter, SpeechFinder
+from curator_audio.decoding import decode
+from curator_audio.forms import NATIVE
+from curator_core import LocalExecutor, Pipeline
+from sounds import encoded, put, tone, voice, wav
+
+pytest.importorskip("silero_vad")
+
+TALK = voice(2)
+
+
+def odd(value: float) -> bytes:
+    samples = voice(1)
+    samples[0, 99] = value
+    return wav(samples, floats=True)
+
+
+RECORDINGS = {
+    "good.flac": encoded(TALK, 16_000, "flac"),
+    "cut.wav": wav(TALK)[:30_000],
+    "cut.flac": encoded(TALK, 16_000, "flac")[:9_000],
+    "zero.wav": b"",
+    "text.wav": b"no sound at all, only words " * 30,
+    "really_an_mp3.wav": encoded(TALK, 16_000, "mp3"),
+    "no_samples.wav": wav(TALK[:, :0]),
+    "one_sample.wav": wav(TALK[:, :1]),
+    "nan.wav": odd(np.nan),
+    "inf.wav": odd(np.inf),
+    "telephone.wav": wav(voice(2, 8_000), 8_000),
+    "studio.wav": wav(voice(2, 192_000), 192_000),
+    "twelve.wav": wav(np.vstack([TALK] * 12)),
+    "lying.wav": wav(TALK),
+    "silence.wav": wav(np.zeros((1, 32_000), np.float32)),
+    "hum.wav": wav(tone(2, hertz=50)),
+}
+KEPT = {"good.flac", "really_an_mp3.wav", "telephone.wav", "studio.wav", "twelve.wav", "lying.wav"}
+QUARANTINED = {
+    "cut.wav": "cut off after 30000 of 64044 bytes",
+    "cut.flac": "damaged or cut off after 0.00 s",
+    "zero.wav": "the file is empty (0 bytes)",
+    "text.wav": "no audio of a known format",
+    "no_samples.wav": "the recording holds no samples",
+    "nan.wav": "1 samples after 0.00 s are infinite or no numbers",
+    "inf.wav": "1 samples after 0.00 s are infinite or no numbers",
+    "missing.wav": "the file is not there",
+}
+
+
+def test_the_rest_goes_on(tmp_path: Path) -> None:
+    for name, data in RECORDINGS.items():
+        put(tmp_path / "in", name, data)
+    lines = [
+        {"audio_filepath": name, "duration": 3600.0 if name == "lying.wav" else 2.0}
+        for name in (*RECORDINGS, "missing.wav")
+    ]
+    manifest = "".join(json.dumps(line) + "\n" for line in lines)
+    put(tmp_path / "in", "manifest.jsonl", manifest.encode())
+    stages = [
+        ManifestReader(f"{tmp_path}/in/manifest.jsonl"),
+        AudioMeasurer(),
+        SpeechFinder(),
+        SegmentWriter(f"{tmp_path}/out", dropped_path=f"{tmp_path}/dropped"),
+    ]
+    result = Pipeline(name="all", stages=stages).run(LocalExecutor(), on_error="quarantine")
+    kept = {Path(row["source_filepath"]).name: row for row in lines_of(tmp_path / "out")}
+    assert set(kept) == KEPT
+    for row in kept.values():
+        assert abs(row["duration"] - 2) < 0.1
+        assert abs(decode(str(tmp_path / "out" / row["audio_filepath"]), NATIVE).seconds - 2) < 0.1
+    assert kept["lying.wav"]["duration_given"] == 3600.0
+    assert kept["twelve.wav"]["channels"] == 12
+    dropped = {Path(row["audio_filepath"]).name for row in lines_of(tmp_path / "dropped")}
+    assert dropped == {"one_sample.wav", "silence.wav", "hum.wav"}
+    told = {Path(str(one.where)).name: one.reason for one in result.quarantined}
+    assert set(told) == set(QUARANTINED)
+    for name, reason in QUARANTINED.items():
+        assert told[name].startswith(reason), name
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    texts = [path.read_text() for path in folder.glob("*.jsonl")]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
