@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psutil
+from curator_ray.finding import private_addresses
 
 DRIVER = """
 import json, os, signal, sys, time
@@ -46,8 +47,10 @@ class TestPrivateCluster:
             for connection in process.net_connections("tcp")
             if connection.status == psutil.CONN_LISTEN
         ]
+        assert facts["address"] in private_addresses()  # which `auto` never stands for
         said, complaints = driver.communicate(timeout=30)
         assert (driver.returncode, complaints) == (0, "")
+        assert facts["address"] not in private_addresses()
         assert listening
         assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
         assert facts["kind"] == "private"

@@ -7,6 +7,7 @@ from typing import Any
 from curator_core.failing import reason_of
 
 from curator_ray.errors import ClusterError
+from curator_ray.finding import somewhere_here
 from curator_ray.settings import environment, undisturbed
 from curator_ray.tokens import PLACES, token_at_hand
 from curator_ray.warming import warming_up
@@ -19,7 +20,7 @@ def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
     import ray
 
     if address == "auto":
-        address = _somewhere_here()
+        address = somewhere_here()
     _find(address)
     quiet: dict[str, Any] = (
         {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
@@ -40,20 +41,6 @@ def leave() -> None:
 
     with undisturbed():
         ray.shutdown()
-
-
-def _somewhere_here() -> str:
-    """Where Ray says that a cluster of this machine is; it may have ended without a word."""
-    from ray._private.services import canonicalize_bootstrap_address
-
-    try:
-        with environment({"RAY_ADDRESS": ""}):
-            return str(canonicalize_bootstrap_address("auto"))
-    except ConnectionError as error:
-        raise ClusterError(
-            "no Ray cluster runs on this machine, which is what auto stands for; give its address "
-            "as host:port (RAY_ADDRESS), or local for a private one"
-        ) from error
 
 
 def _find(address: str) -> None:

@@ -17,6 +17,9 @@ from curator_ray.tokens import token_of_our_own
 from curator_ray.trimming import ended_at_once, trimmed
 from curator_ray.warming import warming_up
 
+PREFIX = "curator-ray-"
+"""How the folder of a private cluster is called."""
+
 _LONGEST_FOLDER = 40
 """Ray puts sockets below it, and the path of a socket may have 107 characters."""
 
@@ -50,7 +53,7 @@ class Started:
     """A running private cluster. The driver, this process, is connected to it."""
 
     def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
-        self.folder = tempfile.mkdtemp(prefix="curator-ray-", dir=_short_folder())
+        self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder())
         self._guard = ClusterGuard(self.folder)
         try:
             self._keeper = Keeper(lambda: self._start(wanted, runtime_env))

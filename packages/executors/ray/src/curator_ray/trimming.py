@@ -24,10 +24,10 @@ def trimmed() -> Iterator[None]:
     services = import_module("ray._private.services")
     with ExitStack() as changes:
         for needless in ("start_log_monitor", "start_api_server"):
-            changes.enter_context(_replaced(node, needless, lambda _: _left_out))
+            changes.enter_context(replaced(node, needless, lambda _: _left_out))
         if hasattr(import_module("ray._raylet"), "persist_port"):
-            changes.enter_context(_replaced(services, _COMMAND, _with_sleeping_agents))
-        changes.enter_context(_replaced(node, "start_raylet", _with_our_workers))
+            changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
+        changes.enter_context(replaced(node, "start_raylet", _with_our_workers))
         yield
 
 
@@ -39,7 +39,7 @@ def ended_at_once() -> Iterator[None]:
     after all.
     """
     node = import_module("ray._private.node").Node
-    with _replaced(node, _KILL, _without_asking):
+    with replaced(node, _KILL, _without_asking):
         yield
 
 
@@ -73,7 +73,7 @@ def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, made_of: Callable[[Any], Any]) -> Iterator[None]:
+def replaced(owner: Any, name: str, made_of: Callable[[Any], Any]) -> Iterator[None]:
     """Something that is known to be there, changed for as long as it lasts."""
     before = getattr(owner, name, None)
     if before is None:
