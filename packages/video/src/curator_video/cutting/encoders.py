@@ -1,12 +1,20 @@
 """Encoders: what is asked of each unless the user says otherwise."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+
+from curator_core.errors import CuratorError
+
+_X264 = (
+    "threads=1:lookahead-threads=1:"  # workers run side by side
+    "cpu-independent=1"  # else AVX-512 gives other bytes now and then, and other machines always
+)
 
 _EFFORT: dict[str, dict[str, str]] = {
     "libx264": {
         "preset": "veryfast",
         "crf": "23",
-        "x264-params": "threads=1:lookahead-threads=1",  # workers run side by side
+        "x264-params": _X264,
     },
     "libx265": {"preset": "veryfast", "crf": "28", "x265-params": "log-level=none"},
     "libsvtav1": {"preset": "10", "crf": "35"},
@@ -45,6 +53,22 @@ class Encoder:
             return bool(av.Codec(self.name, "w").is_encoder)
         except ValueError:  # which is what av's own error is, too
             return False
+
+    def refuse_unusable(self) -> None:
+        """An encoder may be built in, and the hardware that it is for not be there."""
+        import av
+
+        context = av.CodecContext.create(self.name, "w")
+        context.width, context.height, context.pix_fmt = 320, 256, "yuv420p"  # type: ignore[attr-defined]
+        context.time_base, context.options = Fraction(1, 25), self.options
+        try:
+            context.open()
+        except (av.FFmpegError, OSError) as error:
+            said = getattr(error, "strerror", None) or error
+            raise CuratorError(
+                f"encoder {self.name} does not start on this machine ({said}): is its hardware "
+                "there, and are preset and quality such as it takes? libx264 runs anywhere"
+            ) from None
 
 
 def known_encoders() -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from curator_core.places import WorkerInfo
 from curator_core.stages import ProcessingStage
 from curator_core.suggestions import hint
 
@@ -47,6 +48,10 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
     @property
     def _encoder(self) -> Encoder:
         return Encoder(self.encoder, self.preset, self.quality)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        if self.mode == "exact":
+            self._encoder.refuse_unusable()
 
     def process(self, task: Clip) -> Clip:
         from curator_video.cutting.copying import copied
