@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from curator_audio.batches import AudioBatch
     from curator_audio.duplicates.workflows import AudioDeduplicationWorkflow
+    from curator_audio.events.detecting import SoundEventFilter
     from curator_audio.forms import NATIVE, SPEECH, Form
     from curator_audio.measuring.levelling import LoudnessNormalizer
     from curator_audio.measuring.stages import (
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         SnrFilter,
     )
     from curator_audio.quality.dnsmos import DnsmosFilter
+    from curator_audio.quality.squim import SquimFilter
+    from curator_audio.quality.utmos import UtmosFilter
     from curator_audio.reading.corpora import FleursReader, LibriSpeechReader
     from curator_audio.reading.folders import AudioFolderReader
     from curator_audio.reading.manifests import ManifestReader
@@ -78,9 +81,12 @@ __all__ = [
     "ShardWriter",
     "SilenceFilter",
     "SnrFilter",
+    "SoundEventFilter",
     "SpeechFinder",
     "SpeechRecognizer",
+    "SquimFilter",
     "TimestampMapper",
+    "UtmosFilter",
     "Waveform",
     "WerFilter",
 ]
@@ -88,6 +94,7 @@ __all__ = [
 _HOMES = {
     "batches": ("AudioBatch",),
     "duplicates.workflows": ("AudioDeduplicationWorkflow",),
+    "events.detecting": ("SoundEventFilter",),
     "forms": ("NATIVE", "SPEECH", "Form"),
     "measuring.levelling": ("LoudnessNormalizer",),
     "measuring.stages": (
@@ -102,6 +109,8 @@ _HOMES = {
         "SnrFilter",
     ),
     "quality.dnsmos": ("DnsmosFilter",),
+    "quality.squim": ("SquimFilter",),
+    "quality.utmos": ("UtmosFilter",),
     "reading.folders": ("AudioFolderReader",),
     "reading.corpora": ("FleursReader", "LibriSpeechReader"),
     "reading.manifests": ("ManifestReader",),

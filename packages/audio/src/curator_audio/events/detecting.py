@@ -1,0 +1,131 @@
+"""Detecting: sounds of known kinds, by a model of transformers that was trained on AudioSet."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Resources, WorkerInfo
+from curator_core.suggestions import nearest
+from curator_models.devices import Device, device_of, resources_for
+from curator_models.digests import digest_of, weights_in
+from curator_models.importing import transformers
+from curator_models.loading import labels_in, pretrained, told
+from curator_models.locating import ModelError, ModelSource
+
+from curator_audio.cutting import EvenCut, Piece
+from curator_audio.inferring import AudioModel
+
+EVENTS = pa.list_(pa.struct([("label", pa.string()), ("score", pa.float64())]))
+
+_LONGEST, _SHORTEST = 10.0, 1.0
+
+
+class EventSource(ModelSource):
+    extra = "curator-audio[transformers]"
+
+
+@dataclass(kw_only=True)
+class SoundEventFilter(AudioModel):
+    """Adds `sound_events`, what is heard and how likely, and drops what has unwanted sounds.
+
+    Of longer recordings ten seconds are heard at a time, and the highest score counts. The model is
+    one for the classification of audio, such as MIT/ast-finetuned-audioset-10-10-0.4593.
+    """
+
+    model: str
+    """The folder of a model, or its name at Hugging Face."""
+
+    at_least: float = 0.3
+    """Sounds that are less likely are not told of."""
+
+    wanted: list[str] = field(default_factory=list)
+    """Sounds of which one must be heard, such as Speech."""
+
+    unwanted: list[str] = field(default_factory=list)
+    """Sounds of which none may be heard, such as Music."""
+
+    device: Device = "auto"
+    """auto, cuda or cpu."""
+
+    def __post_init__(self) -> None:
+        self.resources: Resources = resources_for(self.device, self.name)
+
+    def sources(self) -> Sequence[EventSource]:
+        return (EventSource(self.model),)
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if not 0 < self.at_least < 1:
+            yield f"at_least is {self.at_least:g}, but must be between 0 and 1"
+        local = self.sources()[0].local
+        known = labels_in(local) if local is not None else []
+        for name in (*self.wanted, *self.unwanted) if known else ():
+            if name not in known:
+                meant = nearest(name, known)
+                yield f"the model knows no sound {name!r}" + (
+                    f" (did you mean {meant}?)" if meant else ""
+                )
+
+    def columns(self) -> Sequence[str]:
+        return ("sound_events",)
+
+    def load(self, worker: WorkerInfo) -> str:
+        folder = self.sources()[0].folder()
+        self._labels = labels_in(folder)
+        with told(folder):
+            self._features: Any = transformers().AutoFeatureExtractor.from_pretrained(
+                str(folder), trust_remote_code=False
+            )
+        if self._features.sampling_rate != self.rate:
+            raise ModelError(
+                f"{self.model} hears {self._features.sampling_rate} samples a second; models for "
+                f"{self.rate} are known here"
+            )
+        self._device = device_of(worker, self.resources, self.name)
+        network = pretrained("AutoModelForAudioClassification", folder)
+        self._network = network.to(self._device).eval()
+        return f"{folder.name} sha256:{digest_of(weights_in(folder))}"
+
+    def unload(self) -> None:
+        vars(self).pop("_network", None)
+
+    def cut(self) -> EvenCut:
+        return EvenCut(round(_LONGEST * self.rate), round(_SHORTEST * self.rate))
+
+    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+        import torch
+
+        sounds = [piece.samples for piece in pieces]
+        given = self._features(
+            sounds, sampling_rate=self.rate, return_tensors="pt", padding=True
+        ).to(self._device)
+        with torch.inference_mode():
+            return list(self._network(**given).logits.float().sigmoid().cpu().numpy())
+
+    def amount(self, answers: Sequence[tuple[Piece, Any]]) -> dict[str, float]:
+        """The sounds that are likely enough, the likeliest first."""
+        import numpy as np
+
+        highest = np.max([scores for _, scores in answers], axis=0)
+        order = np.argsort(-highest, kind="stable").tolist()
+        return {
+            self._labels[place]: float(highest[place])
+            for place in order
+            if highest[place] >= self.at_least
+        }
+
+    def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
+        listed = [
+            [{"label": label, "score": score} for label, score in found.items()]
+            for found in amounts
+        ]
+        return {"sound_events": pa.array(listed, EVENTS)}
+
+    def fault(self, amount: Any) -> str | None:
+        for name in self.unwanted:
+            if name in amount:
+                return f"{name} is heard"
+        if self.wanted and not any(name in amount for name in self.wanted):
+            return f"no {' or '.join(self.wanted)} is heard"
+        return None

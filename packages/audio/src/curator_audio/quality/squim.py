@@ -1,0 +1,107 @@
+"""SQUIM: STOI, PESQ and SI-SDR, estimated without a clean recording to compare with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from curator_core import WorkerInfo
+from curator_models.devices import device_of
+from curator_models.digests import digest_of
+from curator_models.locating import ModelError
+from curator_models.weights import WeightsFile
+
+from curator_audio.cutting import Piece
+from curator_audio.quality.scoring import ScoringModel
+
+_FILE = "squim_objective_dns2020.pth"
+
+
+@dataclass(kw_only=True)
+class SquimFilter(ScoringModel):
+    """Adds `squim_stoi`, `squim_pesq` and `squim_si_sdr`, and drops what is below a limit.
+
+    The network is torchaudio's; its weights are downloaded from PyTorch once, or given by path.
+    """
+
+    weights: str | None = None
+    """The file squim_objective_dns2020.pth, or owner/name/file at Hugging Face; downloaded from
+    download.pytorch.org unless given."""
+
+    stoi_at_least: float | None = None
+    """The lowest intelligibility that stays, from 0 to 1."""
+
+    pesq_at_least: float | None = None
+    """The lowest quality that stays, from 1 to 4.5."""
+
+    si_sdr_at_least: float | None = None
+    """The lowest ratio of speech to everything else that stays, in decibels."""
+
+    def sources(self) -> Sequence[WeightsFile]:
+        if self.weights is None:
+            return ()
+        extra = "curator-models[transformers]"
+        return (WeightsFile("SQUIM", extra, (), self.weights, None, _FILE),)
+
+    def check(self) -> Iterable[str]:
+        from curator_audio._torchaudio import torchaudio
+
+        yield from super().check()
+        if not hasattr(torchaudio.models, "squim_objective_base"):
+            yield (
+                f"SQUIM is not in torchaudio {torchaudio.__version__}: "
+                "pip install 'torchaudio>=2.1'"
+            )
+
+    def limits(self) -> Mapping[str, float | None]:
+        return {
+            "squim_stoi": self.stoi_at_least,
+            "squim_pesq": self.pesq_at_least,
+            "squim_si_sdr": self.si_sdr_at_least,
+        }
+
+    def load(self, worker: WorkerInfo) -> str:
+        from curator_audio._torchaudio import torchaudio
+        from curator_audio.quality.networks import weights_of
+
+        self._device = device_of(worker, self.resources, self.name)
+        if self.weights is None:
+            network, told = _downloaded(torchaudio), f"squim {_FILE}"
+        else:
+            file = self.sources()[0].file()
+            network = torchaudio.models.squim_objective_base()
+            _fill(network, weights_of(file), self.weights)
+            told = f"squim {file.stem} sha256:{digest_of([file])}"
+        self._network = network.eval().to(self._device)
+        return told
+
+    def unload(self) -> None:
+        vars(self).pop("_network", None)
+
+    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+        import torch
+
+        from curator_audio.quality.networks import stacked
+
+        longest = max(piece.length for piece in pieces)
+        sounds = stacked([piece.samples for piece in pieces], longest).to(self._device)
+        with torch.inference_mode():
+            return list(torch.stack(self._network(sounds), dim=1).float().cpu().numpy())
+
+
+def _downloaded(torchaudio: Any) -> Any:
+    try:
+        return torchaudio.pipelines.SQUIM_OBJECTIVE.get_model()
+    except (OSError, RuntimeError) as error:
+        told = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"the weights of SQUIM cannot be had from download.pytorch.org: {told}; give the path "
+            f"of {_FILE} as weights"
+        ) from error
+
+
+def _fill(network: Any, state: Any, name: str) -> None:
+    try:
+        network.load_state_dict(state)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        told = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{name} holds no weights of SQUIM: {told}") from None
