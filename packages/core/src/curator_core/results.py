@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self, overload
 
 from curator_core.outcomes import AnyTask
+from curator_core.usages import Usage
 
 
 @dataclass
@@ -107,6 +108,8 @@ class RunResult(Sequence[AnyTask]):
     run_dir: str | None = None
     worker_restarts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    usages: dict[str, Usage] = field(default_factory=dict)
+    """What each stage took, of this attempt at the run."""
 
     @overload
     def __getitem__(self, index: int) -> AnyTask: ...
@@ -141,4 +144,5 @@ class RunResult(Sequence[AnyTask]):
             "worker_restarts": self.worker_restarts,
             "notes": self.notes,
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},
+            "usages": {name: usage.to_json() for name, usage in self.usages.items()},
         }

@@ -31,7 +31,7 @@ def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
     info = WorkerInfo("0", run_token=run.token, gpu_ids=tuple(visible_gpus()))
     worker = StageWorker(plan, info, run.worker_stages, Overseer(run.stopping))
     is_up = False
-    run.workshop = lambda: Workshop({"busy": int(run.open_sources > 0)}, {})
+    run.workshop = lambda: Workshop({"busy": 1}, {})
     try:
         for source in run.sources():
             if not is_up:

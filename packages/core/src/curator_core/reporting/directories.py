@@ -9,15 +9,15 @@ from typing import Any
 
 from curator_core.errors import InputError, ResumeError
 from curator_core.filesystems import join, open_filesystem
+from curator_core.reporting.histories import History, read_history
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
-from curator_core.runs.directory import RunDirectory
+from curator_core.runs.directory import RunDirectory, written_in
 from curator_core.runs.journal import parsed_lines
 from curator_core.runs.lines import from_line
 from curator_core.runs.locks import STALE_AFTER_S
 from curator_core.runs.memory import remember, root_of
 from curator_core.runs.quarantine import Quarantine
-
-RECENT_S = 60.0
+from curator_core.usages import Usage
 
 
 @dataclass(frozen=True)
@@ -29,31 +29,21 @@ class RunRecord:
     state: str
     facts: dict[str, Any]
     result: RunResult
-    events: list[dict[str, Any]]
+    history: History
+    folders: dict[str, int]
+    """How many files were written into each."""
+    statistics: list[str]
+    """Files in which stages wrote what they found out about the data."""
 
     @property
     def last_progress(self) -> float | None:
         """When a source was last finished, or the run began."""
-        times = [e["time"] for e in self.events if e["event"] in ("sources_done", "run_started")]
-        return max(times, default=None)
+        return self.history.last_progress
 
     @property
     def rate(self) -> float:
         """Sources per second: in the last minute of a run under way, over all of one that ended."""
-        now = time.time() if self.state == "running" else (self.last_progress or 0.0)
-        began = self._began
-        since = max(began, now - RECENT_S) if self.state == "running" else began
-        done = sum(len(e["sources"]) for e in self._done if e["time"] >= since)
-        return done / (now - since) if now > since else 0.0
-
-    @property
-    def _began(self) -> float:
-        starts = [e["time"] for e in self.events if e["event"] == "run_started"]
-        return max(starts, default=0.0)
-
-    @property
-    def _done(self) -> Iterator[dict[str, Any]]:
-        return (e for e in self.events if e["event"] == "sources_done")
+        return self.history.rate(time.time(), is_running=self.state == "running")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -68,16 +58,24 @@ class RunRecord:
         }
 
 
-def read_run(path: str) -> RunRecord:
-    """Everything that stands in a run directory."""
+def read_run(path: str, *, in_short: bool = False) -> RunRecord:
+    """Everything that stands in a run directory.
+
+    `in_short` leaves out the names of files, of which there may be millions.
+    """
     facts = RunDirectory(path).facts()
     if facts is None:
         raise InputError(f"{path} is no run directory: there is no run.json in it")
-    events = list(_lines(path, "events.jsonl"))
+    history = read_history(path)
     state = _state(path, facts)
-    result = _result(path, facts)
-    result.seconds = _seconds(events, running=state == "running")
-    return RunRecord(path, str(facts.get("name", "run")), state, facts, result, events)
+    result = _in_short(path, facts) if in_short and "written" in facts else _result(path, facts)
+    result.seconds = history.seconds(time.time() if state == "running" else history.last)
+    written = facts.get("written") if in_short else None
+    written = written or written_in(result.files)
+    name = str(facts.get("name", "run"))
+    return RunRecord(
+        path, name, state, facts, result, history, written["folders"], written["statistics"]
+    )
 
 
 def state_of(path: str) -> str:
@@ -94,28 +92,35 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     for commit in commits:
         for index, counts in commit.counts.items():
             stages[names[index]].add(counts)
-    stages |= {n: StageCounts.from_json(c) for n, c in said.get("stages", {}).items()}
-    return RunResult(
+    result = RunResult(
         stages=stages,
         status=str(facts.get("status", "running")),
         sources_done=len({root_of(source) for commit in commits for source in commit.sources}),
         quarantined=_quarantined(path),
         files=sorted(f.final for commit in commits for f in commit.files if not f.dropped),
         run_dir=path,
-        worker_restarts=dict(said.get("worker_restarts", {})),
-        notes=list(said.get("notes", [])),
     )
+    _add_what_was_said(result, said)
+    return result
 
 
-def _seconds(events: list[dict[str, Any]], *, running: bool) -> float:
-    """How long all attempts at the run took together."""
-    total = began = last = 0.0
-    for event in events:
-        if event["event"] == "run_started":
-            total += last - began
-            began = event["time"]
-        last = event["time"]
-    return total + (time.time() if running else last) - began
+def _in_short(path: str, facts: dict[str, Any]) -> RunResult:
+    """The account as the run drew it up itself, at its end."""
+    result = RunResult(
+        status=str(facts.get("status", "running")),
+        sources_done=facts["written"]["sources"],
+        quarantined=_quarantined(path),
+        run_dir=path,
+    )
+    _add_what_was_said(result, facts["result"])
+    return result
+
+
+def _add_what_was_said(result: RunResult, said: dict[str, Any]) -> None:
+    result.stages |= {n: StageCounts.from_json(c) for n, c in said.get("stages", {}).items()}
+    result.usages = {n: Usage.from_json(u) for n, u in said.get("usages", {}).items()}
+    result.worker_restarts = dict(said.get("worker_restarts", {}))
+    result.notes = list(said.get("notes", []))
 
 
 def _quarantined(path: str) -> list[QuarantineRecord]:

@@ -1,24 +1,32 @@
 """The report of a run as one HTML file, which needs nothing else and no network."""
 
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 from curator_core.errors import CuratorError
-from curator_core.filesystems import join, open_filesystem, parent_of
+from curator_core.filesystems import join, open_filesystem
+from curator_core.reporting.bottlenecks import bottleneck_of
+from curator_core.reporting.comparing import comparison
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
+from curator_core.reporting.histories import slowest_first
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
+from curator_core.reporting.stages import funnel, stage_tables
 from curator_core.reporting.statistics import as_html
+from curator_core.reporting.styling import PLOTS
 from curator_core.reporting.summaries import Summary
+from curator_core.reporting.timelines import timelines
 from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.statistics.summaries import FILE_ENDING, read_summary
+from curator_core.statistics.summaries import read_summary
 
 FILE = "report.html"
 _LONGEST = 4000
+_MOST_ROWS = 200
+_MOST_FAILURES = 60
+"""A page is read, and stays below 3 MB; whoever wants all takes it from the run directory."""
 
 
 def report_path(run_dir: str) -> str:
@@ -27,7 +35,7 @@ def report_path(run_dir: str) -> str:
 
 def write_report(run_dir: str) -> str:
     """Write the page into the run directory; where it is."""
-    page = render(read_run(run_dir)).encode("utf-8", "replace")
+    page = render(read_run(run_dir, in_short=True)).encode("utf-8", "replace")
     fs, root = open_filesystem(run_dir)
     fs.pipe_file(join(root, FILE), page)
     return report_path(run_dir)
@@ -39,14 +47,47 @@ def render(record: RunRecord) -> str:
     failures = failures_of(result.quarantined)
     parts = [
         _head(record),
-        section("Stages", _stages(result.stages)),
+        section("What holds it up", _bottleneck(record)),
+        section("What was left", funnel(result.stages)),
+        section("Stages", stage_tables(result.stages, result.usages, result.seconds)),
+        section("Over time", timelines(record.history, _worker_stages(record))),
         section("Dropped, by reason", _drops(result.stages)),
-        section("Data", _data(result.files)),
-        section("Quarantine", "".join(_failure(failure) for failure in failures)),
-        section("Files", _files(result.files)),
+        section("Data", _data(record.statistics)),
+        section("Quarantine", _failures(failures)),
+        section("Slowest sources", _slowest(record)),
+        section("Since the previous run", comparison(record)),
+        section("Files", _files(record.folders)),
         section("Environment", _environment(record)),
     ]
-    return page(record.name, "".join(parts))
+    return page(record.name, "".join(parts), PLOTS)
+
+
+def _bottleneck(record: RunRecord) -> str:
+    found = bottleneck_of(record.result.usages, record.facts.get("plan", []),
+                          record.history.diagnosis)  # fmt: skip
+    if found is None:
+        return ""
+    name = f"<b>{escape(found.name)}</b>: " if found.name else ""
+    return (
+        f"<p>{name}{escape(found.evidence)}.</p>"
+        f'<p class="advice">To try: {escape(found.advice)}.</p>'
+    )
+
+
+def _worker_stages(record: RunRecord) -> list[str]:
+    """The stages that pulses tell of: where there is one that lists sources, all behind it."""
+    names = [str(stage["name"]) for stage in record.facts.get("plan", [])]
+    told = record.history.points[-1][1]["stages"] if record.history.points else []
+    return names[len(names) - len(told) :]
+
+
+def _slowest(record: RunRecord) -> str:
+    rows = [
+        [escape(shortened(slow.label, 200)), duration(slow.seconds)]
+        for slow in slowest_first(record.history)
+        if slow.label and slow.seconds >= 0.1
+    ]
+    return figures_table(("source", "time in stages"), rows)
 
 
 def _head(record: RunRecord) -> str:
@@ -67,34 +108,22 @@ def verdict_of(record: RunRecord) -> str:
     return Summary(record.name, record.result).verdict()
 
 
-def _stages(stages: dict[str, StageCounts]) -> str:
-    head = ("stage", "in", "out", "dropped", "failed", "retried", "time in it", "kept back")
-    most = max((c.seconds for c in stages.values()), default=0.0)
-    return figures_table(head, (_stage(name, counts, most) for name, counts in stages.items()))
-
-
-def _stage(name: str, counts: StageCounts, most_seconds: float) -> list[str]:
-    failed = counts.items_failed + counts.items_rejected
-    slowest = counts.seconds == most_seconds and most_seconds > 0
-    seconds = duration(counts.seconds)
-    back = counts.items_dropped + failed
-    given = max(counts.items_in, counts.items_out + back)  # a reader takes files and gives records
-    percent = 100 * back / given if given else 0.0
-    return [
-        escape(name),
-        *map(count, (counts.items_in, counts.items_out, counts.items_dropped, failed)),
-        count(counts.tasks_retried),
-        f"<b>{seconds}</b>" if slowest else seconds,
-        f'<span class="bar"><i style="width:{percent:.1f}%"></i></span>',
-    ]
-
-
 def _drops(stages: dict[str, StageCounts]) -> str:
+    found = drop_reasons(stages)
     rows = [
-        [f"{escape(stage)}: {escape(reason)}", count(items), share(items, stages[stage].items_in)]
-        for stage, reason, items in drop_reasons(stages)
-    ]
-    return figures_table(("stage and reason", "dropped", "of what it got"), rows)
+        [f"{escape(stage)}: {escape(shortened(reason, 200))}", count(items),
+         share(items, stages[stage].items_in)]
+        for stage, reason, items in sorted(found, key=lambda one: -one[2])[:_MOST_ROWS]
+    ]  # fmt: skip
+    hidden = len(found) - len(rows)
+    note = f"<p>{count(hidden)} more reasons: curate report --json.</p>" if hidden else ""
+    return figures_table(("stage and reason", "dropped", "of what it got"), rows) + note
+
+
+def _failures(failures: Sequence[Failure]) -> str:
+    hidden = len(failures) - _MOST_FAILURES
+    note = f"<p>{count(hidden)} more kinds, in the folder quarantine.</p>" if hidden > 0 else ""
+    return "".join(_failure(failure) for failure in failures[:_MOST_FAILURES]) + note
 
 
 def _failure(failure: Failure) -> str:
@@ -126,19 +155,17 @@ def _sample(record: QuarantineRecord) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def _data(files: Sequence[str]) -> str:
+def _data(collected: Sequence[str]) -> str:
     """What stages found out about the data; a file that is gone since is no reason for no page."""
-    collected = [file for file in files if file.endswith(FILE_ENDING)]
     try:
         return as_html(read_summary(collected))
     except (CuratorError, OSError) as error:
         return f"<p>{escape(str(error))}</p>"
 
 
-def _files(files: Sequence[str]) -> str:
-    folders = Counter(parent_of(file) for file in files).most_common()
-    rows = [[escape(folder), count(number)] for folder, number in folders]
-    return figures_table(("folder", "files"), rows)
+def _files(folders: Mapping[str, int]) -> str:
+    rows = [[escape(folder), count(number)] for folder, number in folders.items()]
+    return figures_table(("folder", "files"), rows[:_MOST_ROWS])
 
 
 def _environment(record: RunRecord) -> str:

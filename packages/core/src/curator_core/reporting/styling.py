@@ -18,3 +18,29 @@ td { overflow-wrap: anywhere } .figures td { overflow-wrap: normal }
 pre { white-space: pre-wrap; word-break: break-word; background: #8881; padding: .5rem }
 summary { cursor: pointer } dt { font-weight: 600 }
 """
+
+PLOTS = """
+:root { --c0: #2a6fb0; --c1: #d08a1f; --c2: #3c8f5a; --c3: #b2456e; --c4: #7a62b8 }
+@media (prefers-color-scheme: dark) {
+  :root { --c0: #6cb2f0; --c1: #f0b95c; --c2: #74c994; --c3: #ee86ab; --c4: #b29cf0 } }
+.advice { font-weight: 600 } small { font-weight: 400; opacity: .8 }
+.funnel p { display: grid; grid-template-columns: 1fr max-content; gap: .1rem .8rem;
+  margin: .3rem 0; max-width: 60rem }
+.funnel span { overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
+.funnel b { background: var(--line); height: .8rem; grid-column: 1 / -1 }
+.funnel i { display: block; height: 100%; background: var(--c0) }
+.plot { margin: 0 0 1rem } .plot svg { display: block; width: 100%; height: 7rem;
+  border-bottom: 1px solid var(--line) }
+.key { margin-right: 1rem; white-space: nowrap; display: inline-block; max-width: 100%;
+  overflow: hidden; text-overflow: ellipsis }
+.key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .3rem }
+polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke }
+polygon.c0 { fill: var(--c0) } polygon.c1 { fill: var(--c1) } polygon.c2 { fill: var(--c2) }
+polygon.c3 { fill: var(--c3) } polygon.c4 { fill: var(--c4) }
+polyline.c0 { stroke: var(--c0) } polyline.c1 { stroke: var(--c1) }
+polyline.c2 { stroke: var(--c2) } polyline.c3 { stroke: var(--c3) }
+polyline.c4 { stroke: var(--c4) }
+i.c0 { background: var(--c0) } i.c1 { background: var(--c1) } i.c2 { background: var(--c2) }
+i.c3 { background: var(--c3) } i.c4 { background: var(--c4) }
+@media (max-width: 40rem) { body { margin: 1rem auto } summary { overflow-wrap: anywhere } }
+"""

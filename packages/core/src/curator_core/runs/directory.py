@@ -4,12 +4,13 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from curator_core.errors import ResumeError
-from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
+from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem, parent_of
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.runs.lines import from_line, to_page
@@ -42,6 +43,9 @@ _OF_ONE_RUN = (
     "journal.jsonl", "journal", "quarantine", "events.jsonl", "latest.json", "metrics.prom",
     "run.json",
 )  # fmt: skip
+
+
+PREVIOUS = "previous.json"
 
 
 class RunDirectory:
@@ -82,11 +86,23 @@ class RunDirectory:
         return facts
 
     def forget(self) -> None:
-        """Begin anew: nothing of an earlier run is remembered."""
+        """Begin anew: nothing of an earlier run is remembered but what it came to."""
+        earlier = self.facts() or {}
+        if earlier.get("status") == "done":
+            self._put(PREVIOUS, to_page(earlier))
         for name in _OF_ONE_RUN:
             path = join(self._root, name)
             if self._fs.exists(path):
                 self._fs.rm(path, recursive=True)
+
+    def previous(self) -> dict[str, Any] | None:
+        """What the finished run said of itself that was here before this one."""
+        path = join(self._root, PREVIOUS)
+        try:
+            facts: dict[str, Any] = from_line(self._fs.cat_file(path))
+        except (OSError, ValueError):
+            return None
+        return facts
 
     def write(self, facts: dict[str, Any]) -> None:
         self._put("run.json", to_page(facts))
@@ -122,6 +138,18 @@ def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": _packages(),
     }
+
+
+def written_in(files: Sequence[str]) -> dict[str, Any]:
+    """How many files are in which folder, and which of them hold statistics: a run of a million
+    files can be reported without its journal."""
+    return {
+        "folders": dict(Counter(map(parent_of, files)).most_common(_MOST_FOLDERS)),
+        "statistics": [file for file in files if file.endswith(".statistics.json")][:_MOST_FOLDERS],
+    }
+
+
+_MOST_FOLDERS = 1000
 
 
 def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:

@@ -128,11 +128,17 @@ class ObjectJournal:
 def parsed_lines(text: bytes, where: str) -> Iterator[Entry]:
     """Every line that is whole and sound; what a lost line had said is simply done again."""
     for number, line in enumerate(text.split(b"\n")[:-1], start=1):
-        try:
-            entry = from_line(line)
-        except ValueError:
-            entry = None
-        if isinstance(entry, dict) and isinstance(entry.get("event"), str):
+        entry = parsed_line(line, where, number)
+        if entry is not None:
             yield entry
-        else:
-            LOG.warning("%s line %d is damaged and left out", where, number)
+
+
+def parsed_line(line: bytes, where: str, number: int) -> Entry | None:
+    try:
+        entry = from_line(line)
+    except ValueError:
+        entry = None
+    if isinstance(entry, dict) and isinstance(entry.get("event"), str):
+        return entry
+    LOG.warning("%s line %d is damaged and left out", where, number)
+    return None

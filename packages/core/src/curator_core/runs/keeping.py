@@ -14,6 +14,7 @@ from curator_core.runs.directory import (
     check_same_stages,
     describe_run,
     run_token,
+    written_in,
 )
 from curator_core.runs.events import EventFile, Events
 from curator_core.runs.journal import Journal, open_journal
@@ -269,7 +270,12 @@ class DirectoryKeeper:
         result.files = sorted(file.final for file in self._files() if not file.dropped)
         result.quarantined = self.quarantined()
         self._publisher.write_manifests(self._plan.name, self._files())
-        ending = {"status": result.status, "ended": time.time(), "result": result.to_json()}
+        ending = {
+            "status": result.status,
+            "ended": time.time(),
+            "result": result.to_json(),
+            "written": {"sources": self.memory.roots(), **written_in(result.files)},
+        }
         self._directory.write({**self._facts, **ending})
 
     def close(self) -> None:

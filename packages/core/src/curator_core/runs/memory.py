@@ -86,6 +86,10 @@ class Memory:
         if source in self.commits:
             self.commits[source].done = True
 
+    def roots(self) -> int:
+        """How many sources are done, retries of parts of them not counted."""
+        return len({root_of(source) for source in self.commits})
+
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 

@@ -394,6 +394,9 @@ class Run:
         self.result.status = status
         self.result.seconds = self.seconds
         self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
+        self.result.usages = {
+            p.name: self.usages[p.index] for p in self.plan.stages if p.index in self.usages
+        }
         self._keeper.finish(self.result)
         self._pulsing.tell(status)
         self.events.tell("run_ended", **self.result.to_json())

@@ -1,0 +1,112 @@
+"""Timelines: workers and queues of a run over time, as plots that need no script."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from curator_core.reporting.figures import count, duration
+from curator_core.reporting.histories import History
+from curator_core.runs.pulses import IN_SHORT
+
+_WIDTH, _HEIGHT = 600, 110
+_MOST_LINES = 5
+_STATES = ("busy", "idle", "starting", "stopping")
+Point = tuple[float, dict[str, Any]]
+_AT = {name: place for place, name in enumerate(IN_SHORT)}
+
+
+def timelines(history: History, names: Sequence[str]) -> str:
+    """Nothing for a run that was over at once."""
+    points = history.points
+    if len(points) < 3 or points[-1][0] - points[0][0] < 1.0:
+        return ""
+    parts = [_workers(points), _speeds(points, names), _queues(points, names)]
+    return "".join(part for part in parts if part)
+
+
+def _workers(points: list[Point]) -> str:
+    """One area upon the other: who is busy at the bottom."""
+    points = [point for point in points if point[1]["workers"]]
+    if len(points) < 2:
+        return ""
+    states = [s for s in _STATES if any(pulse["workers"].get(s) for _, pulse in points)]
+    most = max(sum(pulse["workers"].values()) for _, pulse in points) or 1
+    drawn, below = [], [0.0] * len(points)
+    for number, state in enumerate(states):
+        above = [
+            low + pulse["workers"].get(state, 0)
+            for low, (_, pulse) in zip(below, points, strict=True)
+        ]
+        outline = [*_scaled(points, above, most), *reversed(_scaled(points, below, most))]
+        drawn.append(f'<polygon class="c{number}" points="{" ".join(outline)}"/>')
+        below = above
+    return _figure("Workers", "".join(drawn), states, points, f"{count(most)} workers")
+
+
+def _speeds(points: list[Point], names: Sequence[str]) -> str:
+    """Workers' seconds in each stage, per second: how many are at it on average."""
+    times = [at for at, _ in points]
+
+    def speeds(place: int) -> list[float]:
+        busy = [_of(pulse, place, "busy_s") for _, pulse in points]
+        rates = [
+            max(0.0, busy[n] - busy[n - 1]) / max(times[n] - times[n - 1], 1e-3)
+            for n in range(1, len(busy))
+        ]
+        return [rates[0], *rates]
+
+    return _lines("At work, by stage", points, names, speeds, "workers")
+
+
+def _queues(points: list[Point], names: Sequence[str]) -> str:
+    def waiting(place: int) -> list[float]:
+        return [_of(pulse, place, "queue_tasks") for _, pulse in points]
+
+    return _lines("Waiting, by stage", points, names, waiting, "tasks")
+
+
+def _of(pulse: dict[str, Any], place: int, name: str) -> float:
+    stages = pulse["stages"]
+    return float(stages[place][_AT[name]]) if place < len(stages) else 0.0
+
+
+def _lines(
+    title: str,
+    points: list[Point],
+    names: Sequence[str],
+    figures: Callable[[int], list[float]],
+    unit: str,
+) -> str:
+    """The few stages where the most happens."""
+    found = [(sum(row), name, row) for place, name in enumerate(names) if (row := figures(place))]
+    shown = sorted((one for one in found if one[0] > 0), reverse=True)[:_MOST_LINES]
+    if not shown:
+        return ""
+    most = max(max(row) for _, _, row in shown) or 1.0
+    drawn = "".join(
+        f'<polyline class="c{number}" points="{" ".join(_scaled(points, row, most))}"/>'
+        for number, (_, _, row) in enumerate(shown)
+    )
+    return _figure(title, drawn, [name for _, name, _ in shown], points, f"{most:,.3g} {unit}")
+
+
+def _scaled(points: list[Point], figures: Sequence[float], most: float) -> list[str]:
+    start, end = points[0][0], points[-1][0]
+    span = max(end - start, 1e-9)
+    return [
+        f"{_WIDTH * (at - start) / span:.1f},{_HEIGHT - _HEIGHT * value / most:.1f}"
+        for (at, _), value in zip(points, figures, strict=True)
+    ]
+
+
+def _figure(title: str, drawn: str, names: Sequence[str], points: list[Point], highest: str) -> str:
+    legend = "".join(
+        f'<span class="key"><i class="c{number}"></i>{escape(name)}</span>'
+        for number, name in enumerate(names)
+    )
+    end = duration(points[-1][0])
+    return (
+        f'<figure class="plot"><figcaption>{escape(title)} <small>up to {escape(highest)}, '
+        f'over {end}</small></figcaption><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'preserveAspectRatio="none" aria-label="{escape(title)}">{drawn}</svg>{legend}</figure>'
+    )

@@ -1,0 +1,199 @@
+"""The page of a run: what holds it up, what it took, what differs from the run before."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from curator_core import DocumentBatch, LocalExecutor, Pipeline, ProcessingStage, processing_stage
+from curator_core.reading import JsonlReader
+from curator_core.reporting.bottlenecks import bottleneck_of
+from curator_core.reporting.directories import read_run
+from curator_core.reporting.pages import render, write_report
+from curator_core.usages import Usage
+from curator_core.writing import JsonlWriter
+
+from core.reporting.runkit import usage_of, write_run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def usage(seconds: float, cpu: float = 1.0, tasks: int = 10) -> Usage:
+    made = Usage()
+    made.seconds, made.cpu_s, made.tasks = seconds, cpu * seconds, tasks
+    return made
+
+
+def advice_for(stage: Usage, **options: object) -> tuple[str, str]:
+    plan = [{"name": "slow", "resources": options}]
+    found = bottleneck_of({"slow": stage, "quick": usage(1.0)}, plan, {})
+    assert found
+    return found.name, found.advice
+
+
+def test_the_bottleneck_has_a_name_and_a_change_to_try() -> None:
+    assert advice_for(usage(9.0)) == (
+        "slow",
+        "it keeps its CPUs busy: more CPUs or machines, or a faster slow, would help most",
+    )
+    assert "more workers for slow (num_workers)" in advice_for(usage(9.0, cpu=0.1))[1]
+    assert "larger batches for slow (batch_size)" in advice_for(usage(9.0), gpus=1.0)[1]
+    assert "its tasks are tiny" in advice_for(usage(9.0, tasks=100_000))[1]
+    setting_up = usage(9.0)
+    setting_up.setup_s = 60.0
+    assert "setting slow up took longer than its work" in advice_for(setting_up)[1]
+
+
+def test_it_may_be_no_stage_at_all() -> None:
+    waiting, held = usage(2.0), usage(2.0)
+    waiting.waited_s, held.held_s = 9.0, 9.0
+    supply = bottleneck_of({"a": waiting}, [], {})
+    taking = bottleneck_of({"a": held}, [], {})
+    even = bottleneck_of({name: usage(2.0) for name in "abcd"}, [], {})
+    assert supply
+    assert taking
+    assert even
+    assert supply.name == "the supply of work"
+    assert taking.name == "whoever takes the outputs"
+    assert (even.name, even.evidence[:21]) == ("", "no stage stands out: ")
+    assert bottleneck_of({"a": usage(0.5)}, [], {}) is None
+
+
+def test_what_a_scheduler_says_of_itself_counts_more() -> None:
+    said = {"bottleneck": "embed", "evidence": "it was busy", "advice": "more GPUs"}
+    found = bottleneck_of({"slow": usage(9.0)}, [], said)
+    assert found
+    assert (found.name, found.advice) == ("embed", "more GPUs")
+
+
+class Few(ProcessingStage[DocumentBatch, DocumentBatch]):
+    name = "few"
+
+    def __init__(self, most: int = 5) -> None:
+        self.most = most
+
+    def process(self, task: DocumentBatch) -> object:
+        return task.keep([n < self.most for n in task.data.column("n").to_pylist()], "too <much>")
+
+
+@processing_stage(name="doze")
+def doze(task: DocumentBatch) -> DocumentBatch:
+    time.sleep(0.3)
+    return task
+
+
+def page_of(folder: Path, most: int, pause: bool = False) -> str:
+    source = folder / "in"
+    if not source.exists():
+        source.mkdir()
+        for number in range(6):
+            lines = (json.dumps({"n": n}) for n in range(8))
+            (source / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
+    writer = JsonlWriter(path=str(folder / "out"))
+    line = [JsonlReader(file_paths=str(source)), *([doze] if pause else []), Few(most), writer]
+    result = Pipeline("small", stages=line).run(LocalExecutor(workers=0), resume=False)
+    assert result.run_dir
+    return Path(write_report(result.run_dir)).read_text()
+
+
+def test_a_page_tells_what_differs_from_the_run_before(tmp_path: Path) -> None:
+    assert "Since the previous run" not in page_of(tmp_path, 5)
+    page = page_of(tmp_path, 3)
+    assert "stage &#x27;few&#x27;: most 5 became 3" in page
+    assert "<td>few: dropped</td><td>18</td><td>30</td><td>+66.7 %</td>" in page
+    again = page_of(tmp_path, 3)
+    assert "The same stages, options and versions." in again
+    assert "The same counts." in again
+
+
+def test_a_page_of_a_real_run_has_it_all(tmp_path: Path) -> None:
+    page = page_of(tmp_path, 4, pause=True)
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles == ["What holds it up", "What was left", "Stages", "Over time",
+                      "Dropped, by reason", "Slowest sources", "Files", "Environment"]  # fmt: skip
+    assert "<b>doze</b>: " in page
+    assert "waits for the rest: more workers for doze (num_workers)" in page
+    assert "few: too &lt;much&gt;" in page
+    assert '<polyline class="c0"' in page
+
+
+class References(HTMLParser):
+    """Everything in a page that a browser would fetch or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in {"script", "link", "img", "iframe", "object", "embed"}:
+            self.found.append(tag)
+        self.found += [f"{tag} {name}" for name, _ in attrs if name in {"src", "href"}]
+
+
+def test_a_thousand_stages_are_readable_and_small(tmp_path: Path) -> None:
+    page = render(read_run(write_run(tmp_path / "run", stages=1000, events=500), in_short=True))
+    assert len(page) < 3_000_000
+    assert "Those of 1,000 stages that took longest or kept most back." in page
+    assert "<summary>all 1,000 stages</summary>" in page
+    first = page.partition("<details>")[0]
+    assert first.count("<tr>") < 100
+    parser = References()
+    parser.feed(page)
+    assert parser.found == []
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_a_run_that_was_told_of_less_still_has_a_page(tmp_path: Path) -> None:
+    """As an earlier version left it: no usages, no pulses, nothing of what was written."""
+    run = Path(write_run(tmp_path / "run", stages=2, events=0))
+    facts = json.loads((run / "run.json").read_text())
+    del facts["result"]["usages"], facts["written"]
+    (run / "run.json").write_text(json.dumps(facts))
+    (run / "events.jsonl").write_text('{"time":1.0,"event":"run_started"}\n{"time":2.0,"ev')
+    assert "<h2>Stages</h2>" in render(read_run(str(run), in_short=True))
+
+
+def test_quantiles_of_a_usage_are_in_the_table(tmp_path: Path) -> None:
+    page = render(read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True))
+    assert f"{1000 * usage_of(0).quantile(0.95):,.3g} ms" in page
+
+
+MEASURE = """<!doctype html><body><script>
+const frame = document.createElement("iframe");
+frame.style.width = "WIDTHpx"; frame.style.border = "0"; frame.srcdoc = PAGE;
+frame.onload = () => {
+  const page = frame.contentDocument, root = page.documentElement;
+  const low = [...page.querySelectorAll("h1, h2, td, p")].filter(
+    one => one.getBoundingClientRect().height > 0).length;
+  document.body.innerHTML = "";
+  document.title = [root.scrollWidth, low].join("|");
+};
+document.body.append(frame);
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (apt-get install chromium)")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_browser_shows_it_without_scrolling_to_the_side(width: int, tmp_path: Path) -> None:
+    page = render(read_run(write_run(tmp_path / "run", stages=60, events=300), in_short=True))
+    script = json.dumps(page).replace("</", "<\\/")
+    wrapper = tmp_path / "wrapper.html"
+    wrapper.write_text(MEASURE.replace("WIDTH", str(width)).replace("PAGE", script))
+    assert CHROMIUM
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+               "--virtual-time-budget=3000", f"--user-data-dir={tmp_path}/profile",
+               "--host-resolver-rules=MAP * ~NOTFOUND",
+               "--dump-dom", f"file://{wrapper}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    found = re.search("<title>(.*?)</title>", html.unescape(done.stdout))
+    assert found, done.stderr[-2000:]
+    wide, shown = found[1].split("|")
+    assert int(wide) <= width
+    assert int(shown) > 200
