@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 
+from core_looking import cost_of_looking, report_of_events
 from measuring.figures import Figure
 from measuring.inputs import REPOSITORY, fingerprint_of, jsonl_files
 from measuring.peers import (
@@ -38,10 +39,12 @@ class Sizes:
     clean_mb: float = 60
     copy_mb: float = 200
     memory_mb: float = 100
+    events: int = 1_000_000
+    watched_mb: float = 30
 
 
 QUICK = Sizes(rounds=1, imports=3, tasks=500, sources=50, start_mb=0.5, clean_mb=2, copy_mb=24,
-              memory_mb=1)  # fmt: skip
+              memory_mb=1, events=20_000, watched_mb=1)  # fmt: skip
 
 
 @contextmanager
@@ -240,4 +243,6 @@ ALL: dict[str, Callable[[Sizes], Figure]] = {
     "copy": copy_speed,
     "memory": memory_growth,
     "source": cost_per_source,
+    "report": report_of_events,
+    "looking": cost_of_looking,
 }

@@ -1,0 +1,58 @@
+"""Rules over a folder of JSON lines, `watched` or `bare`: IN RUN_DIR HOW.
+
+Watched: as a run that keeps a journal, tells events and serves metrics. Bare: a loop around the
+same stages, of which nobody takes notice.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from curator_core import Pipeline
+from curator_core.local.executor import LocalExecutor
+from curator_core.outcomes import Dropped
+from curator_core.tasks import Empty
+from curator_text import GopherQualityFilter, GopherRepetitionFilter, JsonlReader
+
+folder, run_dir, how = sys.argv[1:4]
+line = [JsonlReader(f"{folder}/*.jsonl"), GopherRepetitionFilter(), GopherQualityFilter()]
+pipeline = Pipeline("rules", stages=line)
+
+
+def watched() -> int:
+    with pipeline.stream(
+        LocalExecutor(workers=0), run_dir=run_dir, resume=False, metrics=True
+    ) as stream:
+        return sum(task.num_items for task in stream)
+
+
+def bare() -> int:
+    return sum(
+        task.num_items for task in made([Empty()], [p.stage for p in pipeline.build().stages])
+    )
+
+
+def made(tasks: Iterable[Any], stages: list[Any]) -> Iterable[Any]:
+    if not stages:
+        yield from tasks
+        return
+    first, *behind = stages
+    for task in tasks:
+        given = first.process(task)
+        several = given if hasattr(given, "__next__") or isinstance(given, list) else [given]
+        yield from made((one for one in several if is_task(one)), behind)
+
+
+def is_task(given: Any) -> bool:
+    return given is not None and not isinstance(given, Dropped) and given.num_items > 0
+
+
+if __name__ == "__main__":
+    if how == "watched":
+        from curator_core.metrics import collecting, serving  # noqa: F401 - to import takes once
+
+    started = time.process_time()
+    documents = {"watched": watched, "bare": bare}[how]()
+    print(json.dumps({"documents": documents, "cpu_s": time.process_time() - started}))
