@@ -25,11 +25,19 @@ if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not 
     settings.load_profile("patient")
 
 
+_STARTING_RAY = {"one_ray", "plain_cluster", "script", "start"}
+"""The fixtures below `executors` by which a Ray comes up, in this process or another."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Two processes share the tests: a file's stay together, and all that start Ray do."""
+    """Two processes share the tests: a file's stay together, and all that start Ray do.
+
+    Those of executors that start none are as many again, and need not wait for it.
+    """
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
         parts = item.path.relative_to(HERE).parts
-        group = parts[0] if parts[0] == "executors" else "/".join(parts)
+        starts_ray = _STARTING_RAY.intersection(getattr(item, "fixturenames", ()))
+        group = parts[0] if parts[0] == "executors" and starts_ray else "/".join(parts)
         item.add_marker(pytest.mark.xdist_group(group))

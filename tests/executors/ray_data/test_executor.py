@@ -2,13 +2,15 @@
 
 import logging
 import os
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from curator_core import Dropped, Pipeline, PipelineError, ProcessingStage, Resources, Task
 from curator_core.errors import ResourceError
-from curator_core.testing.contract.logs import read_log
+from curator_core.testing.contract.logs import lives, read_log
 from curator_core.testing.contract.stages import Adds, FansOut, Lives, Writes
 from curator_ray_data.executor import RayDataExecutor
 
@@ -41,6 +43,20 @@ class Reads(Numbers):
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data((*task.data, os.environ.get("CURATOR_TEST_OWN")))
+
+
+@dataclass
+class Meets(Lives):
+    """No task ends before as many workers are there as there should be."""
+
+    fellows: int = 2
+
+    def process(self, task: Task[int]) -> Task[int]:
+        latest = time.monotonic() + 60
+        while lives(read_log(self.log), "setup").total() < self.fellows:
+            assert time.monotonic() < latest, "the others never came"
+            time.sleep(0.02)
+        return super().process(task)
 
 
 class Swells(Numbers):
@@ -84,11 +100,11 @@ def test_order_is_kept_where_it_is_asked_for() -> None:
 
 def test_a_number_of_workers_is_kept(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
-    lives = Lives(log).with_(num_workers=2, resources=Resources(cpus=0.25))
+    meets = Meets(log).with_(num_workers=2, resources=Resources(cpus=0.25))
 
-    ran(lives)
+    ran(meets)
 
-    assert len({e.place for e in read_log(log) if e.kind == "setup"}) == 2
+    assert lives(read_log(log), "setup").total() == 2
 
 
 def test_devices_are_told_to_those_who_asked_and_to_nobody_else() -> None:
@@ -146,3 +162,12 @@ def test_nothing_is_said_about_a_run_that_goes_well(
     said = [r.getMessage() for r in caplog.records if r.name == "curator_core"]
     assert not [line for line in said if "Ray Data" in line]  # it was said once, and that is it
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_private_cluster_has_no_process_for_figures_that_nobody_is_sent() -> None:
+    import ray
+
+    assert len(ran(Adds(1), count=2)) == 2
+    assert "RAY_DATA_USAGE_DISABLED" not in os.environ
+    with pytest.raises(ValueError, match="Failed to look up actor"):
+        ray.get_actor("DataUsageCollectionActor", namespace="DataUsageCollectionActor")

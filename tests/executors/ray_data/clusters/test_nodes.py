@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
 from curator_core.testing.contract.logs import lives, read_log
-from curator_core.testing.contract.stages import Lives, Rests
+from curator_core.testing.contract.stages import Lives
 from curator_ray_data.executor import RayDataExecutor
 
 pytest.importorskip("ray.data")
 
 STORE_BYTES = 150_000_000
-SMALL = Resources(cpus=0.1)
 
 
 @contextmanager
@@ -72,6 +71,20 @@ class Where(ProcessingStage[Task[Any], Task[Any]]):
         return task.with_data((self._worker.node.node_id, self._worker.worker_id, devices))
 
 
+@dataclass
+class Meets(Lives):
+    """No task ends before as many workers are there as there should be."""
+
+    fellows: int = 2
+
+    def process(self, task: Task[int]) -> Task[int]:
+        latest = time.monotonic() + 60
+        while lives(read_log(self.log), "setup").total() < self.fellows:
+            assert time.monotonic() < latest, "the others never came"
+            time.sleep(0.02)
+        return super().process(task)
+
+
 def ran(*stages: Any, count: int = 24) -> list[Any]:
     given = [Task(number) for number in range(count)]
     return list(Pipeline("p", stages=list(stages)).run(RayDataExecutor(), tasks=given))
@@ -105,9 +118,9 @@ def test_workers_of_ten_gb_share_devices_of_forty() -> None:
 
 def test_each_node_is_prepared_once_and_each_worker_torn_down(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    living = Lives(str(log)).with_(num_workers=3, resources=Resources(cpus=0.45))
+    meets = Meets(str(log), fellows=3).with_(num_workers=3, resources=Resources(cpus=0.45))
 
-    assert len(ran(living, Rests(0.05).with_(resources=SMALL), count=12)) == 12
+    assert len(ran(meets, count=12)) == 12
 
     events = read_log(log)
     nodes = Counter(event.place for event in events if event.kind == "node")

@@ -111,13 +111,15 @@ class RayDataExecutor(Executor):
         from curator_ray.connecting import connected
         from curator_ray.starting import PrivateCluster
 
-        from curator_ray_data.hushing import hushed
+        from curator_ray_data.hushing import hushed, unreported
 
         private = PrivateCluster(object_store_gb=self.options.object_store_gb)
         imports = _importing()
         with ExitStack() as stack:
             with hushed():
                 connection = stack.enter_context(connected(self.options.address, private))
+            if connection.kind == "private":
+                stack.enter_context(unreported())
             imports.join()
             yield connection
 
