@@ -58,7 +58,7 @@ def test_damage_elsewhere_is_not_told(broken: dict[str, Path]) -> None:
 
 
 def test_an_end_that_is_missing_is_told(broken: dict[str, Path]) -> None:
-    times, damage = walk(broken["missing end"])
+    times, [damage] = walk(broken["missing end"])
     assert times[-1] < 2.5
-    assert damage[-1].end == 4.0
-    assert f"the pictures end after {damage[-1].start:.1f} of 4.0 s" in damage[-1].reason
+    assert damage.end == 4.0
+    assert f"the pictures end after {damage.start:.1f} of 4.0 s" in damage.reason

@@ -99,7 +99,11 @@ def pictures(
             return
         if item.time >= start - _EPSILON:
             yield item
-    yield from _missing_end(video, clock, end)
+    rest, missing = passage.rest(), _missing_end(video, clock, end)
+    if missing is not None:
+        yield missing if rest is None else replace(missing, start=rest.start)
+    elif rest is not None and rest.end >= start - _EPSILON:
+        yield rest
 
 
 _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)
@@ -166,7 +170,10 @@ class _Passage:
                 elif frame.key_frame and not frame.is_corrupt:
                     yield from self._mended(time)
                     yield Shown(time, frame)
-        yield from self._mended(self._clock.now + self._clock.step)
+
+    def rest(self) -> Damage | None:
+        """Damage behind which no whole picture came."""
+        return next(self._mended(self._clock.now + self._clock.step), None)
 
     def _packets(self) -> "Iterator[Packet[VideoStream]]":
         import av
@@ -199,11 +206,12 @@ class _Passage:
             self._broken = None
 
 
-def _missing_end(video: Opened, clock: Clock, end: float | None) -> Iterator[Damage]:
+def _missing_end(video: Opened, clock: Clock, end: float | None) -> Damage | None:
     told = duration_of(video.container, video.stream)
     last = clock.now + clock.step
     wanted = told if end is None else min(told, end)
     if video.container.streams.audio and not video.stream.duration and end is None:
-        return  # the sound may be longer than the pictures
-    if wanted - last > _TOLERATED:
-        yield Damage(last, wanted, f"the pictures end after {last:.1f} of {told:.1f} s")
+        return None  # the sound may be longer than the pictures
+    if wanted - last <= _TOLERATED:
+        return None
+    return Damage(last, wanted, f"the pictures end after {last:.1f} of {told:.1f} s")
