@@ -18,6 +18,7 @@ import torch
 from audio_loading import loading
 from audio_loudness import loudness
 from audio_quality import quality
+from audio_recognition import recognition
 from audio_running import memory, workers
 from audio_sizes import QUICK, Sizes
 from audio_speech import finding, in_noise
@@ -32,6 +33,7 @@ ROWS: dict[str, Row[Sizes]] = {
     "loudness": loudness,
     "rates": error_rates,
     "quality": quality,
+    "recognition": recognition,
     "workers": workers,
     "memory": memory,
 }
