@@ -67,7 +67,8 @@ def _speed(pictures: Sequence[Image.Image], rounds: int) -> Figure:
 
     images = [as_jpeg(picture, 1280) for picture in pictures]
     ours, theirs = _ours(images), _theirs(images)
-    apart = [a - b for a, b in zip(theirs, map(imagehash.hex_to_hash, ours), strict=True)]
+    hashes = map(imagehash.hex_to_hash, ours)
+    apart = [int(a - b) for a, b in zip(theirs, hashes, strict=True)]  # type: ignore[operator]
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(rounds):  # in turns, so that both meet the same neighbours
         times["ours"].append(_cpu(lambda: _ours(images)))

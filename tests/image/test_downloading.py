@@ -71,8 +71,8 @@ def test_what_is_no_picture_or_too_large_is_set_aside_alone(server: str) -> None
     [batch], rejected = fetch(server, *pages)
     assert batch.keys == ["/good"]
     assert {where: reason.removeprefix(server) for where, reason in rejected.items()} == {
-        "key '/bomb'": "/bomb: 13000 x 13000 is more than 89,478,485 pixels; raise max_pixels "
-        "if that is meant",
+        "key '/bomb'": "/bomb: 13000 x 13000 is more than 89,478,485 pixels, the most that "
+        "are decoded here",
         "key '/page'": "/page: it is no image of a known format",
         "key '/large'": "/large is larger than 60,000 bytes (max_bytes)",
         "key '/gone'": "/gone: the server says 404 Not Found",

@@ -51,5 +51,5 @@ def test_pictures_full_of_text_go() -> None:
 def test_what_lacks_is_named_with_its_command() -> None:
     [part, _] = TextAreaFilter(device="cpu").parts()
     [problem] = part.check()
-    assert problem.startswith("rapidocr needs rapidocr")
+    assert problem.startswith("finding text needs rapidocr, which is not installed")
     assert problem.endswith("which is not installed: pip install 'curator-image[ocr]'")

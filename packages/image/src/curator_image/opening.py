@@ -68,7 +68,7 @@ def _refuse_large(size: tuple[int, int], most: int) -> None:
     width, height = size
     if width * height > most:
         raise UndecodableError(
-            f"{width} x {height} is more than {most:,} pixels; raise max_pixels if that is meant"
+            f"{width} x {height} is more than {most:,} pixels, the most that are decoded here"
         )
 
 

@@ -71,7 +71,10 @@ class TextAreas(PictureModel):
     def sources(self) -> Sequence[WeightsFile]:
         return (
             WeightsFile(
-                "rapidocr", "curator-image[ocr]", ("rapidocr", "onnxruntime"), packaged=_DETECTOR
+                "finding text",
+                "curator-image[ocr]",
+                ("rapidocr", "onnxruntime"),
+                packaged=_DETECTOR,
             ),
         )
 
