@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curator_audio.batches import AudioBatch
+    from curator_audio.conversations.building import ConversationBuilder
     from curator_audio.duplicates.workflows import AudioDeduplicationWorkflow
     from curator_audio.events.detecting import SoundEventFilter
     from curator_audio.forms import NATIVE, SPEECH, Form
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from curator_audio.reading.manifests import ManifestReader
     from curator_audio.reading.parquet import AudioParquetReader
     from curator_audio.reading.shards import ShardReader
+    from curator_audio.speakers.diarizing import SpeakerDiarizer
+    from curator_audio.speakers.embedding import SpeakerEmbedder
     from curator_audio.speech.concatenating import SegmentConcatenator
     from curator_audio.speech.extracting import SegmentExtractor
     from curator_audio.speech.finding import SpeechFinder
@@ -59,6 +62,7 @@ __all__ = [
     "BandwidthFilter",
     "CerFilter",
     "ClippingFilter",
+    "ConversationBuilder",
     "DcOffsetFilter",
     "DnsmosFilter",
     "DurationFilter",
@@ -82,6 +86,8 @@ __all__ = [
     "SilenceFilter",
     "SnrFilter",
     "SoundEventFilter",
+    "SpeakerDiarizer",
+    "SpeakerEmbedder",
     "SpeechFinder",
     "SpeechRecognizer",
     "SquimFilter",
@@ -93,6 +99,7 @@ __all__ = [
 
 _HOMES = {
     "batches": ("AudioBatch",),
+    "conversations.building": ("ConversationBuilder",),
     "duplicates.workflows": ("AudioDeduplicationWorkflow",),
     "events.detecting": ("SoundEventFilter",),
     "forms": ("NATIVE", "SPEECH", "Form"),
@@ -117,6 +124,8 @@ _HOMES = {
     "reading.parquet": ("AudioParquetReader",),
     "reading.shards": ("ShardReader",),
     "speech.concatenating": ("SegmentConcatenator",),
+    "speakers.diarizing": ("SpeakerDiarizer",),
+    "speakers.embedding": ("SpeakerEmbedder",),
     "speech.extracting": ("SegmentExtractor",),
     "speech.finding": ("SpeechFinder",),
     "speech.joining": ("LongSplitter", "SegmentJoiner", "TimestampMapper"),

@@ -1,0 +1,1 @@
+"""Conversations: windows of recordings in which several people speak."""

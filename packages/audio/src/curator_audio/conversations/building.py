@@ -1,0 +1,113 @@
+"""Building: rows become the windows of conversation in them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Dropped, ProcessingStage
+
+from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
+from curator_audio.conversations.windows import Wanted, Window, apart, windows_in
+from curator_audio.speakers.turns import OVERLAP_COLUMN, SPEAKERS_COLUMN, TURNS_COLUMN, Turn, told
+from curator_audio.speech.extracting import SEGMENT, SOURCE_TEXT
+
+
+@dataclass
+class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
+    """Makes a row of each window with several speakers, for models that hear conversations.
+
+    Windows begin and end with a turn and last about `duration` seconds. Nothing is decoded; `turns`
+    count from where a window begins.
+    """
+
+    duration: float = 120.0
+    """How long a window lasts, in seconds."""
+
+    tolerance: float = 0.1
+    """By which share of that it may be shorter or longer."""
+
+    min_speakers: int = 2
+    """The fewest speakers in a window."""
+
+    max_speakers: int = 5
+    """The most speakers in a window."""
+
+    max_gap: float = 10.0
+    """No window holds a longer pause, in seconds."""
+
+    max_overlap: float = 0.5
+    """The share of a window that may be part of another one, too."""
+
+    def check(self) -> Iterator[str]:
+        if self.duration <= 0:
+            yield f"duration is {self.duration:g}, but must be more than 0"
+        for name in ("tolerance", "max_overlap"):
+            if not 0 <= getattr(self, name) <= 1:
+                yield f"{name} is {getattr(self, name):g}, but must be from 0 to 1"
+        if not 1 <= self.min_speakers <= self.max_speakers:
+            yield (
+                f"min_speakers is {self.min_speakers} and max_speakers {self.max_speakers}; they "
+                "must be 1 or more, and the first no larger"
+            )
+        if self.max_gap < 0:
+            yield f"max_gap is {self.max_gap:g}, but must be 0 or more"
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, TURNS_COLUMN)
+
+    def outputs(self) -> Sequence[str]:
+        return (OFFSET, DURATION, SEGMENT, TURNS_COLUMN, SPEAKERS_COLUMN, OVERLAP_COLUMN)
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        if before is None:
+            return None
+        return frozenset(SOURCE_TEXT if name == TEXT else name for name in before) | set(
+            self.outputs()
+        )
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+        rows: list[int] = []
+        windows: list[Window] = []
+        for row, listed in enumerate(task.data.column(TURNS_COLUMN).to_pylist()):
+            turns = [Turn(turn["start"], turn["end"], turn["speaker"]) for turn in listed or ()]
+            found = apart(list(windows_in(turns, self._wanted)), self.max_overlap, self.duration)
+            windows += found
+            rows += [row] * len(found)
+        if empty := task.num_items - len(set(rows)):
+            yield Dropped("no conversation of that length", empty)
+        if rows:
+            yield self._made(task, rows, windows)
+
+    @property
+    def _wanted(self) -> Wanted:
+        low, high = 1 - self.tolerance, 1 + self.tolerance
+        return Wanted(
+            low * self.duration,
+            self.duration,
+            high * self.duration,
+            self.min_speakers,
+            self.max_speakers,
+            self.max_gap,
+        )
+
+    def _made(self, task: AudioBatch, rows: Sequence[int], windows: Sequence[Window]) -> AudioBatch:
+        table = task.data.take(pa.array(rows, pa.int64()))
+        names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
+        offsets = [task.start(row) + one.start for row, one in zip(rows, windows, strict=True)]
+        inside = [
+            [Turn(t.start - one.start, t.end - one.start, t.speaker) for t in one.turns]
+            for one in windows
+        ]
+        columns: dict[str, Any] = {
+            OFFSET: pa.array([round(offset, 6) for offset in offsets], pa.float64()),
+            DURATION: pa.array([round(one.seconds, 6) for one in windows], pa.float64()),
+            SEGMENT: pa.array(_numbers(rows), pa.int64()),
+            **told(inside),
+        }
+        return task.with_table(table.rename_columns(names)).with_columns(columns)
+
+
+def _numbers(rows: Sequence[int]) -> list[int]:
+    """Of the windows of one row the first is 0."""
+    return [place - rows.index(row) for place, row in enumerate(rows)]

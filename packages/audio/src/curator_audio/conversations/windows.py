@@ -1,0 +1,73 @@
+"""Windows: stretches of about a length with some speakers, which begin and end between turns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from curator_audio.speakers.turns import Turn
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a window must be like."""
+
+    shortest: float
+    best: float
+    longest: float
+    fewest: int
+    most: int
+    max_gap: float
+
+
+@dataclass(frozen=True)
+class Window:
+    start: float
+    end: float
+    turns: tuple[Turn, ...]
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+
+def windows_in(turns: Sequence[Turn], wanted: Wanted) -> Iterator[Window]:
+    """For each turn the window that begins with it and comes nearest to the best length."""
+    ordered = sorted(turns)
+    for first in range(len(ordered)):
+        fitting = [window for window in _from(ordered, first, wanted) if _fits(window, wanted)]
+        if fitting:
+            yield min(fitting, key=lambda window: abs(window.seconds - wanted.best))
+
+
+def _from(ordered: Sequence[Turn], first: int, wanted: Wanted) -> Iterator[Window]:
+    """Windows that end with each of the turns that follow, as long as they are not too long."""
+    start, end = ordered[first].start, ordered[first].start
+    for last in range(first, len(ordered)):
+        turn = ordered[last]
+        if turn.start - end > wanted.max_gap or turn.start - start > wanted.longest:
+            return
+        end = max(end, turn.end)
+        if end - start > wanted.longest:
+            return
+        yield Window(start, end, tuple(ordered[first : last + 1]))
+
+
+def _fits(window: Window, wanted: Wanted) -> bool:
+    speakers = len({turn.speaker for turn in window.turns})
+    return window.seconds >= wanted.shortest and wanted.fewest <= speakers <= wanted.most
+
+
+def apart(windows: Sequence[Window], most: float, best: float) -> list[Window]:
+    """Those nearest to the best length first, and no other that shares more with one of them.
+
+    `most` is a share of the shorter of two windows.
+    """
+    chosen: list[Window] = []
+    for window in sorted(windows, key=lambda one: (abs(one.seconds - best), one.start)):
+        if all(_shared(window, other) <= most for other in chosen):
+            chosen.append(window)
+    return sorted(chosen, key=lambda window: window.start)
+
+
+def _shared(one: Window, other: Window) -> float:
+    common = min(one.end, other.end) - max(one.start, other.start)
+    return max(0.0, common) / min(one.seconds, other.seconds)

@@ -1,0 +1,136 @@
+"""Diarizing: who speaks when, in each row."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+import pyarrow as pa
+from curator_core import ProcessingStage, Rejected, WorkerInfo
+from curator_core.filesystems import StorageOptions
+from curator_core.suggestions import hint
+from curator_models.devices import keep_to_cores
+
+from curator_audio.batches import PATH, AudioBatch
+from curator_audio.forms import SPEECH
+from curator_audio.opening import UndecodableError
+from curator_audio.spans import Collecting
+from curator_audio.speakers import engines
+from curator_audio.speakers.sources import VoiceKind, is_learned, learned, voices
+from curator_audio.speakers.turns import (
+    OVERLAP_COLUMN,
+    SPEAKERS_COLUMN,
+    TURNS_COLUMN,
+    Turn,
+    joined,
+    told,
+)
+from curator_audio.speech.finding import SPEECH_COLUMN
+
+DIARIZATION = "diarization"
+
+_THRESHOLDS = {True: 0.75, False: 0.95}
+"""How alike voices of one speaker are, by resemblyzer's network and by cepstra."""
+
+
+@dataclass
+class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
+    """Adds `turns` (start, end, speaker), `num_speakers` and `speaker_overlap`.
+
+    `weak` clusters the voices in the spans that SpeechFinder found. It never hears two at once, and
+    is wrong often: `diarization` says `weak` then. pyannote and Sortformer bring real models.
+    """
+
+    backend: engines.Backend = "weak"
+    """weak, pyannote or sortformer."""
+
+    model: str | None = None
+    """For pyannote and sortformer: a path, or a name at Hugging Face."""
+
+    voices: VoiceKind = "auto"
+    """For weak: resemblyzer or cepstra; resemblyzer where it is installed unless given."""
+
+    threshold: float | None = None
+    """For weak: the cosine from which on voices are one speaker's; fits the voices unless given."""
+
+    max_speakers: int = 8
+    """For weak: no more than so many in one row."""
+
+    join_gap: float = 0.5
+    """Pauses up to this many seconds do not end a turn."""
+
+    device: str = "cpu"
+    """cpu or cuda, for pyannote and sortformer."""
+
+    token_variable: str | None = None
+    """The environment variable with a token for Hugging Face."""
+
+    spans_field: str = SPEECH_COLUMN
+    """For weak: the column with spans of speech."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def check(self) -> Iterator[str]:
+        known = get_args(engines.Backend)
+        if self.backend not in known:
+            yield f"backend is {self.backend!r}{hint(self.backend, known)}"
+        elif self.backend == "weak":
+            if is_learned(self.voices, None):
+                yield from learned(None).problems()
+        else:
+            yield from engines.lacking(self.backend)
+            if not self.model:
+                yield f"model is not given; {self.backend} needs a path, or a name at Hugging Face"
+        if self.max_speakers < 1:
+            yield f"max_speakers is {self.max_speakers}, but must be 1 or more"
+        if self.token_variable is not None and self.token_variable not in os.environ:
+            yield (
+                f"token_variable is {self.token_variable!r}, but no such environment variable is "
+                "set"
+            )
+
+    def inputs(self) -> Sequence[str]:
+        return (PATH, self.spans_field) if self.backend == "weak" else (PATH,)
+
+    def outputs(self) -> Sequence[str]:
+        return (TURNS_COLUMN, SPEAKERS_COLUMN, OVERLAP_COLUMN, DIARIZATION)
+
+    def setup(self, worker: WorkerInfo) -> None:
+        keep_to_cores(worker)
+        self._engine = self._made()
+
+    def _made(self) -> engines.Engine:
+        if self.backend == "pyannote":
+            token = os.environ.get(self.token_variable) if self.token_variable else None
+            return engines.PyannoteEngine(str(self.model), self.device, token)
+        if self.backend == "sortformer":
+            return engines.SortformerEngine(str(self.model), self.device)
+        fitting = _THRESHOLDS[is_learned(self.voices, None)]
+        threshold = fitting if self.threshold is None else self.threshold
+        return engines.WeakEngine(voices(self.voices, None), threshold, self.max_speakers)
+
+    def teardown(self) -> None:
+        vars(self).pop("_engine", None)
+
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
+        spans = self._spans(task)
+        found: dict[int, list[Turn]] = {}
+        failed: dict[int, Exception] = {}
+        for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
+            if isinstance(wave, UndecodableError):
+                failed[row] = wave
+            else:
+                turns = self._engine.turns(wave.samples[0], spans[row])
+                found[row] = joined(turns, self.join_gap)
+        batch, rejected = task.without(failed)
+        rows = [found[row] for row in sorted(found)]
+        label = pa.array([self._engine.label] * len(rows), pa.string())
+        yield batch.with_columns({**told(rows), DIARIZATION: label})
+        yield from rejected
+
+    def _spans(self, task: AudioBatch) -> list[list[tuple[float, float]]]:
+        if self.backend != "weak":
+            return [[]] * task.num_items
+        column = task.data.column(self.spans_field).to_pylist()
+        return [[(span["start"], span["end"]) for span in row or ()] for row in column]

@@ -1,0 +1,57 @@
+"""Embedding: a vector for the voice in each row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from curator_core import WorkerInfo
+from curator_models.weights import WeightsFile
+
+from curator_audio.cutting import EvenCut, Piece, weighted_mean
+from curator_audio.inferring import AudioModel
+from curator_audio.speakers.sources import VoiceKind, is_learned, learned, voices
+
+_LONGEST, _SHORTEST = 10.0, 0.5
+
+
+@dataclass(kw_only=True)
+class SpeakerEmbedder(AudioModel):
+    """Adds `voice`, a vector of length 1 that is like those of the same speaker's other rows.
+
+    What wheels can do is weak: enough to group recordings roughly, not to verify who speaks.
+    """
+
+    voices: VoiceKind = "auto"
+    """resemblyzer (extra `speakers`) or cepstra; resemblyzer where it is installed unless given."""
+
+    weights: str | None = None
+    """Another pretrained.pt of resemblyzer."""
+
+    def sources(self) -> Sequence[WeightsFile]:
+        return (learned(self.weights),) if is_learned(self.voices, self.weights) else ()
+
+    def columns(self) -> Sequence[str]:
+        return ("voice",)
+
+    def load(self, worker: WorkerInfo) -> str:
+        self._voices = voices(self.voices, self.weights)
+        return self._voices.label
+
+    def unload(self) -> None:
+        vars(self).pop("_voices", None)
+
+    def cut(self) -> EvenCut:
+        return EvenCut(round(_LONGEST * self.rate), round(_SHORTEST * self.rate))
+
+    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+        return [self._voices.vector(piece.samples) for piece in pieces]
+
+    def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:
+        import numpy as np
+
+        mean = weighted_mean(answers)
+        return mean / (np.linalg.norm(mean) or 1.0)
+
+    def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
+        return {"voice": pa.array([row.tolist() for row in amounts], pa.list_(pa.float32()))}

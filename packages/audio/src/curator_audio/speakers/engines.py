@@ -1,0 +1,132 @@
+"""Engines: what says who speaks when. Models bring their own ideas of it; ours clusters voices."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from curator_models.locating import ModelError
+
+from curator_audio.speakers.clustering import clusters
+from curator_audio.speakers.turns import Turn
+from curator_audio.speakers.voices import RATE, Voices
+
+if TYPE_CHECKING:
+    from curator_audio.cutting import Sound
+
+Backend: TypeAlias = Literal["weak", "pyannote", "sortformer"]
+"""weak: voices of spans of speech are clustered, with no model of turns."""
+
+_NEEDS = {"pyannote": ("pyannote.audio", "pip install pyannote.audio"),
+          "sortformer": ("nemo", "pip install 'nemo_toolkit[asr]'")}  # fmt: skip
+
+_PIECE = 1.5
+"""Seconds of speech that are taken for one voice."""
+
+
+class Engine(Protocol):
+    @property
+    def label(self) -> str:
+        """Which model it is."""
+
+    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+        """Of one channel at 16 kHz; spans of speech where they are known."""
+
+
+def lacking(backend: Backend) -> Iterator[str]:
+    module, command = _NEEDS.get(backend, ("", ""))
+    if module and not find_spec(module.partition(".")[0]):
+        yield f"telling speakers with {backend} needs {module}, which is not installed: {command}"
+
+
+@dataclass
+class WeakEngine:
+    """Voices of pieces of the spans, joined where they are alike."""
+
+    voices: Voices
+    threshold: float
+    most: int
+
+    @property
+    def label(self) -> str:
+        return self.voices.label
+
+    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+        import numpy as np
+
+        pieces = [piece for start, end in spans for piece in _pieces(start, end)]
+        heard = [sound[round(start * RATE) : round(end * RATE)] for start, end in pieces]
+        known = [place for place, samples in enumerate(heard) if len(samples) >= RATE // 10]
+        if not known:
+            return []
+        vectors = np.stack([self.voices.vector(heard[place]) for place in known])
+        weights = np.array([len(heard[place]) for place in known], np.float64)
+        numbers = clusters(vectors, weights, self.threshold, self.most)
+        return [
+            Turn(*pieces[place], f"speaker_{number}")
+            for place, number in zip(known, numbers, strict=True)
+        ]
+
+
+def _pieces(start: float, end: float) -> Iterator[tuple[float, float]]:
+    count = max(1, round((end - start) / _PIECE))
+    length = (end - start) / count
+    for number in range(count):
+        yield start + number * length, start + (number + 1) * length
+
+
+class PyannoteEngine:
+    """A pipeline of pyannote.audio: the folder or config.yaml of one, or its name at a hub."""
+
+    def __init__(self, model: str, device: str, token: str | None) -> None:
+        import torch
+        from pyannote.audio import Pipeline
+
+        try:
+            pipeline = Pipeline.from_pretrained(model, **({"token": token} if token else {}))
+        except (OSError, ValueError, RuntimeError) as error:
+            told = str(error).strip().partition("\n")[0]
+            raise ModelError(f"pyannote cannot load {model}: {told}") from error
+        if pipeline is None:
+            raise ModelError(
+                f"pyannote has no access to {model}: accept its licence at Hugging Face, and name "
+                "the environment variable of your token in token_variable"
+            )
+        self._pipeline: Any = pipeline.to(torch.device(device))
+        self.label = f"pyannote {model}"
+
+    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+        import torch
+
+        told = self._pipeline({"waveform": torch.from_numpy(sound)[None], "sample_rate": RATE})
+        found = getattr(told, "speaker_diarization", told)
+        return [
+            Turn(float(segment.start), float(segment.end), str(speaker))
+            for segment, _, speaker in found.itertracks(yield_label=True)
+        ]
+
+
+class SortformerEngine:
+    """NVIDIA's Sortformer through NeMo: a file .nemo, or a name at a hub."""
+
+    def __init__(self, model: str, device: str) -> None:
+        from nemo.collections.asr.models import SortformerEncLabelModel
+
+        path = Path(model).expanduser()
+        try:
+            if path.is_file():
+                loaded = SortformerEncLabelModel.restore_from(str(path), map_location=device)
+            else:
+                loaded = SortformerEncLabelModel.from_pretrained(model, map_location=device)
+        except (OSError, ValueError, RuntimeError) as error:
+            told = str(error).strip().partition("\n")[0]
+            raise ModelError(f"NeMo cannot load {model}: {told}") from error
+        self._model: Any = loaded.eval()
+        self.label = f"sortformer {path.stem if path.is_file() else model}"
+
+    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+        """NeMo tells turns as `start end speaker`, in seconds."""
+        (found,) = self._model.diarize(audio=[sound], sample_rate=RATE, batch_size=1, verbose=False)
+        parts = [str(line).split() for line in found]
+        return [Turn(float(start), float(end), speaker) for start, end, speaker in parts]
