@@ -30,8 +30,7 @@ def usage(seconds: float, cpu: float = 1.0, tasks: int = 10) -> Usage:
 
 
 def advice_for(stage: Usage, **options: object) -> tuple[str, str]:
-    plan = [{"name": "slow", "resources": options}]
-    found = bottleneck_of({"slow": stage, "quick": usage(1.0)}, plan, {})
+    found = bottleneck_of({"slow": stage, "quick": usage(1.0)}, {"slow": options}, {})
     assert found
     return found.name, found.advice
 
@@ -52,21 +51,21 @@ def test_the_bottleneck_has_a_name_and_a_change_to_try() -> None:
 def test_it_may_be_no_stage_at_all() -> None:
     waiting, held = usage(2.0), usage(2.0)
     waiting.waited_s, held.held_s = 9.0, 9.0
-    supply = bottleneck_of({"a": waiting}, [], {})
-    taking = bottleneck_of({"a": held}, [], {})
-    even = bottleneck_of({name: usage(2.0) for name in "abcd"}, [], {})
+    supply = bottleneck_of({"a": waiting}, {}, {})
+    taking = bottleneck_of({"a": held}, {}, {})
+    even = bottleneck_of({name: usage(2.0) for name in "abcd"}, {}, {})
     assert supply
     assert taking
     assert even
     assert supply.name == "the supply of work"
     assert taking.name == "whoever takes the outputs"
     assert (even.name, even.evidence[:21]) == ("", "no stage stands out: ")
-    assert bottleneck_of({"a": usage(0.5)}, [], {}) is None
+    assert bottleneck_of({"a": usage(0.5)}, {}, {}) is None
 
 
 def test_what_a_scheduler_says_of_itself_counts_more() -> None:
     said = {"bottleneck": "embed", "evidence": "it was busy", "advice": "more GPUs"}
-    found = bottleneck_of({"slow": usage(9.0)}, [], said)
+    found = bottleneck_of({"slow": usage(9.0)}, {}, said)
     assert found
     assert (found.name, found.advice) == ("embed", "more GPUs")
 

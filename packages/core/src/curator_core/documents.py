@@ -56,6 +56,11 @@ class DocumentBatch(Task["pa.Table"]):
     def to_pandas(self) -> "pd.DataFrame":
         return self.data.to_pandas()
 
+    def _repr_html_(self) -> str:
+        from curator_core.reporting.notebooks import batch_html
+
+        return batch_html(self)
+
     def to_pylist(self) -> list[dict[str, Any]]:
         return list(self.data.to_pylist())
 

@@ -139,6 +139,15 @@ class Pipeline:
             lines.append(f"  {planned.index + 1}. {planned.name} ({kinds})")
         return "\n".join(lines)
 
+    def planned_stages(self) -> tuple[PlannedStage, ...]:
+        """The stages as they would run, with composites taken apart; nothing is checked."""
+        return self._planned(None).stages
+
+    def _repr_html_(self) -> str:
+        from curator_core.reporting.notebooks import pipeline_html
+
+        return pipeline_html(self)
+
     def to_yaml(self) -> str:
         """The recipe that makes this pipeline; all of its stages must be registered ones."""
         from curator_core.recipes import pipeline_to_yaml

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from curator_core.outcomes import AnyTask
 from curator_core.usages import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass
@@ -130,6 +134,21 @@ class RunResult(Sequence[AnyTask]):
         told = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
         told += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
         return f"<RunResult {self.status}: {', '.join(told)}; run_dir={self.run_dir!r}>"
+
+    def _repr_html_(self) -> str:
+        from curator_core.reporting.notebooks import result_html
+
+        return result_html(self)
+
+    def to_arrow(self) -> "pa.Table":
+        """All records that came out, as one table: of its tasks, or of the files it wrote."""
+        from curator_core.gathering import gathered
+
+        return gathered(self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The same as a data frame; pandas has to be installed."""
+        return self.to_arrow().to_pandas()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the tasks themselves."""

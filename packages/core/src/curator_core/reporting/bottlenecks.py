@@ -26,10 +26,11 @@ class Bottleneck:
 
 
 def bottleneck_of(
-    usages: Mapping[str, Usage], plan: list[dict[str, Any]], diagnosis: Mapping[str, Any]
+    usages: Mapping[str, Usage], needs: Mapping[str, Any], diagnosis: Mapping[str, Any]
 ) -> Bottleneck | None:
     """What the scheduler said of itself counts more; else who was at work most is asked why.
 
+    `needs` are the resources of each stage.
     None where the run was too short to tell.
     """
     if diagnosis.get("bottleneck"):
@@ -55,8 +56,7 @@ def bottleneck_of(
             "", f"no stage stands out: {name} took most, {_percent(share)} of all time at work",
             "more CPUs, or more workers, would help all stages alike",
         )  # fmt: skip
-    options = next((stage for stage in plan if stage.get("name") == name), {})
-    return Bottleneck(name, evidence, _advice(name, most, options))
+    return Bottleneck(name, evidence, _advice(name, most, needs.get(name) or {}))
 
 
 def _of_listing(busy: float, waited: float) -> Bottleneck:
@@ -68,10 +68,9 @@ def _of_listing(busy: float, waited: float) -> Bottleneck:
     )
 
 
-def _advice(name: str, usage: Usage, stage: Mapping[str, Any]) -> str:
+def _advice(name: str, usage: Usage, resources: Mapping[str, Any]) -> str:
     computes = usage.cpu_s / usage.seconds if usage.seconds else 0.0
     per_task = usage.seconds / usage.tasks if usage.tasks else 0.0
-    resources = stage.get("resources") or {}
     if resources.get("gpus") or resources.get("gpu_memory_gb"):
         return (
             f"larger batches for {name} (batch_size), or a smaller share of a GPU each (gpus=0.5), "

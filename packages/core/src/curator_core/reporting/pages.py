@@ -63,7 +63,7 @@ def render(record: RunRecord) -> str:
 
 
 def _bottleneck(record: RunRecord) -> str:
-    found = bottleneck_of(record.result.usages, record.facts.get("plan", []),
+    found = bottleneck_of(record.result.usages, record.facts.get("needs", {}),
                           record.history.diagnosis)  # fmt: skip
     if found is None:
         return ""

@@ -13,6 +13,7 @@ from curator_core.errors import ResumeError
 from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem, parent_of
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
+from curator_core.resources import Resources
 from curator_core.runs.lines import from_line, to_page
 from curator_core.runs.outputs import Output, does_append
 from curator_core.secrets import redact
@@ -134,10 +135,16 @@ def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
         "executor": executor,
         "fingerprint": plan.fingerprint,
         "plan": plan.describe(),
+        "needs": {planned.name: _needs(planned.resources) for planned in plan.stages},
         "command": sys.argv,
         "python": platform.python_version(),
         "packages": _packages(),
     }
+
+
+def _needs(resources: Resources) -> dict[str, float]:
+    names = ("cpus", "gpus", "gpu_memory_gb", "memory_gb")
+    return {name: found for name in names if (found := getattr(resources, name))}
 
 
 def written_in(files: Sequence[str]) -> dict[str, Any]:

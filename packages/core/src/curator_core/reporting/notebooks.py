@@ -1,0 +1,108 @@
+"""Notebooks: pipelines, results and batches as a cell of a notebook shows them."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from curator_core.reporting.figures import count, counted, duration, shortened, size
+from curator_core.reporting.reasons import drop_reasons
+from curator_core.reporting.summaries import Summary
+from curator_core.secrets import redact
+
+if TYPE_CHECKING:
+    from curator_core.documents import DocumentBatch
+    from curator_core.pipelines import Pipeline
+    from curator_core.results import RunResult
+
+_MOST_ROWS = 8
+_MOST_COLUMNS = 12
+_MOST_STAGES = 60
+_LONGEST = 120
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as notebooks style it themselves; cells are text."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def batch_html(batch: "DocumentBatch") -> str:
+    """The first rows, and how many there are."""
+    columns = batch.data.column_names
+    shown = columns[:_MOST_COLUMNS]
+    first = batch.data.select(shown).slice(0, _MOST_ROWS).to_pylist()
+    rows = [[shortened(_text(row[name]), _LONGEST) for name in shown] for row in first]
+    kinds = [f"{name} ({batch.data.schema.field(name).type})" for name in shown]
+    told = [counted(batch.num_items, "record"), counted(len(columns), "column"),
+            size(batch.num_bytes)]  # fmt: skip
+    if batch.dataset_name:
+        told.insert(0, batch.dataset_name)
+    return _captioned("DocumentBatch", ", ".join(told), table(kinds, rows))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def pipeline_html(pipeline: "Pipeline") -> str:
+    """The stages, what goes in and comes out, and what each is set to."""
+    planned = pipeline.planned_stages()
+    rows = [
+        [
+            str(one.index + 1),
+            one.name,
+            f"{one.takes.__name__} → {one.gives.__name__}",
+            shortened(_options(one.stage), _LONGEST),
+            _resources(one.resources),
+        ]
+        for one in planned[:_MOST_STAGES]
+    ]
+    told = pipeline.description or counted(len(planned), "stage")
+    head = ("", "stage", "takes → gives", "options", "needs")
+    return _captioned(pipeline.name, told, table(head, rows))
+
+
+def _options(stage: Any) -> str:
+    from curator_core.plans import stage_options
+
+    said = stage_options(stage).items()
+    return redact(", ".join(f"{name}={value!r}" for name, value in said if value is not None))
+
+
+def _resources(resources: Any) -> str:
+    parts = [f"{resources.cpus:g} CPU"]
+    parts += [f"{resources.gpus:g} GPU"] if resources.gpus else []
+    parts += [f"{resources.gpu_memory_gb:g} GB of a GPU"] if resources.gpu_memory_gb else []
+    parts += [f"{resources.memory_gb:g} GB"] if resources.memory_gb else []
+    return ", ".join(parts)
+
+
+def result_html(result: "RunResult") -> str:
+    """How it ended, a row for each stage, and why things were kept back."""
+    rows = [
+        [
+            name,
+            count(counts.items_in),
+            count(counts.items_out),
+            count(counts.items_dropped),
+            count(counts.items_failed + counts.items_rejected),
+            duration(counts.seconds),
+        ]
+        for name, counts in list(result.stages.items())[:_MOST_STAGES]
+    ]
+    head = ("stage", "in", "out", "dropped", "failed", "time in it")
+    summary = Summary("the run", result)
+    reasons = [f"{count(items)} {stage}: {reason}" for stage, reason, items in
+               drop_reasons(result.stages)[:_MOST_ROWS]]  # fmt: skip
+    lines = [("dropped", one) for one in reasons] + summary.lines()
+    below = "".join(
+        f"<div><b>{escape(label)}</b> {escape(shortened(text, 300))}</div>" for label, text in lines
+    )
+    return _captioned(summary.verdict(), "", table(head, rows)) + redact(below)
+
+
+def _captioned(title: str, told: str, content: str) -> str:
+    return f"<div><b>{escape(title)}</b> {escape(told)}</div>{content}"
