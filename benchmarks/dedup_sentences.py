@@ -86,13 +86,13 @@ def sentences_in(folder: Path) -> Counter[str]:
 
 def corpus(sizes: Sizes) -> Path:
     """Sentences of words at random; some documents have a passage that others have, too."""
-    folder = CACHE / f"sentences-1-{sizes.documents}"
+    folder = CACHE / f"sentences-2-{sizes.documents}"
     if (folder / "ready").exists():
         return folder
     rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     random = np.random.default_rng(SEED)
-    sizes_of_words = random.integers(2, 10, size=_WORDS)
+    sizes_of_words = random.integers(5, 10, size=_WORDS)  # none of an abbreviation, which ends none
     words = ["".join(map(chr, random.integers(97, 123, size=size))) for size in sizes_of_words]
 
     def sentences(count: int) -> list[str]:
