@@ -74,6 +74,7 @@ def _kind_of(path: Path) -> str | None:
 
 def _at_a_hub(model: str, backend: str) -> Found | str:
     is_path = model.startswith(("/", ".", "~")) or model.count("/") > 1 or "\\" in model
+    is_path = is_path or ("/" in model and Path(model).parent.is_dir())
     if is_path or Path(model).suffix in (".pt", ".nemo"):
         return f"there is no model at {model}{_beside(model)}"
     if backend != "auto":
