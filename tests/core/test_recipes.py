@@ -207,6 +207,19 @@ def test_an_option_that_is_named_like_a_setting_stays_an_option(full: Recipe) ->
     assert full.stages[4].batch_size == 8
 
 
+@dataclass
+class Configured(Line):
+    config: dict[str, Any] | None = None
+
+
+def test_what_stands_beside_the_name_of_an_executor_goes_into_its_config(found: Plugins) -> None:
+    told = "executor: {name: line, workers: 2, slots: 3, config: {depth: 4}}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(found.executors, "load", lambda name: Configured)
+        recipe = load_recipe(steps("- t.plain", told), plugins=found)
+    assert recipe.executor() == Configured(workers=2, config={"slots": 3, "depth": 4})
+
+
 def test_the_executor_is_made_with_its_options(full: Recipe, found: Plugins) -> None:
     assert full.executor() == Line(workers=2)
     assert load_recipe(steps("- t.plain"), plugins=found).executor() is None

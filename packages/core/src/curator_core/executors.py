@@ -21,8 +21,8 @@ class Executor(ABC):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    """What only some executors can do: `isolation` (outlives a dying worker), `timeouts`, `gpus`,
-    `runtime_env`, `nodes`, `open`."""
+    """What only some executors can do: `isolation` (outlives a dying worker), `timeouts`,
+    `runtime_env`, `open`. Hardware is no capability: what is there is seen when a run begins."""
 
     def check(self, plan: Plan) -> Iterable[str]:
         """What in this plan cannot be run here, each with a way out."""

@@ -206,12 +206,22 @@ def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dic
         kind = plugins.executors.load(name)
         if not (isinstance(kind, type) and issubclass(kind, Executor)):
             raise PluginError(f"{name!r} is offered as an executor, but is none")
-        label = f"executor {name!r}"
-        values = validated(_of_executor(kind), Substitution(problems), options, Spot(path, label))
+        spot, table = Spot(path, f"executor {name!r}"), _of_executor(kind)
+        values = validated(table, Substitution(problems), _in_config(options, table), spot)
     except PluginError as error:
         problems.add((*path, "name"), redact(str(error)))
         return None
     return None if values is None else (kind, values)
+
+
+def _in_config(options: dict[str, Any], table: OptionTable) -> dict[str, Any]:
+    """Options that stand beside `name:` are those of the executor's config, where it has one."""
+    loose = {key: value for key, value in options.items() if key not in table.options}
+    config = options.get("config") or {}
+    if not (loose and "config" in table.options and isinstance(config, dict)):
+        return options
+    own = {key: value for key, value in options.items() if key in table.options}
+    return own | {"config": config | loose}
 
 
 def _of_executor(kind: type[Executor]) -> OptionTable:
