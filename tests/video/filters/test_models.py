@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from curator_core.errors import InputError
 from curator_core.testing import check_stage, run_stages
 from curator_video.analysis import examining
 from curator_video.analysis.findings import Findings
-from curator_video.clips import Clip
+from curator_video.clips import Clip, Span
 from curator_video.embedding.frames import ClipEmbedder
 from curator_video.filters.models import AestheticFilter, NSFWFilter, TextAreaFilter
 from curator_video.filters.motion import MotionFilter
 from curator_video.models.sampling import pictures_of
+from curator_video.probing import probe
+from curator_video.sources import VideoSource
 
 Tiny = Callable[[str], str]
 
@@ -80,7 +83,6 @@ def test_the_score_is_what_the_head_says_of_each_picture(
     tiny: Tiny, harbour_clips: list[Clip]
 ) -> None:
     """Against curator-image itself, picture by picture."""
-    from pathlib import Path
 
     from curator_core.places import WorkerInfo
     from curator_image import ImageEmbedder
@@ -126,11 +128,36 @@ def test_harbours_are_safe_for_work(harbour_clips: list[Clip]) -> None:
     assert gone.counts.reasons == {"likely not safe for work": 1}
 
 
+def slide(path: Path, lines: int) -> Clip:
+    """Two seconds of a white page with so many lines on it."""
+    import av
+    from PIL import Image, ImageDraw, ImageFont
+
+    page = Image.new("RGB", (640, 360), "white")
+    for line in range(lines):
+        text = "A line of plain words to be found"
+        font = ImageFont.load_default(32)
+        ImageDraw.Draw(page).text((40, 20 + 55 * line), text, "black", font)
+    with av.open(str(path), "w") as file:
+        stream = file.add_stream("libx264", rate=5)
+        stream.width, stream.height, stream.pix_fmt = 640, 360, "yuv420p"
+        for _ in range(10):
+            file.mux(stream.encode(av.VideoFrame.from_image(page)))
+        file.mux(stream.encode(None))
+    source = VideoSource(str(path))
+    return Clip(Span(source, probe(source), 0.0, 2.0))
+
+
 @needs_ocr
-def test_text_on_the_screen_is_measured(harbour_clips: list[Clip]) -> None:
-    [clip] = run_stages([TextAreaFilter(device="cpu")], harbour_clips[:1]).outputs
-    assert clip.scores["text_area"] < 0.1
-    assert str(clip.scores["text_area_model"]).startswith("rapidocr sha256:")
+def test_text_on_the_screen_is_measured(tmp_path: Path) -> None:
+    clips = [slide(tmp_path / f"{lines}.mp4", lines) for lines in (0, 1, 6)]
+    scored = run_stages([TextAreaFilter(device="cpu", score_only=True)], clips).outputs
+    none, little, much = [clip.scores["text_area"] for clip in scored]
+    assert none == 0
+    assert 0.02 < little < 0.2 < much
+    assert str(scored[0].scores["text_area_model"]).startswith("rapidocr sha256:")
+    dropped = run_stages([TextAreaFilter(device="cpu")], clips)
+    assert dropped.counts.reasons == {"much text": 1}
 
 
 def test_a_clip_too_short_for_the_rate_is_set_aside_with_a_way_out(
