@@ -14,10 +14,11 @@ from video_sizes import Sizes
 
 LEAST_WORKERS, MOST_MEMORY = 1.7, 1.1
 SIZE = (640, 360)
+SHOTS = (3.5, 9.0)
 
 
 def workers(sizes: Sizes) -> Iterator[Figure]:
-    film = film_file(min(30.0, sizes.seconds), SIZE, seed=6, keyframes=60)
+    film = film_file(min(30.0, sizes.seconds), SIZE, 6, 60, SHOTS)
     with tempfile.TemporaryDirectory() as place:
         films = Path(place) / "films"
         films.mkdir()
@@ -37,7 +38,7 @@ def workers(sizes: Sizes) -> Iterator[Figure]:
 
 
 def memory(sizes: Sizes) -> Iterator[Figure]:
-    film = film_file(min(30.0, sizes.seconds), SIZE, seed=6, keyframes=60)
+    film = film_file(min(30.0, sizes.seconds), SIZE, 6, 60, SHOTS)
     peaks = []
     with tempfile.TemporaryDirectory() as place:
         for path in (film, repeated(film, sizes.times)):

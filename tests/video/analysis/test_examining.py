@@ -1,3 +1,4 @@
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,17 @@ def test_motion_is_that_of_vectors_drawn_pixel_by_pixel(videos: Path) -> None:
     assert found.pictures == count
     assert found.mean == pytest.approx(wanted, abs=1e-5)
     assert wanted > 1e-4
+
+
+def test_pictures_are_gone_as_soon_as_they_were_looked_at(harbour: Path) -> None:
+    gc.collect()
+    gc.disable()  # it would come now and then, and hide what waits for it
+    try:
+        examined(span(harbour), ALL)
+        left = sum(isinstance(one, av.VideoFrame) for one in gc.get_objects())
+    finally:
+        gc.enable()
+    assert left < 5
 
 
 def test_damage_is_an_error_that_names_its_span(broken: dict[str, Path]) -> None:

@@ -45,7 +45,11 @@ def motion_grid(frame: "VideoFrame") -> NDArray[np.float32]:
 
 
 def _vectors_of(frame: "VideoFrame") -> NDArray[Any] | None:
-    found: Any = frame.side_data
+    from av.sidedata.sidedata import SideDataContainer
+
+    # Not `frame.side_data`: frame and data would hold each other, and fill the memory until the
+    # garbage is collected, which few objects of many megabytes do not bring about.
+    found: Any = SideDataContainer(frame)  # type: ignore[call-arg]  # its stub lacks it
     for one in found:
         if one.type.name == "MOTION_VECTORS":
             vectors: NDArray[Any] = one.to_ndarray()
