@@ -118,6 +118,10 @@ class Usages(dict[int, Usage]):
             usage = self[stage_index] = Usage()
         return usage
 
+    def named(self, names: Mapping[int, str]) -> dict[str, Usage]:
+        """By the names of the stages, in their order."""
+        return {name: self[index] for index, name in names.items() if index in self}
+
     def add(self, other: Mapping[int, Usage]) -> None:
         for index, more in other.items():
             self.of(index).add(more)

@@ -394,9 +394,7 @@ class Run:
         self.result.status = status
         self.result.seconds = self.seconds
         self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
-        self.result.usages = {
-            p.name: self.usages[p.index] for p in self.plan.stages if p.index in self.usages
-        }
+        self.result.usages = self.usages.named({p.index: p.name for p in self.plan.stages})
         self._keeper.finish(self.result)
         self._pulsing.tell(status)
         self.events.tell("run_ended", **self.result.to_json())
