@@ -128,7 +128,9 @@ def _timelines(found: Sorted, sounds: Sounds) -> str:
     for row in sample_of(firsts, _SOURCES):
         segments = found.sources[row.source]
         marks = [_mark(one) for one in segments if one.place is not None]
-        told = f"<b>{escape(row.source.rpartition('/')[2])}</b>, {len(segments)} segments"
+        told = (
+            f"<b>{escape(row.source.rpartition('/')[2])}</b>, {counted(len(segments), 'segment')}"
+        )
         figures.append(sounds.figure(row, _SOURCE_SECONDS, told, marks))
     if not figures:
         return ""

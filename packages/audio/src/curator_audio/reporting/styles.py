@@ -22,6 +22,6 @@ audio { width: 100%; height: 2.2rem; display: block; margin-top: .25rem }
   vertical-align: -1px; border: 2px solid }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr));
   gap: 0 2rem }
-h3 { margin: 1rem 0 .2rem; font-size: .95rem }
+h1 { overflow-wrap: anywhere } h3 { margin: 1rem 0 .2rem; font-size: .95rem }
 """
 )
