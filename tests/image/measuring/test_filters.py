@@ -1,4 +1,6 @@
+import gc
 import io
+import weakref
 from collections.abc import Iterable
 
 import numpy as np
@@ -211,3 +213,17 @@ def test_wrong_rules_are_told_where_they_are_made() -> None:
         ScoreFilter([])
     with pytest.raises(PipelineError, match="score_field has 1 entries for 2 rules"):
         ScoreFilter([BlurFilter(), SizeFilter()], "a")
+
+
+@pytest.mark.parametrize("stage", [BlurFilter(), SizeFilter()])
+def test_a_bad_picture_does_not_keep_its_batch_in_memory(stage: ImageFilter) -> None:
+    gc.collect()
+    gc.disable()  # cycles would hold the pixels of many batches until it comes
+    try:
+        task = batch_of([NOISE, b"no picture"])
+        known = weakref.ref(task)
+        outcomes = stage.process(task)
+        del task, outcomes
+        assert known() is None
+    finally:
+        gc.enable()

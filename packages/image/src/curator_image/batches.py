@@ -193,7 +193,7 @@ def _seen(data: Encoded, view: View) -> Seen:
     try:
         return decode(data, view)
     except UndecodableError as error:
-        return UndecodableError(str(error))  # without the traceback, which holds all that was open
+        return error.bare()
 
 
 def _flags(mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> list[bool]:

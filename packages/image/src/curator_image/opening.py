@@ -29,6 +29,10 @@ Encoded: TypeAlias = bytes | bytearray | memoryview
 class UndecodableError(InputError):
     """Bytes that become no picture, or one that is too large."""
 
+    def bare(self) -> "UndecodableError":
+        """The same without its traceback, to be kept: that holds all that was open, pixels too."""
+        return UndecodableError(str(self))
+
 
 @contextmanager
 def opened(data: Encoded, max_pixels: int = MOST_PIXELS) -> "Iterator[Image.Image]":

@@ -40,8 +40,11 @@ def scored(batch: ImageBatch, view: View | None, rule: Callable[[Picture], Any])
         except TaskTimeoutError:  # concerns the call
             raise
         except Exception as error:  # noqa: BLE001 - the border to a rule's code
-            known = isinstance(error, UndecodableError)
-            failed[row] = error if known else CuratorError(reason_of(error))
+            failed[row] = (
+                error.bare()
+                if isinstance(error, UndecodableError)
+                else CuratorError(reason_of(error))
+            )
     good, rejected = batch.without(failed)
     stay = [picture for row, picture in enumerate(pictures) if row not in failed]
     return Scored(remembering(good, stay), scores, rejected)
@@ -56,7 +59,7 @@ def _views(batch: ImageBatch, view: View | None) -> Iterator[Seen | None]:
 
 def _score(picture: Picture, seen: Seen | None, rule: Callable[[Picture], Any]) -> Any:
     if isinstance(seen, UndecodableError):
-        raise seen
+        raise seen.bare()
     picture.show(seen)
     try:
         return rule(picture)

@@ -102,7 +102,7 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
                 try:
                     captions.append(answer.result())
                 except NoAnswerError as error:
-                    failed[row] = error
+                    failed[row] = error.with_traceback(None)  # it would hold this batch
         finally:
             for answer in asked.values():
                 answer.cancel()

@@ -63,7 +63,7 @@ class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
             try:
                 changed = self.changed(task, row, known)
             except UndecodableError as error:
-                failed[row] = error
+                failed[row] = error.bare()
                 continue
             images.append(None if changed is None else self.encoding.encoded(*changed))
             kinds.append("" if changed is None else changed[1])
