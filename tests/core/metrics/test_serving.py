@@ -72,6 +72,16 @@ def test_a_port_that_is_taken(taken: int) -> None:
         Pipeline("p", stages=[same]).run(LocalExecutor(workers=0), [Task(1)], metrics=taken)
 
 
+def test_a_port_that_is_taken_costs_no_earlier_run(taken: int, tmp_path: Path) -> None:
+    """It is found out before the run is begun anew."""
+    pipeline = Pipeline("p", stages=[same])
+    run_dir = str(tmp_path / "run")
+    pipeline.run(LocalExecutor(workers=0), [Task(1)], run_dir)
+    with pytest.raises(PortTakenError):
+        pipeline.run(LocalExecutor(workers=0), [Task(1)], run_dir, resume=False, metrics=taken)
+    assert pipeline.run(LocalExecutor(workers=0), [Task(1)], run_dir).sources_skipped == 1
+
+
 def test_the_next_free_port(taken: int) -> None:
     address = Page().serve(Address("127.0.0.1", taken, is_fixed=False))
     assert taken < address.port <= taken + 16
@@ -153,7 +163,10 @@ print("over", flush=True)
 
 def job(port: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", JOB, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", JOB, str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 

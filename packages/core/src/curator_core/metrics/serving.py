@@ -8,9 +8,10 @@ import atexit
 import errno
 import logging
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from curator_core.errors import CuratorError, PipelineError
 from curator_core.filesystems import StorageOptions, join, open_filesystem
@@ -120,13 +121,25 @@ class _Process:
     page: Page | None = None
 
 
-def attach_metrics(run: "Run", wish: Wish, storage_options: StorageOptions | None = None) -> None:
-    """Serve what `run` tells, where that is wished for."""
+Attach: TypeAlias = "Callable[[Run, StorageOptions | None], None]"
+
+
+def metrics_at(wish: Wish) -> "Attach | None":
+    """Listen where it is wished for; what then is to be told of a run.
+
+    Apart, since a port that is taken must be known before anything of a run is touched.
+    """
     wanted = address_of(wish)
     if wanted is None:
-        return
+        return None
     page = _page()
     address = page.serve(wanted)
+    return lambda run, options: _attach(run, page, address, options)
+
+
+def _attach(
+    run: "Run", page: Page, address: Address, storage_options: StorageOptions | None
+) -> None:
     label = page.collected.label_for(run.plan.name)
     LOG.info("metrics of %s are at http://%s/metrics", label, address)
 

@@ -108,15 +108,18 @@ class OpenedStream(RunStream):
         place: Place,
         why: str,
     ) -> None:
+        attach_metrics = None
+        if place.metrics:
+            from curator_core.metrics.serving import metrics_at
+
+            attach_metrics = metrics_at(place.metrics)
         keeper = _keeper(plan, executor, place)
         try:
             kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
             listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
             super().__init__(plan, executor, keeper, listing, why)
-            if place.metrics:
-                from curator_core.metrics.serving import attach_metrics
-
-                attach_metrics(self.run, place.metrics, place.storage_options)
+            if attach_metrics is not None:
+                attach_metrics(self.run, place.storage_options)
         except BaseException:
             keeper.close()
             raise
