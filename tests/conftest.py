@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import packaging.version  # noqa: F401 - before the folder `packaging` here takes its name
 import pytest
 
 HERE = Path(__file__).parent

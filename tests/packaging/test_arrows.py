@@ -35,6 +35,9 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "pillow": "PIL",
     "opencv-python": "cv2",
+    "openai-whisper": "whisper",
+    "nemo_toolkit": "nemo",
+    "pyannote.audio": "pyannote",
 }
 
 

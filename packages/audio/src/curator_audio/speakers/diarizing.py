@@ -29,7 +29,7 @@ from curator_audio.speech.finding import SPEECH_COLUMN
 
 DIARIZATION = "diarization"
 
-_THRESHOLDS = {True: 0.75, False: 0.95}
+_THRESHOLDS = {True: 0.65, False: 0.95}
 """How alike voices of one speaker are, by resemblyzer's network and by cepstra."""
 
 
