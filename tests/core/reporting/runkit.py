@@ -9,6 +9,8 @@ from curator_core.results import RunResult, StageCounts
 from curator_core.runs.lines import to_line
 from curator_core.usages import Usage
 
+BEGAN = 1.0e9
+
 
 def write_run(folder: Path, *, stages: int, events: int, **facts: Any) -> str:
     """A finished run of so many stages, with so many events of sources."""
@@ -58,15 +60,21 @@ def usage_of(number: int) -> Usage:
 
 
 def events_of(stages: int, events: int) -> Iterator[dict[str, Any]]:
-    yield {"time": 0.0, "event": "run_started", "name": "large"}
+    yield {"time": BEGAN, "event": "run_started", "name": "large"}
     every = max(1, events // 600)
     for number in range(events):
-        at = 3600.0 * number / events
+        at = BEGAN + 3600.0 * number / events
         if number % every == 0:
             yield {"time": at, "event": "pulse", "pulse": pulse_of(stages, number, events)}
-        yield {"time": at, "event": "sources_done", "sources": [f"{number:032x}"], "lost": False,
-               "label": f"/data/crawl/part-{number:07}.jsonl.gz", "seconds": number % 977 / 100}
-    yield {"time": 3600.0, "event": "run_ended", "status": "done"}  # fmt: skip
+        yield {
+            "time": at,
+            "event": "sources_done",
+            "sources": [f"{number:032x}"],
+            "lost": False,
+            "label": f"/data/crawl/part-{number:07}.jsonl.gz",
+            "seconds": number % 977 / 100,
+        }
+    yield {"time": BEGAN + 3600.0, "event": "run_ended", "status": "done"}  # fmt: skip
 
 
 def pulse_of(stages: int, number: int, events: int) -> dict[str, Any]:

@@ -137,6 +137,8 @@ class References(HTMLParser):
 def test_a_thousand_stages_are_readable_and_small(tmp_path: Path) -> None:
     page = render(read_run(write_run(tmp_path / "run", stages=1000, events=500), in_short=True))
     assert len(page) < 3_000_000
+    assert "large is done: 500 sources in 1 h 0 min" in page
+    assert "976 more stages kept less back." in page
     assert "Those of 1,000 stages that took longest or kept most back." in page
     assert "<summary>all 1,000 stages</summary>" in page
     first = page.partition("<details>")[0]

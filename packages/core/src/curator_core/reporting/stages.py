@@ -11,7 +11,7 @@ from curator_core.usages import Usage
 _MOST_OPEN = 40
 """Of more stages the rest is folded away."""
 
-_MOST_IN_FUNNEL = 60
+_MOST_IN_FUNNEL = 24
 _NONE = Usage()
 
 Stages = Mapping[str, StageCounts]
