@@ -1,7 +1,6 @@
 """Figures of shots: TransNetV2 beside its reference package, and what is found of known films."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ from video_turns import against
 
 LEAST_SPEED, LEAST_MIXED = 1.8, 0.95
 THRESHOLD = 0.4
+LEAST_SHOT = 12
+"""Pictures, half a second: less than that is no shot."""
 
 
 def learned(sizes: Sizes) -> Iterator[Figure]:
@@ -94,10 +95,18 @@ def _ends(detector: ShotDetector, thumbs: Sequence[Pixels]) -> list[int]:
 
 
 def _cuts(ends: Sequence[int]) -> list[float]:
-    """The middle of each run of pictures that belong to a transition; the next begins behind it."""
-    runs = groupby(enumerate(ends), key=lambda one: one[1] - one[0])
-    found = [[place for _, place in run] for _, run in runs]
-    return [(run[0] + run[-1]) / 2 + 1 for run in found]
+    """The middle of each run of pictures that belong to a transition; the next begins behind it.
+
+    A fade goes to black and comes back: what lies between is too short for a shot, and the two
+    are one transition.
+    """
+    runs: list[list[int]] = []
+    for place in ends:
+        if runs and place - runs[-1][-1] <= LEAST_SHOT:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return [(run[0] + run[-1]) / 2 + 1 for run in runs]
 
 
 def _alike(ours: Sequence[float], theirs: Sequence[float]) -> int:
