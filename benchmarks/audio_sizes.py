@@ -14,7 +14,7 @@ class Sizes:
 
     pairs: int = 1_000
     prompts: int = 60
-    minutes: int = 20
+    minutes: int = 90
     """Of recordings that the whole recipe is measured on, with one worker and with two."""
 
     long_hours: float = 10.0
