@@ -143,7 +143,7 @@ def test_pictures_are_gone_as_soon_as_they_were_looked_at(harbour: Path) -> None
     gc.disable()  # it would come now and then, and hide what waits for it
     try:
         examined(span(harbour), ALL)
-        left = sum(isinstance(one, av.VideoFrame) for one in gc.get_objects())
+        left = sum(type(one) is av.VideoFrame for one in gc.get_objects())
     finally:
         gc.enable()
     assert left < 5
