@@ -259,7 +259,7 @@ class TestBudgets:
         pipeline = words_pipeline(tmp_path)
         pipeline.max_failures = 0.1
         for _ in range(2):
-            with pytest.raises(BudgetError, match=r"failed on 2 of 2 tasks.*curate retry"):
+            with pytest.raises(BudgetError, match=r"failed on 2 of 2 tasks.*quarantine"):
                 pipeline.run(LocalExecutor(workers=0))
         (tmp_path / "mended").touch()
         assert pipeline.retry(str(tmp_path / "out/.curator/words"), LocalExecutor(0))

@@ -26,7 +26,7 @@ def run(folder: Path) -> dict[str, object]:
 def main(folder: Path) -> None:
     out = folder / "out"
     out.mkdir()
-    mount("size=256k", out)
+    mount("size=268k", out)
     tries = [run(folder), run(folder)]
     mount("remount,size=64m", out)
     print(json.dumps([*tries, run(folder)]))

@@ -97,7 +97,7 @@ class Usage:
             "held_s": round(self.held_s, 3), "setup_s": round(self.setup_s, 3),
             "tasks": self.tasks, "setups": self.setups, "timeouts": self.timeouts,
             "crashes": self.crashes, "rss_bytes": self.rss_bytes,
-            "times": {str(b): n for b, n in self.times.items()},
+            "times": " ".join(f"{bound}:{tasks}" for bound, tasks in sorted(self.times.items())),
         }  # fmt: skip
         return {name: value for name, value in facts.items() if value}
 
@@ -106,7 +106,8 @@ class Usage:
         usage = cls()
         for name, value in facts.items():
             setattr(usage, name, value)
-        usage.times = {int(bound): times for bound, times in facts.get("times", {}).items()}
+        pairs = (pair.split(":") for pair in facts.get("times", "").split())
+        usage.times = {int(bound): int(tasks) for bound, tasks in pairs}
         return usage
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -123,8 +124,13 @@ class RunDirectory:
             self._fs.pipe_file(path, content)
             return
         with explained(path):
-            self._fs.pipe_file(f"{path}.tmp", content)
-            os.replace(f"{path}.tmp", path)
+            try:
+                self._fs.pipe_file(f"{path}.tmp", content)
+                os.replace(f"{path}.tmp", path)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(f"{path}.tmp")
+                raise
 
 
 def describe_run(plan: Plan, executor: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any, Protocol, TypeAlias
 
+from curator_core.errors import CuratorError
 from curator_core.filesystems import StorageOptions
 from curator_core.plans import Plan
 from curator_core.results import QuarantineRecord, RunResult
@@ -276,7 +277,11 @@ class DirectoryKeeper:
             "result": result.to_json(),
             "written": {"sources": self.memory.roots(), **written_in(result.files)},
         }
-        self._directory.write({**self._facts, **ending})
+        try:
+            self._directory.write({**self._facts, **ending})
+        except (OSError, CuratorError):  # a full disk: how it ended matters more than what it took
+            ending["result"] = {**result.to_json(), "usages": {}}
+            self._directory.write({**self._facts, "needs": {}, **ending})
 
     def close(self) -> None:
         """Once more does no harm."""
