@@ -34,7 +34,7 @@ class TestFacts:
         assert facts["executor"] == "LocalExecutor"
         assert facts["ended"] >= facts["started"]
         assert facts["result"] == result.to_json()
-        assert "curator-core" in facts["packages"]
+        assert {"curator-core", "curator-text"} <= facts["packages"].keys()
         assert [stage["name"] for stage in facts["plan"]] == list(result.stages)
 
     def test_a_run_that_failed(self, tmp_path: Path) -> None:

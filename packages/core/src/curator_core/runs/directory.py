@@ -7,11 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import entry_points, version
 from typing import Any
 
 from curator_core.errors import ResumeError
 from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem, parent_of
+from curator_core.hookspecs import GROUP
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.resources import Resources
@@ -229,10 +230,7 @@ def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iter
 
 
 def _packages() -> dict[str, str]:
-    found = {}
-    for name in ("curator-core", "curator-text", "curator-dedup", "pyarrow"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Every package that offers something, whosever it is, and what tables are made with."""
+    owners = [point.dist for point in entry_points(group=GROUP)]
+    found = {dist.name: dist.version for dist in owners if dist is not None}
+    return dict(sorted(found.items())) | {"pyarrow": version("pyarrow")}
