@@ -1,4 +1,4 @@
-"""Tests of audio run where its libraries are; `sounds` and `tiny_models` lie beside them."""
+"""Tests of audio run where its libraries are; `sounds` and `tiny_whispers` lie beside them."""
 
 import sys
 from importlib.util import find_spec

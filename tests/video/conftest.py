@@ -45,13 +45,13 @@ def harbour(videos: Path) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """The folder of a tiny model by its name."""
-    import tiny_models
+    import tiny_video_models
 
     root = tmp_path_factory.mktemp("video_models")
 
     @cache
     def saved(name: str) -> str:
-        tiny_models.RECIPES[name](root / name)
+        tiny_video_models.RECIPES[name](root / name)
         return str(root / name)
 
     return saved

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
+import tiny_whispers
 from curator_audio import AudioBatch, SpeechRecognizer
 from curator_audio.transcripts.engines.faster_whispers import joined
 from curator_audio.transcripts.engines.sources import WHEEL_COMMAND, Found, find
@@ -25,12 +25,12 @@ def batch(folder: Path, *seconds: float) -> AudioBatch:
 
 @pytest.fixture(scope="module")
 def whisper(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_models.whisper(tmp_path_factory.mktemp("models") / "whisper"))
+    return str(tiny_whispers.whisper(tmp_path_factory.mktemp("models") / "whisper"))
 
 
 @pytest.fixture(scope="module")
 def wav2vec(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_models.wav2vec(tmp_path_factory.mktemp("models") / "wav2vec"))
+    return str(tiny_whispers.wav2vec(tmp_path_factory.mktemp("models") / "wav2vec"))
 
 
 def test_a_whisper_of_transformers_is_heard(tmp_path: Path, whisper: str) -> None:

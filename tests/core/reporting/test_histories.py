@@ -7,8 +7,7 @@ import pytest
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.histories import MOST_POINTS, MOST_SLOW, History, slowest_first
 from curator_core.reporting.pages import render
-
-from core.reporting.runkit import write_run
+from reportkit import write_run
 
 
 def test_many_events_need_little_memory(tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render, write_report
 from curator_core.usages import Usage
 from curator_core.writing import JsonlWriter
-
-from core.reporting.runkit import usage_of, write_run
+from reportkit import usage_of, write_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
