@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
@@ -180,12 +181,9 @@ def _docs_of(kind: type) -> dict[str, str]:
     return docs
 
 
+@cache
 def _texts_under_names(kind: type) -> dict[str, str]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):
-        return {}
-    body = tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
+    body = _classes_in(kind.__module__).get(kind.__qualname__) or _body_alone(kind)
     found = {}
     for above, below in pairwise(body):
         if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name):
@@ -193,6 +191,25 @@ def _texts_under_names(kind: type) -> dict[str, str]:
             if isinstance(text, ast.Constant) and isinstance(text.value, str):
                 found[above.target.id] = inspect.cleandoc(text.value)
     return found
+
+
+@cache
+def _classes_in(module: str) -> dict[str, list[ast.stmt]]:
+    """The bodies of a module's classes by name: many stages share few modules and parents."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return {}
+    return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _body_alone(kind: type) -> list[ast.stmt]:
+    """For classes within functions, and those of notebooks."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    return tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
 
 
 def _type_name(annotation: Any) -> str:
