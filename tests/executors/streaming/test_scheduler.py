@@ -127,6 +127,14 @@ def test_a_slow_first_task_starts_no_workers_for_thousands_of_fast_ones():
     assert len(d.of(actions.StartWorker)) > before
 
 
+def test_first_tasks_that_take_long_start_workers_before_any_has_ended():
+    d = desk(step(0, need=Need(cpus=UNIT // 2)), cpus=2, tasks=100)
+    d.tell(events.Tick, after=2.5)
+    assert len(d.of(actions.StartWorker)) == 2
+    d.tell(events.Tick, after=1.0)
+    assert len(d.of(actions.StartWorker)) == 4
+
+
 def test_who_killed_a_worker_runs_alone_and_is_then_set_aside():
     d = desk(step(0), tasks=3)
     call = d.of(actions.Dispatch)[0]

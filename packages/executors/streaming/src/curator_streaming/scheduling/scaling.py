@@ -87,7 +87,7 @@ class Scaling:
         for station in reversed(floor.stations.values()):
             rest *= station.ratio
             if station.crew is floor.shared:
-                rest += station.trusted_cost
+                rest += station.trusted_cost(floor.now)
                 seconds += station.queue.tasks * rest
         return max(1 if shared else 0, min(waiting, max(cores, ceil(seconds / SHARED_BACKLOG_S))))
 

@@ -12,6 +12,9 @@ CHEAP_SETUP_S = 0.1
 _TELLING_S = 0.02
 """A first call of less than this is mostly about being the first."""
 
+_LONG_S = 3.0
+"""A first call may be setting up for so long, which it tells only when it ends."""
+
 
 class Measured:
     """Seconds per task: followed slowly while steady, and at once when it has jumped."""
@@ -96,9 +99,14 @@ class Station:
         """How many tasks it makes of one."""
         return self.given / self.done if self.done else 1.0
 
-    @property
-    def trusted_cost(self) -> float:
-        """Seconds per task; none while what was seen of it is too little to start workers for."""
+    def trusted_cost(self, now: float) -> float:
+        """Seconds per task; none while what was seen of it is too little to start workers for.
+
+        Before a first call has ended, how long the last one has been at it says enough.
+        """
+        if self.cost is None and self.calls:
+            at_it = now - self.waiting_since - (self.setup_s or 0.0)
+            return at_it if at_it > _LONG_S else 0.0
         return self.cost or 0.0 if self.busy_s >= _TELLING_S else 0.0
 
     @property
