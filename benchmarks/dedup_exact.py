@@ -1,16 +1,17 @@
-"""The figures of exact deduplication, of which `benchmarks/dedup.py` shows all: `figures()`.
+"""Figures of exact deduplication, against datatrove's.
 
 The peer runs in turns with us on the same plain JSON Lines, one process each, and both write again
 what stays. What counts is the CPU time of all processes of a job, from its start to its end.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
 
+from dedup_sizes import Sizes
 from measuring.exact_copies import with_exact_copies
 from measuring.figures import Figure
-from measuring.peers import PeerMissingError, peer_python
+from measuring.peers import peer_python
 from measuring.timing import in_turns, run_job
 from text_races import workspace
 
@@ -21,29 +22,10 @@ DATATROVE = ("datatrove-minhash", "datatrove[io]", "orjson", "regex", "spacy", "
 later xxhash takes no text, which datatrove gives it."""
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each figure is measured on."""
-
-    rounds: int = 3
-    documents: int = 160_000
-    few: int = 40_000
-    """Once more on these, where starting up weighs more."""
-
-
-QUICK = Sizes(1, 800, 200)
-
-
-def figures(sizes: Sizes | None = None) -> list[Figure]:
-    sizes = sizes or Sizes()
-    try:
-        python = peer_python(*DATATROVE)
-    except PeerMissingError as missing:
-        return [Figure("exact", "", f"no peer to compare with: {missing}", None)]
-    return [
-        _raced(sizes.documents, sizes.rounds, python, TARGET),
-        _raced(sizes.few, sizes.rounds, python, None),
-    ]
+def exact(sizes: Sizes) -> Iterator[Figure]:
+    python = peer_python(*DATATROVE)
+    yield _raced(sizes.exact, sizes.rounds, python, TARGET)
+    yield _raced(sizes.exact_few, sizes.rounds, python, None)
 
 
 def _raced(documents: int, rounds: int, python: str, target: float | None) -> Figure:

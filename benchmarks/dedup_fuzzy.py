@@ -1,4 +1,4 @@
-"""The figures of fuzzy deduplication, of which `benchmarks/dedup.py` shows all: `figures()`.
+"""Figures of fuzzy deduplication: speed and recall beside datatrove, memory, components.
 
 Peers run in turns with us on the same documents, which both of them write again. What counts is the
 CPU time of all processes of a job, from its start to its end.
@@ -13,9 +13,10 @@ from pathlib import Path
 from shutil import rmtree
 
 from dedup_exact import DATATROVE
+from dedup_sizes import Sizes
 from measuring.figures import Figure
 from measuring.near_copies import Corpus, Pair, with_near_copies
-from measuring.peers import PeerMissingError, peer_python
+from measuring.peers import peer_python
 from measuring.timing import Outcome, in_turns, run_job
 from text_races import workspace
 
@@ -28,24 +29,6 @@ WORKERS = 2
 """For memory, which each of them needs."""
 SHARE = 0.15
 """Of the documents that are timed, so many are near copies of others."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each figure is measured on."""
-
-    rounds: int = 3
-    documents: int = 40_000
-    sample: int = 1500
-    """For datatrove with its own tokenizer, which is slow."""
-    start: int = 100
-    recall_documents: int = 60_000
-    seeds: int = 3
-    memory_documents: int = 4000
-    edges: int = 5_000_000
-
-
-QUICK = Sizes(1, 800, 200, 50, 1000, 1, 200, 100_000)
 
 
 @dataclass(frozen=True)
@@ -69,20 +52,14 @@ def engines() -> list[str]:
 # Speed
 
 
-def speed(sizes: Sizes) -> list[Figure]:
-    figures = []
+def speed(sizes: Sizes) -> Iterator[Figure]:
     for opponent in OPPONENTS:
-        try:
-            with workspace() as folder:
-                figures += _raced(opponent, sizes, folder)
-        except PeerMissingError as missing:
-            why = f"no peer to compare with: {missing}"
-            figures.append(Figure(f"fuzzy against datatrove, {opponent.what}", "", why, None))
-    return figures
+        with workspace() as folder:
+            yield from _raced(opponent, sizes, folder)
 
 
 def _raced(opponent: Opponent, sizes: Sizes, folder: Path) -> Iterator[Figure]:
-    whole = with_near_copies(sizes.documents, SHARE)
+    whole = with_near_copies(sizes.fuzzy, SHARE)
     sample = with_near_copies(sizes.sample, SHARE) if opponent.is_slow else whole
     jobs: dict[str, Callable[[], float]] = {
         engine: lambda engine=engine: _ours(whole, folder, engine)[0].cpu_s  # type: ignore[misc]
@@ -140,17 +117,13 @@ def _emptied(folder: Path) -> Path:
 
 def recall(sizes: Sizes) -> list[Figure]:
     """Of planted pairs, how many are no longer both there: beside datatrove, and by itself."""
-    corpus = with_near_copies(sizes.recall_documents, 0.5, words=120)
+    corpus = with_near_copies(sizes.recall, 0.5, words=120)
     ours: list[set[str]] = []
     theirs: list[set[str]] = []
-    try:
-        with workspace() as folder:
-            for seed in range(1, sizes.seeds + 1):
-                ours.append(_ids(_ours(corpus, folder, "numpy", 0, seed)[1]))
-                theirs.append(_ids(_theirs(corpus, folder, "whitespace", seed)[1]))
-    except PeerMissingError as missing:
-        why = f"no peer to compare with: {missing}"
-        return [Figure("recall of planted near duplicates", "", why, None)]
+    with workspace() as folder:
+        for seed in range(1, sizes.seeds + 1):
+            ours.append(_ids(_ours(corpus, folder, "numpy", 0, seed)[1]))
+            theirs.append(_ids(_theirs(corpus, folder, "whitespace", seed)[1]))
     pairs = corpus.pairs
     figures = [_bin(pairs, low, high, ours, theirs) for low, high in BINS]
     high = _found([pair for pair in pairs if pair.jaccard >= 0.8], ours)
@@ -210,8 +183,7 @@ def _ids(folder: Path) -> set[str]:
 def memory(sizes: Sizes) -> list[Figure]:
     # Files of one size, a block each, and as many as workers: what grows is the corpus alone.
     few, many = (
-        with_near_copies(times * sizes.memory_documents, SHARE, files=times * WORKERS)
-        for times in (1, 20)
+        with_near_copies(times * sizes.memory, SHARE, files=times * WORKERS) for times in (1, 20)
     )
     block = 1 + max(file.stat().st_size for file in few.folder.glob("*.jsonl"))
     figures = []
@@ -253,10 +225,7 @@ def projection(facts: dict[str, dict[str, float]], documents: int) -> Iterable[F
 
 
 def components(sizes: Sizes) -> list[Figure]:
-    try:
-        python = peer_python(*SCIPY)
-    except PeerMissingError as missing:
-        return [Figure("components of links", "", f"no peer to compare with: {missing}", None)]
+    python = peer_python(*SCIPY)
     found: set[int] = set()
 
     def timed(who: str, interpreter: str = sys.executable) -> float:
@@ -273,15 +242,3 @@ def components(sizes: Sizes) -> list[Figure]:
         value = f"they found different numbers of components: {sorted(found)}"
     what = f"components of {sizes.edges:,} links in memory"
     return [Figure(what, ">= 0.5x scipy's", value, ratio >= 0.5 and len(found) == 1, measured)]
-
-
-ALL: dict[str, Callable[[Sizes], list[Figure]]] = {
-    "fuzzy-speed": speed,
-    "fuzzy-recall": recall,
-    "fuzzy-memory": memory,
-    "components": components,
-}
-
-
-def figures(sizes: Sizes | None = None) -> list[Figure]:
-    return [figure for measured in ALL.values() for figure in measured(sizes or Sizes())]

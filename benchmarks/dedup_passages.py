@@ -1,18 +1,15 @@
-"""Figures of repeated passages: CPU time and memory against a suffix array of the same texts.
-
-`figures()` is a part of `hatch run bench:dedup`; this file alone measures just them.
-"""
+"""Figures of repeated passages: CPU time and memory against a suffix array of the same texts."""
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from measuring.figures import Figure, show
-from measuring.peers import CACHE, PeerMissingError, peer_python
+from dedup_sizes import Sizes
+from measuring.figures import Figure
+from measuring.peers import CACHE, peer_python
 from measuring.timing import Outcome, in_turns, run_job
 
 SEED = 5
@@ -23,27 +20,11 @@ _WORDS, _PASSAGES = 30_000, 500
 _PASSAGE, _SHARE = 80, 0.1
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each figure is measured on."""
-
-    rounds: int = 3
-    documents: int = 20_000
-
-
-QUICK = Sizes(rounds=1, documents=400)
-
-
-def figures(sizes: Sizes | None = None) -> list[Figure]:
-    sizes = sizes or Sizes()
-    what = f"passages of 50 words in {sizes.documents:,} documents"
-    try:
-        python = peer_python(*SUFFIXES)
-    except PeerMissingError as missing:
-        return [Figure(what, "", f"no peer to compare with: {missing}", None)]
+def passages(sizes: Sizes) -> list[Figure]:
+    python = peer_python(*SUFFIXES)
     jobs = {"passages_with_curator.py": sys.executable, "passages_with_suffixes.py": python}
     outcomes: dict[str, list[Outcome]] = {script: [] for script in jobs}
-    source = corpus(sizes)
+    source = corpus(sizes.passages)
     with TemporaryDirectory(prefix="passages-") as desk:
 
         def job(script: str) -> float:
@@ -59,13 +40,14 @@ def figures(sizes: Sizes | None = None) -> list[Figure]:
     ours, theirs = medians.values()
     peaks = [max(done.peak_bytes for done in dones) / 1e6 for dones in outcomes.values()]
     value = f"{theirs / ours:.1f}x as fast, {peaks[0]:.0f} MB against {peaks[1]:.0f} MB"
+    what = f"passages of 50 words in {sizes.passages:,} documents"
     target = "faster than sorting all suffixes"
     return [Figure(what, target, value, ours < theirs, {**measured, "peak_mb": peaks})]
 
 
-def corpus(sizes: Sizes) -> Path:
+def corpus(documents: int) -> Path:
     """Words at random, rare ones rarely; in a tenth of the documents a passage of others."""
-    folder = CACHE / f"passages-1-{sizes.documents}"
+    folder = CACHE / f"passages-1-{documents}"
     if (folder / "ready").exists():
         return folder
     rmtree(folder, ignore_errors=True)
@@ -76,7 +58,7 @@ def corpus(sizes: Sizes) -> Path:
     odds = 1 / np.arange(1, _WORDS + 1)
     odds /= odds.sum()
     passages = random.choice(_WORDS, size=(_PASSAGES, _PASSAGE), p=odds)
-    for place, numbers in enumerate(np.array_split(np.arange(sizes.documents), FILES)):
+    for place, numbers in enumerate(np.array_split(np.arange(documents), FILES)):
         with open(folder / f"{place}.jsonl", "w") as file:
             for number in numbers.tolist():
                 chosen = random.choice(_WORDS, size=random.integers(100, 700), p=odds)
@@ -86,7 +68,3 @@ def corpus(sizes: Sizes) -> Path:
                 file.write(json.dumps({"id": number, "text": text}) + "\n")
     (folder / "ready").touch()
     return folder
-
-
-if __name__ == "__main__":
-    show(figures(QUICK if "--quick" in sys.argv else None))

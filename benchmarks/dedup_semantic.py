@@ -1,11 +1,6 @@
-"""Figures of semantic deduplication: all pairs of clusters against plain numpy, and memory.
+"""Figures of semantic deduplication: all pairs of clusters against plain numpy, and memory."""
 
-`figures()` is a part of `hatch run bench:dedup`; this file alone measures just them.
-"""
-
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -13,7 +8,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from measuring.figures import Figure, show
+from dedup_sizes import Sizes
+from measuring.figures import Figure
 from measuring.peers import CACHE
 from measuring.timing import Outcome, in_turns, run_job
 
@@ -25,27 +21,13 @@ FILES = 8
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each figure is measured on."""
-
-    rounds: int = 3
-    vectors: int = 100_000
-    dimension: int = 384
-    clusters: int = 100
-    partitions: int = 4
-
-
-QUICK = Sizes(rounds=1, vectors=4000, dimension=32, clusters=8)
-
-
-def figures(sizes: Sizes | None = None) -> list[Figure]:
-    sizes = sizes or Sizes()
+def semantic(sizes: Sizes) -> Iterator[Figure]:
     source = corpus(sizes)
     with TemporaryDirectory(prefix="semantic-") as desk:
         whole = _whole(source, Path(desk), sizes)
         assignments = Path(desk, "out/.curator/semantic_deduplication/assignments")
-        return [*_compared(assignments, Path(desk), sizes), _as_figure(whole, sizes)]
+        yield from _compared(assignments, Path(desk), sizes)
+        yield _as_figure(whole, sizes)
 
 
 def _whole(source: Path, desk: Path, sizes: Sizes) -> Outcome:
@@ -93,7 +75,7 @@ def _compared(assignments: Path, desk: Path, sizes: Sizes) -> Iterator[Figure]:
 
 def corpus(sizes: Sizes) -> Path:
     """Vectors around middles, clusters of unlike sizes, a third of them near others."""
-    folder = CACHE / f"vectors-1-{sizes.vectors}-{sizes.dimension}"
+    folder = CACHE / f"vectors-1-{sizes.vectors}-{sizes.dimension}-{sizes.clusters}"
     if (folder / "ready").exists():
         return folder
     rmtree(folder, ignore_errors=True)
@@ -114,7 +96,3 @@ def corpus(sizes: Sizes) -> Path:
         pq.write_table(table, folder / f"{place}.parquet", row_group_size=5000)
     (folder / "ready").touch()
     return folder
-
-
-if __name__ == "__main__":
-    show(figures(QUICK if "--quick" in sys.argv else None))

@@ -1,20 +1,17 @@
-"""Figures of repeated sentences: CPU time, and what is left, against datatrove's three steps.
-
-`figures()` is a part of `hatch run bench:dedup`; this file alone measures just them.
-"""
+"""Figures of repeated sentences: CPU time, and what is left, against datatrove's three steps."""
 
 import json
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from dedup_exact import DATATROVE
-from measuring.figures import Figure, show
-from measuring.peers import CACHE, PeerMissingError, peer_python
+from dedup_sizes import Sizes
+from measuring.figures import Figure
+from measuring.peers import CACHE, peer_python
 from measuring.timing import in_turns, run_job
 
 SEED = 7
@@ -25,27 +22,11 @@ _LENGTHS = (3, 8)
 """So many sentences has a passage that documents share."""
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each figure is measured on."""
-
-    rounds: int = 3
-    documents: int = 8000
-
-
-QUICK = Sizes(rounds=1, documents=200)
-
-
-def figures(sizes: Sizes | None = None) -> list[Figure]:
-    sizes = sizes or Sizes()
-    what = f"three sentences in a row, {sizes.documents:,} documents, against datatrove's steps"
-    try:
-        python = peer_python(*DATATROVE)
-    except PeerMissingError as missing:
-        return [Figure(what, "", f"no peer to compare with: {missing}", None)]
+def sentences(sizes: Sizes) -> list[Figure]:
+    python = peer_python(*DATATROVE)
     jobs = {"sentences_with_curator.py": sys.executable, "sentences_with_datatrove.py": python}
     left: dict[str, Counter[str]] = {}
-    source = corpus(sizes)
+    source = corpus(sizes.sentences)
     with TemporaryDirectory(prefix="sentences-") as desk:
 
         def job(script: str) -> float:
@@ -59,6 +40,7 @@ def figures(sizes: Sizes | None = None) -> list[Figure]:
             {script: lambda script=script: job(script) for script in jobs}, sizes.rounds
         )
     ratio = medians["sentences_with_datatrove.py"] / medians["sentences_with_curator.py"]
+    what = f"three sentences in a row, {sizes.sentences:,} documents, against datatrove's steps"
     speed = Figure(what, "printed", f"{ratio:.1f}x as fast", None, measured)
     return [speed, _agreement(sentences_in(source), *left.values())]
 
@@ -84,9 +66,9 @@ def sentences_in(folder: Path) -> Counter[str]:
     )
 
 
-def corpus(sizes: Sizes) -> Path:
+def corpus(documents: int) -> Path:
     """Sentences of words at random; some documents have a passage that others have, too."""
-    folder = CACHE / f"sentences-2-{sizes.documents}"
+    folder = CACHE / f"sentences-2-{documents}"
     if (folder / "ready").exists():
         return folder
     rmtree(folder, ignore_errors=True)
@@ -95,23 +77,19 @@ def corpus(sizes: Sizes) -> Path:
     sizes_of_words = random.integers(5, 10, size=_WORDS)  # none of an abbreviation, which ends none
     words = ["".join(map(chr, random.integers(97, 123, size=size))) for size in sizes_of_words]
 
-    def sentences(count: int) -> list[str]:
+    def some(count: int) -> list[str]:
         lengths = random.integers(4, 16, size=count)
         drawn = [random.choice(words, size=length) for length in lengths]
         return [f"{' '.join(chosen).capitalize()}." for chosen in drawn]
 
-    passages = [sentences(int(random.integers(*_LENGTHS))) for _ in range(_PASSAGES)]
-    for place, numbers in enumerate(np.array_split(np.arange(sizes.documents), FILES)):
+    passages = [some(int(random.integers(*_LENGTHS))) for _ in range(_PASSAGES)]
+    for place, numbers in enumerate(np.array_split(np.arange(documents), FILES)):
         with open(folder / f"{place}.jsonl", "w") as file:
             for number in numbers.tolist():
-                text = sentences(int(random.integers(5, 40)))
+                text = some(int(random.integers(5, 40)))
                 if random.random() < _SHARE:
                     at = int(random.integers(len(text)))
                     text[at:at] = passages[int(random.integers(_PASSAGES))]
                 file.write(json.dumps({"id": str(number), "text": " ".join(text)}) + "\n")
     (folder / "ready").touch()
     return folder
-
-
-if __name__ == "__main__":
-    show(figures(QUICK if "--quick" in sys.argv else None))

@@ -1,30 +1,27 @@
-"""The figures of signatures: how often documents of a known similarity share a band.
-
-`figures()` is a part of `hatch run bench:dedup`; this file alone measures just them.
-"""
+"""Figures of signatures: how often documents of a known similarity share a band."""
 
 import math
 import random
-import sys
 from collections.abc import Iterator
 
 from curator_dedup.fuzzy.permutations import Permutations
 from curator_dedup.fuzzy.shingles import Shingling
 from curator_dedup.fuzzy.signatures import Signing
-from measuring.figures import Figure, show
+from dedup_sizes import Sizes
+from measuring.figures import Figure
 
 BANDS, ROWS = 14, 8
 SIMILARITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
-PAIRS, QUICK_PAIRS = 4000, 300
 
 _UNION = 600
 _AT_ONCE = 200
 _Z_99 = 2.5758
 
 
-def figures(pairs: int = PAIRS) -> list[Figure]:
+def signatures(sizes: Sizes) -> Iterator[Figure]:
     """A figure for each similarity; chance alone misses one interval in a hundred."""
-    return [_figure(similarity, pairs) for similarity in SIMILARITIES]
+    for similarity in SIMILARITIES:
+        yield _figure(similarity, sizes.pairs)
 
 
 def _figure(similarity: float, pairs: int) -> Figure:
@@ -56,7 +53,3 @@ def _lots(similarity: float, pairs: int) -> Iterator[list[str]]:
             common, one, other = words[:shared], words[shared:-alone], words[-alone:]
             texts += [" ".join(common + one), " ".join(common + other)]
         yield texts
-
-
-if __name__ == "__main__":
-    show(figures(QUICK_PAIRS if "--quick" in sys.argv else PAIRS))
