@@ -1,4 +1,4 @@
-"""Measures language identification: `hatch run bench:languages [--rounds N]`.
+"""Measures language identification: `hatch run bench:languages [--quick] [ROW …]`.
 
 The paragraphs are real ones, of one book in many languages. Only the time of the CPU counts.
 """
@@ -6,42 +6,44 @@ The paragraphs are real ones, of one book in many languages. Only the time of th
 import sys
 import time
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
 
 from curator_core import DocumentBatch, WorkerInfo
 from curator_text import LanguageFilter, LanguageIdentifier
 from curator_text.languages.models import missing_for
-from measuring.commands import run_command
 from measuring.figures import Figure
-from measuring.paragraphs import Paragraph, paragraphs
-from measuring.timing import in_turns
+from measuring.paragraphs import OF_EACH, Paragraph, paragraphs
+from measuring.rows import Row, run_rows
 
-RESULTS = Path(__file__).parent / "results" / "languages.json"
 MODELS = ("cld2", "fasttext")
 LEAST_SPEED, LEAST_ACCURACY = 15_000, 0.99
 
 
-def main() -> int:
-    return run_command(__doc__, RESULTS, measured)
+@dataclass(frozen=True)
+class Sizes:
+    """How much work each row is measured on; each number is an option of the command."""
+
+    rounds: int = 5
+    paragraphs: int = OF_EACH
+    """Of each language."""
 
 
-def measured(rounds: int) -> list[Figure]:
-    texts = paragraphs()
+QUICK = Sizes(rounds=1, paragraphs=10)
+
+
+def identified(model: str, sizes: Sizes) -> Iterator[Figure]:
+    if why := missing_for(model):
+        yield Figure(model, f">= {LEAST_SPEED:,}, >= {LEAST_ACCURACY}", why, None)
+        return
+    texts = paragraphs(sizes.paragraphs)
     batch = DocumentBatch.from_pylist([{"text": one.text} for one in texts])
-    here = [model for model in MODELS if missing_for(model) is None]
-    stages = {model: LanguageIdentifier(model) for model in here}
-    for stage in stages.values():
-        stage.setup(WorkerInfo())
-    seconds, all_of_them = in_turns(
-        {model: lambda stage=stage: _seconds(stage, batch) for model, stage in stages.items()},
-        rounds,
-    )
-    figures = [Figure(f"{model}", "", missing_for(model) or "", None)
-               for model in MODELS if model not in here]  # fmt: skip
-    for model, stage in stages.items():
-        speed = len(texts) / seconds[model]
-        figures += [_speed(model, speed, all_of_them[model]), _accuracy(model, stage, batch, texts)]
-    return figures
+    stage = LanguageIdentifier(model)
+    stage.setup(WorkerInfo())
+    seconds = [_seconds(stage, batch) for _ in range(sizes.rounds)]
+    yield _speed(model, len(texts) / median(seconds), seconds)
+    yield _accuracy(model, stage, batch, texts)
 
 
 def _seconds(stage: LanguageIdentifier, batch: DocumentBatch) -> float:
@@ -88,5 +90,10 @@ def _kept(model: str, batch: DocumentBatch) -> int:
     return sum(one.num_items for one in kept if isinstance(one, DocumentBatch))
 
 
+ROWS: dict[str, Row[Sizes]] = {
+    model: lambda sizes, model=model: identified(model, sizes)  # type: ignore[misc]
+    for model in MODELS
+}
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_rows("languages", __doc__, ROWS, Sizes(), QUICK))

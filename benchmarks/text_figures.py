@@ -3,15 +3,15 @@
 Our compiled engine has run once before anything is timed: what it compiled is kept on disk.
 """
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
 
+import languages
+import web
 from measuring.figures import Figure
-from measuring.timing import JobFailedError, in_turns, run_job
+from measuring.rows import Row
+from measuring.timing import in_turns, run_job
 from measuring.web_pages import corpus
 from text_races import ENGINES, Opponent, Sizes, count_of, find_spec, raced, workspace
 
@@ -118,49 +118,28 @@ def memory(sizes: Sizes) -> list[Figure]:
     return figures
 
 
-def languages(sizes: Sizes) -> list[Figure]:
-    from languages import measured
-    from measuring.paragraphs import paragraphs
-    from measuring.peers import PeerMissingError
-
-    try:
-        return measured(paragraphs(), sizes.rounds)
-    except PeerMissingError as missing:
-        why = f"no paragraphs to measure with: {missing}"
-        return [Figure("language identification", ">= 15,000 paragraphs/s, >= .99", why, None)]
+def from_web(sizes: Sizes) -> Iterator[Figure]:
+    for row in web.ROWS.values():
+        yield from row(web.Sizes(sizes.rounds, sizes.pages))
 
 
-def elsewhere(script: str, what: str) -> Callable[[Sizes], list[Figure]]:
-    """The figures of a benchmark of its own, as it writes them down."""
-
-    def figures(sizes: Sizes) -> list[Figure]:
-        place = Path(__file__).parent / script
-        if not place.is_file():
-            return [Figure(what, "", f"not measured: benchmarks/{script} is not there", None)]
-        with workspace() as folder:
-            results = folder / "results.json"
-            options = ["--rounds", str(sizes.rounds), "--json", str(results)]
-            command = [sys.executable, str(place), *options]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if not results.is_file():
-                raise JobFailedError(script, done.stderr)
-            return [Figure(**facts) for facts in json.loads(results.read_text())["figures"]]
-
-    return figures
+def by_language(sizes: Sizes) -> Iterator[Figure]:
+    for row in languages.ROWS.values():
+        yield from row(languages.Sizes(sizes.rounds, sizes.paragraphs))
 
 
 def _engines() -> list[str]:
     return [engine for engine in ENGINES if engine == "python" or find_spec("numba")]
 
 
-def _race(name: str) -> Callable[[Sizes], list[Figure]]:
+def _race(name: str) -> Row[Sizes]:
     return lambda sizes: raced(OPPONENTS[name], sizes)
 
 
-ALL: dict[str, Callable[[Sizes], list[Figure]]] = {
+ALL: dict[str, Row[Sizes]] = {
     **{name: _race(name) for name in OPPONENTS},
-    "web": elsewhere("web.py", "HTML to text against trafilatura, WARC against warcio"),
-    "languages": languages,
+    "web": from_web,
+    "languages": by_language,
     "workers": two_workers,
     "memory": memory,
 }

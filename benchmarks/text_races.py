@@ -46,9 +46,14 @@ class Sizes:
     sample: int = 2000
     start: int = 100
     memory_documents: int = 8000
+    pages: int = 240
+    """Of a book, for HTML and archives."""
+
+    paragraphs: int = 150
+    """Of each language, to be told apart."""
 
 
-QUICK = Sizes(rounds=1, documents=600, sample=200, start=40, memory_documents=200)
+QUICK = Sizes(1, 600, 200, 40, 200, 6, 10)
 
 
 @dataclass(frozen=True)

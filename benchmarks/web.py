@@ -1,4 +1,4 @@
-"""Measures web pages and web archives: `hatch run bench:html [--rounds N]`.
+"""Measures web pages and web archives: `hatch run bench:html [--quick] [ROW …]`.
 
 The pages are those of a real book in three languages, half of them dressed as pages of the web are:
 with menus, style and scripts. Only the time of the CPU counts, that of the
@@ -10,7 +10,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,30 +20,32 @@ from curator_core import DocumentBatch, WorkerInfo
 from curator_core.files import FileGroup, FilePart
 from curator_text import HtmlExtractor
 from curator_text.sources.warc import WarcReading
-from measuring.commands import run_command
 from measuring.figures import Figure
 from measuring.paragraphs import unpacked
+from measuring.rows import Row, run_rows
 from measuring.timing import in_turns
 
-RESULTS = Path(__file__).parent / "results" / "html.json"
 LANGUAGES = ("en-US", "de-DE", "fr-FR")
-PAGES, COPIES = 240, 5
 LEAST_HTML, LEAST_WARC = 15.0, 2.0
 
 
-def main() -> int:
-    return run_command(__doc__, RESULTS, measured)
+@dataclass(frozen=True)
+class Sizes:
+    """How much work each row is measured on; each number is an option of the command."""
+
+    rounds: int = 5
+    pages: int = 240
+    copies: int = 5
+    """Of each page, in an archive; twice as many are extracted."""
 
 
-def measured(rounds: int) -> list[Figure]:
-    pages = book()
-    return [*extraction(pages, rounds), *archives(pages, rounds)]
+QUICK = Sizes(rounds=1, pages=6, copies=1)
 
 
-def book() -> list[bytes]:
-    """Its pages in some languages, the same ones each time."""
+def book(number: int) -> list[bytes]:
+    """So many of its pages in some languages, the same ones each time."""
     found = (path for name in LANGUAGES for path in sorted((unpacked() / name).glob("*.html")))
-    plain = [path.read_bytes() for path in islice(found, PAGES)]
+    plain = [path.read_bytes() for path in islice(found, number)]
     return [_dressed(page) if place % 2 else page for place, page in enumerate(plain)]
 
 
@@ -56,10 +59,11 @@ def _dressed(page: bytes) -> bytes:
     return page.replace(b"</head>", head).replace(b"</body>", menu)
 
 
-def extraction(pages: list[bytes], rounds: int) -> list[Figure]:
+def extraction(sizes: Sizes) -> Iterator[Figure]:
     from trafilatura import extract
 
-    many = pages * COPIES * 2  # the start of the process that reads pages is part of it
+    pages = book(sizes.pages)
+    many = pages * sizes.copies * 2  # the start of the process that reads pages is part of it
     batch = DocumentBatch.from_pylist([{"content": page} for page in many])
     texts: dict[str, list[list[str]]] = {"ours": [], "trafilatura": []}
     seconds, taken = in_turns(
@@ -69,23 +73,21 @@ def extraction(pages: list[bytes], rounds: int) -> list[Figure]:
             ),
             "ours": lambda: _cpu_of(lambda: texts["ours"].append(_extracted(batch))),
         },
-        rounds,
+        sizes.rounds,
     )
     counts = {"trafilatura": len(pages), "ours": len(many)}
     rates = {name: counts[name] / value for name, value in seconds.items()}
     ratio = rates["ours"] / rates["trafilatura"]
     same = all(one == texts["ours"][0] for one in texts["ours"])
     speed = {name: f"{rate:,.0f}/s" for name, rate in rates.items()}
-    return [
-        Figure(
-            "pages to text with resiliparse, against trafilatura's default",
-            f">= {LEAST_HTML:g}x",
-            f"{ratio:.1f}x ({speed['ours']} against {speed['trafilatura']})",
-            ratio >= LEAST_HTML,
-            {"seconds": taken},
-        ),
-        Figure("the same text each time", "yes", "yes" if same else "no", same),
-    ]
+    yield Figure(
+        "pages to text with resiliparse, against trafilatura's default",
+        f">= {LEAST_HTML:g}x",
+        f"{ratio:.1f}x ({speed['ours']} against {speed['trafilatura']})",
+        ratio >= LEAST_HTML,
+        {"seconds": taken},
+    )
+    yield Figure("the same text each time", "yes", "yes" if same else "no", same)
 
 
 def _extracted(batch: DocumentBatch) -> list[str]:
@@ -100,29 +102,28 @@ def _extracted(batch: DocumentBatch) -> list[str]:
     return texts
 
 
-def archives(pages: list[bytes], rounds: int) -> list[Figure]:
+def archives(sizes: Sizes) -> Iterator[Figure]:
+    pages = book(sizes.pages)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pages.warc.gz"
-        path.write_bytes(b"".join(map(_member, pages)) * COPIES)
+        path.write_bytes(b"".join(map(_member, pages)) * sizes.copies)
         seconds, taken = in_turns(
             {
                 "warcio": lambda: _own_cpu_of(lambda: _with_warcio(path)),
                 "ours": lambda: _own_cpu_of(lambda: _tables(path)),
             },
-            rounds,
+            sizes.rounds,
         )
         found, theirs = _with_ours(path), _with_warcio(path)
-    ratio, count = seconds["warcio"] / seconds["ours"], len(pages) * COPIES
+    ratio, count = seconds["warcio"] / seconds["ours"], len(pages) * sizes.copies
     speed = {name: f"{count / value:,.0f}/s" for name, value in seconds.items()}
-    return [
-        Figure(
-            "records of a .warc.gz as rows, against warcio",
-            f">= {LEAST_WARC:g}x",
-            f"{ratio:.1f}x ({speed['ours']} against {speed['warcio']})",
-            ratio >= LEAST_WARC and found == theirs,
-            {"seconds": taken, "records": len(found), "the same rows": found == theirs},
-        )
-    ]
+    yield Figure(
+        "records of a .warc.gz as rows, against warcio",
+        f">= {LEAST_WARC:g}x",
+        f"{ratio:.1f}x ({speed['ours']} against {speed['warcio']})",
+        ratio >= LEAST_WARC and found == theirs,
+        {"seconds": taken, "records": len(found), "the same rows": found == theirs},
+    )
 
 
 def _member(page: bytes) -> bytes:
@@ -179,5 +180,7 @@ def _cpu_of(work: Callable[[], object]) -> float:
     return sum(after[:4]) - sum(before[:4])
 
 
+ROWS: dict[str, Row[Sizes]] = {"pages": extraction, "archives": archives}
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_rows("html", __doc__, ROWS, Sizes(), QUICK))

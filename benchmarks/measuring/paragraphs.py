@@ -11,6 +11,8 @@ from measuring.peers import CACHE, PeerMissingError
 
 PACKAGE = "debian-handbook"
 OF_EACH = 150
+"""A language of which the book has fewer is left out."""
+
 SHORTEST = 80
 
 _PARAGRAPH = re.compile(r'<div class="para">(.*?)</div>', re.DOTALL)
@@ -26,14 +28,14 @@ class Paragraph(NamedTuple):
     language: str
 
 
-def paragraphs() -> list[Paragraph]:
+def paragraphs(of_each: int = OF_EACH) -> list[Paragraph]:
     """As many of each language, those left out that nobody has translated."""
     books = _books(unpacked())
     source = books.pop(_SOURCE)
-    chosen = [*_chosen("en", [text for text in source if len(text) >= SHORTEST])]
+    chosen = [*_chosen("en", [text for text in source if len(text) >= SHORTEST], of_each)]
     for name, texts in sorted(books.items()):
         language = name.partition("-")[0]
-        chosen += _chosen(_CODES.get(language, language), _translated(texts, source))
+        chosen += _chosen(_CODES.get(language, language), _translated(texts, source), of_each)
     return chosen
 
 
@@ -87,9 +89,9 @@ def _differs(text: str, original: str) -> bool:
     return len(here & there) < 0.4 * max(1, min(len(here), len(there)))
 
 
-def _chosen(language: str, texts: list[str]) -> Iterator[Paragraph]:
+def _chosen(language: str, texts: list[str], number: int) -> Iterator[Paragraph]:
     """Paragraphs from all over the book; none where there are too few of them."""
     different = list(dict.fromkeys(texts))
     if len(different) >= OF_EACH:
-        for place in range(OF_EACH):
-            yield Paragraph(different[place * len(different) // OF_EACH], language)
+        for place in range(number):
+            yield Paragraph(different[place * len(different) // number], language)
