@@ -8,6 +8,8 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from curator_core.suggestions import nearest
+
 from measuring.figures import Figure, save, show
 from measuring.peers import PeerMissingError
 from measuring.timing import JobFailedError
@@ -57,7 +59,9 @@ def _parser(about: str | None, rows: Iterable[str], sizes: Any) -> argparse.Argu
 def _one_of(names: list[str]) -> Callable[[str], str]:
     def row(text: str) -> str:
         if text not in names:
-            raise argparse.ArgumentTypeError(f"no row {text}; there are {', '.join(names)}")
+            near = nearest(text, names)
+            meant = f" (did you mean {near}?)" if near else ""
+            raise argparse.ArgumentTypeError(f"no row {text}{meant}; there are {', '.join(names)}")
         return text
 
     return row
