@@ -14,6 +14,7 @@ from typing import Any
 from curator_core.local.board import Board
 from curator_core.local.frames import Frames
 from curator_core.local.guarding import Guard
+from curator_core.local.memory_kills import MemoryKills
 from curator_core.local.messages import End, SetUp, Work, packed_work, send, unpacked
 from curator_core.local.sizing import available_cpus
 
@@ -145,27 +146,18 @@ KILLED_FROM_OUTSIDE = ("was killed by SIGKILL", "was killed by SIGTERM")
 """Deaths that are no sure sign of what the worker had in hand."""
 
 
-def death_of(child: Child, oom_kills_before: int) -> str:
+def death_of(child: Child, memory_kills: MemoryKills) -> str:
     """Why a worker is gone, in a word that can be counted."""
     try:
         code = child.process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:  # it closed its pipe, yet lives on
         child.kill()
         return "no longer answered"
-    if code == -signal.SIGKILL and oom_kills() > oom_kills_before:
+    if code == -signal.SIGKILL and memory_kills.explain(child.process.pid):
         return "ran out of memory"
     if code < 0:
         return f"was killed by {signal.Signals(-code).name}"
     return f"exited with code {code}"
-
-
-def oom_kills() -> int:
-    """How many processes the system has killed for lack of memory, as far as it says."""
-    try:
-        with open("/proc/vmstat") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("oom_kill "))
-    except (OSError, StopIteration):
-        return 0
 
 
 def _environment(siblings: int, gpus: str | None) -> dict[str, str]:

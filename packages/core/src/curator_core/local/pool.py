@@ -12,10 +12,10 @@ from curator_core.local.children import (
     KILLED_FROM_OUTSIDE,
     Child,
     death_of,
-    oom_kills,
     wait_for_ends,
 )
 from curator_core.local.guarding import Guard
+from curator_core.local.memory_kills import MemoryKills
 from curator_core.local.messages import (
     Failed,
     Given,
@@ -58,7 +58,7 @@ class Pool:
         self._started = 0
         self._failed_starts = 0
         self._node_is_ready = not _prepares_nodes(run)
-        self._oom_kills = oom_kills()
+        self._memory_kills = MemoryKills()
         self._preparing: Child | None = None
         self._guard: Guard | None = None
         self._luggage = Luggage()
@@ -206,9 +206,8 @@ class Pool:
 
     def _replace(self, child: Child) -> None:
         """Learn from the death of a worker, and give its work to others."""
-        reason = child.verdict or death_of(child, self._oom_kills)
+        reason = child.verdict or death_of(child, self._memory_kills)
         child.kill()
-        self._oom_kills = oom_kills()
         note = child.board.note()
         self._run.worker_gone(child.worker_id, reason, note.stage_index if note else None)
         self._run.under_way.pop(child.worker_id, None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from curator_core.local.board import Board, Note
-from curator_core.local.children import oom_kills
+from curator_core.local.memory_kills import MemoryKills
 from curator_core.outcomes import AnyTask
 
 from curator_ray.leftovers import remove_leftovers
@@ -74,7 +74,7 @@ class Watchman:
         self._is_armed = False
         self._tell_of_exits()
         own = asdict(ProcessIdentity.own())
-        facts = {**own, "log": _log_file(), "oom_kills": oom_kills()}
+        facts = {**own, "log": _log_file(), "memory_kills": MemoryKills().seen}
         post.facts.write_text(json.dumps(facts))
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
@@ -136,7 +136,7 @@ def read(post: Post) -> LastWords | None:
         note,
         _read_text(post.trace),
         _tail(facts.get("log", "")),
-        oom_kills() > facts.get("oom_kills", 0),
+        MemoryKills(facts["memory_kills"]).explain(facts["pid"]),
     )
 
 

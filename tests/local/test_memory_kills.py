@@ -1,0 +1,58 @@
+"""A process that was killed is told from one that was killed for its memory."""
+
+import pytest
+from curator_core.local import memory_kills
+from curator_core.local.memory_kills import MemoryKills
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What the system says: kills in our group, on the machine, and the log of the kernel."""
+    said: dict[str, object] = {"ours": 2, "all": 5, "log": None}
+    monkeypatch.setattr(memory_kills, "_kills_of_ours", lambda: said["ours"])
+    monkeypatch.setattr(memory_kills, "_all_kills", lambda: said["all"])
+    monkeypatch.setattr(
+        memory_kills,
+        "_is_in_kernel_log",
+        lambda pid: None if said["log"] is None else pid in said["log"],  # type: ignore[operator]
+    )
+    return said
+
+
+def test_without_a_kill_none_died_of_it(machine: dict[str, object]) -> None:
+    machine["log"] = [7]
+    assert not MemoryKills().explain(7)
+
+
+def test_a_kill_in_our_group_explains_one_death(machine: dict[str, object]) -> None:
+    kills = MemoryKills()
+    machine.update(ours=4, all=7)
+    assert [kills.explain(pid) for pid in (1, 2, 3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(("log", "told"), [(None, False), ([8], False), ([7], True)])
+def test_a_kill_elsewhere_is_ours_only_by_name(
+    machine: dict[str, object], log: object, told: bool
+) -> None:
+    kills = MemoryKills()
+    machine.update(all=6, log=log)
+    assert kills.explain(7) is told
+
+
+def test_where_nothing_else_is_known_any_kill_will_do(machine: dict[str, object]) -> None:
+    machine["ours"] = None
+    kills = MemoryKills()
+    machine["all"] = 6
+    assert [kills.explain(pid) for pid in (1, 2)] == [True, False]
+
+
+def test_another_process_goes_on_from_what_was_seen(machine: dict[str, object]) -> None:
+    seen = MemoryKills().seen
+    machine.update(ours=3, all=6)
+    assert MemoryKills(seen).explain(1)
+    assert not MemoryKills().explain(1)
+
+
+def test_this_system_can_be_asked() -> None:
+    ours, all_kills = MemoryKills().seen
+    assert all_kills >= (ours or 0) >= 0
