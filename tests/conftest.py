@@ -31,14 +31,16 @@ _STARTING_RAY = {"one_ray", "plain_cluster", "script", "start"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Two processes share the tests: a file's stay together, and all that start Ray do.
+    """A file's tests stay together; those that start Ray are two groups, for they take longest.
 
-    Those of executors that start none are as many again, and need not wait for it.
+    A group keeps one Ray after the other. Tests of executors that start none need not wait for it.
     """
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
         parts = item.path.relative_to(HERE).parts
         starts_ray = _STARTING_RAY.intersection(getattr(item, "fixturenames", ()))
-        group = parts[0] if parts[0] == "executors" and starts_ray else "/".join(parts)
+        group = "/".join(parts)
+        if parts[0] == "executors" and starts_ray:
+            group = "streaming" if parts[1] == "streaming" else "executors"
         item.add_marker(pytest.mark.xdist_group(group))
