@@ -43,7 +43,7 @@ def quality(sizes: Sizes) -> Iterator[Figure]:
         found["speechmos"] = [[float(one[f"{n}_mos"]) for n in _NAMES] for one in told]
 
     jobs = {"ours": lambda: cpu_seconds(ours), "speechmos": lambda: cpu_seconds(theirs)}
-    seconds, every = in_turns(jobs, max(1, sizes.rounds - 2))
+    seconds, every = in_turns(jobs, sizes.rounds)
     away = float(np.abs(np.array(found["ours"]) - np.array(found["speechmos"])).max())
     what = f"DNSMOS of {len(recordings)} recordings, its four scores, against speechmos"
     yield Figure(what, f"within {MOST_AWAY}", f"{away:.4f} at most", away <= MOST_AWAY)

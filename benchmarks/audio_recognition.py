@@ -1,6 +1,7 @@
 """Recognizing: a small Whisper model from a wheel, on passages of a novel that somebody reads."""
 
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def recognition(sizes: Sizes) -> Iterator[Figure]:
     def work() -> None:
         found["rows"] = next(iter(stage.process(batch))).to_pylist()
 
-    spent = cpu_seconds(work)
+    every = [cpu_seconds(work) for _ in range(sizes.rounds)]
+    spent = median(every)
     normal = Normalization()
     said = " ".join(normal(text) for _, text in recordings)
     told = " ".join(normal(row["pred_text"]) for row in found["rows"])
@@ -47,7 +49,8 @@ def recognition(sizes: Sizes) -> Iterator[Figure]:
     )
     speed = seconds / spent
     value = f"{speed:.1f}x realtime ({seconds:.0f} s in {spent:.1f} CPU-s)"
-    yield Figure(f"{_WHAT}: speed", f">= {LEAST_SPEED:g}x per core", value, speed >= LEAST_SPEED)
+    target, met = f">= {LEAST_SPEED:g}x per core", speed >= LEAST_SPEED
+    yield Figure(f"{_WHAT}: speed", target, value, met, {"cpu_seconds": every})
 
 
 def _recordings(count: int) -> list[tuple[Samples, str]]:

@@ -39,7 +39,7 @@ def workers(sizes: Sizes) -> Iterator[Figure]:
             return once
 
         jobs = {str(number): with_workers(number) for number in (1, 2)}
-        seconds, every = in_turns(jobs, max(1, sizes.rounds - 2))
+        seconds, every = in_turns(jobs, sizes.rounds)
     speedup = seconds["1"] / seconds["2"]
     yield Figure(
         f"{sizes.minutes} minutes through the whole recipe, two workers against one",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Sizes:
     """How much work each row is measured on; each number is an option of the command."""
 
-    rounds: int = 5
+    rounds: int = 3
     files: int = 24
     seconds: int = 20
     """Of each file that is loaded, or searched for speech."""

@@ -18,6 +18,9 @@ from measuring.figures import Figure
 from measuring.photographs import as_jpeg, photographs
 
 LONGEST = 640
+MOST_ROUNDS = 3
+"""Enough for planning."""
+
 STAGES: Mapping[str, Callable[[], AnyStage]] = {
     "vectors by EfficientNet-Lite0": lambda: ImageEmbedder(device="cpu"),
     "NSFW scores by open_nsfw": lambda: NSFWFilter(max_score=None, device="cpu"),
@@ -31,14 +34,14 @@ MOST_FALSE_ALARMS = 0.02
 def models(sizes: Sizes) -> Iterator[Figure]:
     batch = batch_of([as_jpeg(one, LONGEST) for one in photographs(sizes.modelled)])
     for name, make in STAGES.items():
-        yield _rate(name, make, batch)
+        yield _rate(name, make, batch, min(MOST_ROUNDS, sizes.rounds))
 
 
 def harmless(sizes: Sizes) -> Iterator[Figure]:
     yield _false_alarms(batch_of([as_jpeg(one) for one in photographs(sizes.pictures)]))
 
 
-def _rate(name: str, make: Callable[[], AnyStage], batch: ImageBatch) -> Figure:
+def _rate(name: str, make: Callable[[], AnyStage], batch: ImageBatch, rounds: int) -> Figure:
     target = "told for planning"
     [stage] = flatten([make()])
     if problems := list(stage.check()):
@@ -47,7 +50,7 @@ def _rate(name: str, make: Callable[[], AnyStage], batch: ImageBatch) -> Figure:
         stage.setup(WorkerInfo())
     except CuratorError as error:
         return Figure(name, target, str(error), None)
-    times = [_cpu(lambda: _run(stage, batch)) for _ in range(3)]
+    times = [_cpu(lambda: _run(stage, batch)) for _ in range(rounds)]
     stage.teardown()
     rate = batch.num_items / median(times)
     told = f"{rate:.1f} pictures per CPU second (JPEG, {LONGEST} px, decoding included)"

@@ -24,7 +24,7 @@ def workers(sizes: Sizes) -> Iterator[Figure]:
 
         seconds(1)  # draws the shards
         jobs = {str(count): lambda count=count: seconds(count) for count in (1, 2)}
-        taken, all_of_them = in_turns(jobs, max(1, sizes.rounds // 2))
+        taken, all_of_them = in_turns(jobs, sizes.rounds)
     ratio, load = taken["1"] / taken["2"], os.getloadavg()[0]
     yield Figure(
         f"read, filter, hash and write {sizes.shards} shards, two workers against one",
