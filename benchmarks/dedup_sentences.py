@@ -75,7 +75,8 @@ def corpus(documents: int) -> Path:
     folder.mkdir(parents=True)
     random = np.random.default_rng(SEED)
     sizes_of_words = random.integers(5, 10, size=_WORDS)  # none of an abbreviation, which ends none
-    words = ["".join(map(chr, random.integers(97, 123, size=size))) for size in sizes_of_words]
+    made = ["".join(map(chr, random.integers(97, 123, size=size))) for size in sizes_of_words]
+    words = np.array(made)  # of a list each choice would make one anew
 
     def some(count: int) -> list[str]:
         lengths = random.integers(4, 16, size=count)
