@@ -386,7 +386,10 @@ def test_ranges_of_a_file_give_each_record_once(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (gzip.compress(b'{"a":1}\n', mtime=0), "it is gzip data; give the file a name that ends in .gz"),
+        (
+            gzip.compress(b'{"a":1}\n', mtime=0),
+            "it is gzip data; give the file a name that ends in .gz",
+        ),
         ('{"a":1}\n'.encode("utf-16"), "it is UTF-16; convert it to UTF-8"),
         (b"PAR1\x15\x04", "it is a Parquet file; read it with a Parquet reader"),
         (
