@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from curator_core.documents import DocumentBatch
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
@@ -11,13 +12,21 @@ from curator_core.outcomes import AnyTask, Dropped, Rejected
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport, Keys, Part
 from curator_core.results import QuarantineRecord, StageCounts, payload_of
+from curator_core.samples import Sampler
+from curator_core.scores import told_scores
 from curator_core.tasks import Task
 
 
 class Account:
     """One stage's account of one call."""
 
-    def __init__(self, planned: PlannedStage, report: CallReport, drops: DropSink | None) -> None:
+    def __init__(
+        self,
+        planned: PlannedStage,
+        report: CallReport,
+        drops: DropSink | None,
+        sampler: Sampler | None = None,
+    ) -> None:
         self.planned = planned
         self.report = report
         self.counts = StageCounts()
@@ -25,6 +34,13 @@ class Account:
         self._keys: Keys | None = None
         self._turned_to: Iterable[SourceKey] = ()
         self._drops = drops
+        self._sampler = sampler
+        self._is_looking = (
+            sampler is not None
+            and issubclass(planned.gives, DocumentBatch)
+            and sampler.wants_changes(planned.index)
+        )
+        self._given: Any = None
 
     def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
         """Whatever is counted from now on is of tasks that are made of these sources."""
@@ -78,11 +94,13 @@ class Account:
         if output.staged:
             self.report.staged += [(file, tuple(lineage)) for file in output.staged]
             output.staged = ()
+        counts = self.counts
+        if output.derived:
+            counts.score(told_scores(output))
         items = output.num_items
         if not items:
             self.report.spend(lineage)
             return False
-        counts = self.counts
         counts.tasks_out += 1
         counts.items_out += items
         counts.bytes_out += output.num_bytes
@@ -99,6 +117,7 @@ class Account:
         for task in parents:
             self.report.spend(task.lineage)
             if unreported > 0:
+                self._show("dropped", task)
                 self._keep("dropped", task)
         if unreported > 0:
             self.counts.drop("dropped", unreported)
@@ -107,6 +126,7 @@ class Account:
         if isinstance(item, Dropped):
             self.counts.drop(item.reason, item.items)
             if item.records is not None:
+                self._show(item.reason, item.records)
                 self._keep(item.reason, item.records)
             return
         self.counts.items_rejected += item.items
@@ -117,6 +137,26 @@ class Account:
         """Fewer items than before, with nothing said about it: not lost in silence."""
         if missing > 0:
             self.counts.drop("not passed on", missing)
+
+    def look_at(self, task: AnyTask) -> None:
+        """A stage is given a task, which it may change as it stands."""
+        if self._is_looking:
+            self._given = vars(task).get("data")
+
+    def show_change(self, parent: AnyTask, output: AnyTask) -> None:
+        """A stage made one task of another: show what became of a few records."""
+        if self._is_looking and self._sampler is not None:
+            given, self._given = self._given, None
+            before = vars(parent).get("data") if given is None else given
+            self.report.samples += self._sampler.changes(self.planned.index, before, output)
+
+    def _show(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+        """Scores that were told of what was dropped count; a few of the records are shown."""
+        if isinstance(records, Task) and records.derived:
+            self.counts.score(told_scores(records))
+        if self._sampler is not None:
+            index, inputs = self.planned.index, self.planned.stage.inputs()
+            self.report.samples += self._sampler.drops(index, reason, records, inputs)
 
     def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
         """Hand dropped records to whoever keeps them; to lose some in silence is no option."""

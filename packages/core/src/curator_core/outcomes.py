@@ -14,8 +14,8 @@ Out = TypeVar("Out", bound=AnyTask)
 class Dropped:
     """Items that a stage leaves out on purpose, and why.
 
-    `records` is asked for only when dropped items are kept, so a function that builds them
-    costs nothing otherwise.
+    `records` is asked for only when dropped items are kept, or shown in the report, so a function
+    that builds them costs nothing otherwise.
     """
 
     reason: str

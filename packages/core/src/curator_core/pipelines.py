@@ -1,5 +1,6 @@
 """Pipelines: the line of stages that a user writes."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
@@ -35,6 +36,10 @@ class Pipeline:
     timeout_s: float | None = None
     max_failures: int | float | None = 0.1
     allow_empty: bool = False
+    samples: bool = True
+    """Whether reports show a few records that stages changed or dropped. The environment variable
+    CURATOR_SAMPLES=0 turns that off for all pipelines."""
+
     recipe: str = field(default="", repr=False, compare=False)
     """The recipe that it was made from, if any: kept with its runs, so that they can be retried."""
 
@@ -165,7 +170,9 @@ class Pipeline:
         aware = (stage.followed_by(flat[place + 1 :]) for place, stage in enumerate(flat))
         stages = tuple(self._settled(index, stage, on_error) for index, stage in enumerate(aware))
         budget = FailureBudget(self.max_failures)
-        return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe)
+        samples = self.samples and os.environ.get("CURATOR_SAMPLES") != "0"
+        return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe,
+                    samples=samples)  # fmt: skip
 
     def _settled(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
         policy = ErrorPolicy(

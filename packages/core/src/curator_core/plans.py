@@ -75,6 +75,7 @@ class Plan:
     allow_empty: bool = False
     recipe: str = ""
     notes: tuple[str, ...] = ()
+    samples: bool = True
 
     @cached_property
     def fingerprint(self) -> str:

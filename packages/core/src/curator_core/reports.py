@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from curator_core.lineage import HALF, WHOLE, Lineage, SourceKey
 from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.samples import Sample
 from curator_core.tallies import Tally
 from curator_core.tasks import StagedFile
 from curator_core.usages import Usages
@@ -61,6 +62,7 @@ class CallReport:
         self.staged: list[tuple[StagedFile, Keys]] = []
         self.plain: Plain | None = None
         self.usages = Usages()
+        self.samples: list[Sample] = []
         self._spent: Lineage = {}
         self._parts: dict[Keys, Part] = {}
 

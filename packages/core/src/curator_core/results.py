@@ -1,10 +1,11 @@
 """What a run did: counts per stage, and the tasks that came out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from curator_core.outcomes import AnyTask
+from curator_core.scores import Scores
 from curator_core.usages import Usage
 
 if TYPE_CHECKING:
@@ -34,14 +35,28 @@ class StageCounts:
     bytes_out: int = 0
     seconds: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
+    scores: dict[str, Scores] = field(default_factory=dict)
+    """By name, where a stage told how it scored things."""
 
     def add(self, other: "StageCounts") -> None:
         mine = self.__dict__  # for each stage of each source: by name it takes thrice as long
         for name, more in other.__dict__.items():
-            if more and name != "reasons":
+            if more and type(more) is not dict:
                 mine[name] += more
         for reason, items in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + items
+        self.score(other.scores)
+
+    def negative(self) -> "StageCounts":
+        """To be added to an account that these are to be taken from."""
+        numbers = {name: -one for name, one in vars(self).items() if type(one) is not dict}
+        reasons = {reason: -items for reason, items in self.reasons.items()}
+        scores = {name: one.negative() for name, one in self.scores.items()}
+        return StageCounts(**numbers, reasons=reasons, scores=scores)
+
+    def score(self, told: Mapping[str, Scores]) -> None:
+        for name, more in told.items():
+            self.scores[name] = self.scores[name].plus(more) if name in self.scores else more
 
     def drop(self, reason: str, items: int) -> None:
         self.items_dropped += items
@@ -58,11 +73,15 @@ class StageCounts:
 
     def to_json(self) -> dict[str, Any]:
         """Only what is not zero, so a line of the journal stays short."""
-        return {name: value for name, value in asdict(self).items() if value}
+        facts = {name: value for name, value in vars(self).items() if value}
+        if self.scores:
+            facts["scores"] = {name: one.to_json() for name, one in self.scores.items()}
+        return facts
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Self:
-        return cls(**facts)
+        scores = {name: Scores.from_json(one) for name, one in facts.get("scores", {}).items()}
+        return cls(**{**facts, "scores": scores})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from curator_core.accounting import Account
 from curator_core.blame import Blame
-from curator_core.dropping import DropSink
 from curator_core.emptying import empty_device_cache, is_out_of_memory
 from curator_core.lineage import (
     Lineage,
@@ -23,7 +22,6 @@ from curator_core.lineage import (
 from curator_core.outcomes import AnyTask, Mixed
 from curator_core.plans import PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.reports import CallReport
 from curator_core.stopwatches import Stopwatch
 from curator_core.suggestions import hint
 from curator_core.tasks import Task
@@ -75,15 +73,14 @@ class Step:
     def __init__(
         self,
         planned: PlannedStage,
-        report: CallReport,
+        account: Account,
         watch: Watch,
         blame: Blame,
-        drops: DropSink | None,
     ) -> None:
         self.planned = planned
         self.stage = planned.stage
-        self.report = report
-        self.account = Account(planned, report, drops)
+        self.report = report = account.report
+        self.account = account
         self.watch = watch
         self.blame = blame
         self.required = tuple(planned.stage.inputs())
@@ -111,6 +108,7 @@ class Step:
             attempts = self.blame.attempts_at(self.planned.index, task)
             self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))
             return deque()
+        self.account.look_at(task)
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:  # noqa: BLE001 - the border to a stage's code
@@ -249,6 +247,7 @@ class Step:
         account = self.account
         if type(output) is type(parent):
             account.explain_shrinking(items - output.num_items)
+        account.show_change(parent, output)
         child = output if output is parent else output.twin()  # may be given twice
         kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
         account.close(1, int(kept))

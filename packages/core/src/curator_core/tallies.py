@@ -47,7 +47,7 @@ class Tally:
             value = column[position] if isinstance(column, list) else column
             if value:
                 counts = found.setdefault(index, StageCounts())
-                setattr(counts, name, dict(value) if name == "reasons" else value)
+                setattr(counts, name, dict(value) if isinstance(value, dict) else value)
         return found
 
 
@@ -72,10 +72,11 @@ def _shortened(column: list[Any]) -> Any:
 
 def _sum(name: str, column: Any, times: int) -> Any:
     values = column if isinstance(column, list) else [column] * times
-    if name != "reasons":
+    if name not in ("reasons", "scores"):
         return sum(values)
-    total: dict[str, int] = {}
-    for reasons in values:
-        for reason, items in (reasons or {}).items():
-            total[reason] = total.get(reason, 0) + items
-    return total
+    total = StageCounts()
+    for value in filter(None, values):
+        one = StageCounts()
+        setattr(one, name, value)
+        total.add(one)
+    return getattr(total, name)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
@@ -14,6 +15,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.places import WorkerInfo
 from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
+from curator_core.samples import Sampler
 from curator_core.steps import Step
 from curator_core.usages import Timesheet
 from curator_core.watching import Unwatched, Watch
@@ -38,6 +40,7 @@ class StageWorker:
         self.stages = tuple(plan.stages if stages is None else stages)
         self.watch = watch or Unwatched()
         self.timesheet = timesheet or Timesheet()
+        self.sampler = Sampler() if plan.samples else None
         self._is_up: list[PlannedStage] = []
 
     def setup_on_node(self) -> None:
@@ -88,7 +91,8 @@ class Call:
         drops = drop_sink(self._worker.plan, self._worker.worker)
         flow: Iterable[AnyTask] = self._with_half_their_credit()
         for planned in self._worker.stages:
-            step = Step(planned, self.report, self._worker.watch, self._blame, drops)
+            account = Account(planned, self.report, drops, self._worker.sampler)
+            step = Step(planned, account, self._worker.watch, self._blame)
             flow = step.outputs(flow)
         yield from self._handed_on(flow)
         if drops is not None:

@@ -117,7 +117,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         rows = rows_of(task)
         if verdicts is None or token not in verdicts.members:
             verdicts = self.ask(rows)
-        settling = Settling(task, rows, copies=not self._is_followed)
+        settling = Settling(task, rows, copies=not self._is_followed, score=self.score_field)
         if self.score_field is not None:
             settling = settling.with_column(self.score_field, verdicts.rows[token])
         return settling.by(verdicts, token)

@@ -1,12 +1,13 @@
 """Judging documents by several rules at once, so that all of them share what one worked out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.failing import reason_of
+from curator_core.scores import Scores
 from curator_core.watching import TaskTimeoutError
 
 from curator_text.columns import Raw
@@ -50,6 +51,8 @@ class Verdicts:
     """The position of the rule that ended the row in `by` (the number of rules where it stays),
     `how` as a position in `endings`, and scores by token."""
     endings: list[Ending]
+    scores: dict[str, Scores] = field(default_factory=dict)
+    """By token, of the rules that score in numbers: for the report."""
 
     def mask(self, token: str) -> pa.ChunkedArray:
         """Which rows stay after this rule."""
@@ -70,12 +73,15 @@ def joined(verdicts: Sequence[Verdicts]) -> Verdicts:
         return verdicts[0]
     tables: list[pa.Table] = []
     endings: list[Ending] = []
+    scores: dict[str, Scores] = {}
     for one in verdicts:
         how = one.rows["how"]
         moved = pc.if_else(pc.less(how, 0), how, pc.add(how, len(endings)))
         tables.append(with_column(one.rows, "how", moved))
         endings += one.endings
-    return Verdicts(verdicts[0].members, pa.concat_tables(tables), endings)
+        for token, more in one.scores.items():
+            scores[token] = scores.get(token, Scores()).plus(more)
+    return Verdicts(verdicts[0].members, pa.concat_tables(tables), endings, scores)
 
 
 def judged(texts: Iterable[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
@@ -94,7 +100,9 @@ class Hearing:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
-        self._judges: list[Callable[[Text], Said]] = [rule.judge for rule in rules]
+        self._kept: list[list[Score]] = [[] for _ in rules]
+        self._dropped: list[list[Score]] = [[] for _ in rules]
+        self._judges = [(rule.judge, kept) for rule, kept in zip(rules, self._kept, strict=True)]
         self._scores: dict[int, list[Score]] = {
             place: [] for place, rule in enumerate(rules) if rule.score_kind is not None
         }
@@ -133,12 +141,14 @@ class Hearing:
         place = 0
         scores = self._scores
         try:
-            for place, judge in enumerate(self._judges):
+            for place, (judge, kept) in enumerate(self._judges):
                 score, reason = judge(text)
                 if place in scores:
                     scores[place].append(score)
                 if reason is not None:
+                    self._dropped[place].append(score)
                     return place, Ending(reason)
+                kept.append(score)
         except TaskTimeoutError:  # concerns the call
             raise
         except Exception as error:  # noqa: BLE001 - the border to a rule's code
@@ -153,4 +163,14 @@ class Hearing:
         for place, scores in self._scores.items():
             kind = pa.type_for_alias(self._rules[place].score_kind)
             columns[tokens[place]] = pa.array(scores, kind)
-        return Verdicts(tuple(tokens), pa.table(columns), list(self._endings))
+        told = {
+            token: scores_of(kept, dropped)
+            for token, kept, dropped in zip(tokens, self._kept, self._dropped, strict=False)
+        }
+        return Verdicts(tuple(tokens), pa.table(columns), list(self._endings), told)
+
+
+def scores_of(kept: Sequence[Score], dropped: Sequence[Score]) -> Scores:
+    """Of a rule that scores in numbers. Many score nothing: then the first says so."""
+    first = next((score for score in (*kept[:9], *dropped[:9]) if score is not None), None)
+    return Scores.of(kept, dropped) if isinstance(first, int | float) else Scores()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Rejected
 from curator_core.rows import rows_at
+from curator_core.scores import Scores, tell_scores
 
 from curator_text.chosen_rows import ChosenRows, Rows
 from curator_text.judging import Verdicts
@@ -24,15 +25,20 @@ class Settling:
     What stays is copied by the last of a row of stages; before it, rows are only crossed out.
     """
 
-    def __init__(self, task: DocumentBatch, rows: Rows, *, copies: bool = True) -> None:
+    def __init__(
+        self, task: DocumentBatch, rows: Rows, *, copies: bool = True, score: str | None = None
+    ) -> None:
         self.task = task
         self.rows = rows
         self.copies = copies
         """Whether the last of a row copies what stays: not where another row begins behind it."""
+        self.score = score or "score"
+        """What the report calls the scores of the stage."""
 
     def with_column(self, name: str, values: pa.ChunkedArray) -> "Settling":
         """The same with a column more, which has a value for every row there are verdicts about."""
-        return Settling(self.task, self.rows.with_column(name, values), copies=self.copies)
+        rows = self.rows.with_column(name, values)
+        return Settling(self.task, rows, copies=self.copies, score=self.score)
 
     def by(self, verdicts: Verdicts, token: str) -> Outcomes:
         kept = self.kept(verdicts, token)
@@ -50,6 +56,7 @@ class Settling:
         else:
             kept = ChosenRows(rows, self.task)
         kept.derived[VERDICTS] = None if is_last else verdicts
+        tell_scores(kept, self.score, verdicts.scores.get(token, Scores()))
         return kept
 
     def gone(self, verdicts: Verdicts, token: str) -> Iterator[Dropped | Rejected]:

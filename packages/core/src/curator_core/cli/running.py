@@ -31,6 +31,7 @@ QUARANTINED = 3
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
 @click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")
+@click.option("--no-samples", is_flag=True, help="Show no records in the report.")
 @click.option("--max-failures", metavar="N", help="Failures that end the run: 10, or 0.01 of all.")
 @click.option(
     "--metrics",
@@ -74,6 +75,7 @@ class Wishes:
     no_resume: bool = False
     strict: bool = False
     allow_empty: bool = False
+    no_samples: bool = False
     max_failures: str | None = None
     quiet: bool = False
     metrics: str | None = None
@@ -85,6 +87,8 @@ class Wishes:
             settings.append("run.resume=false")
         if self.allow_empty:
             settings.append("run.allow_empty=true")
+        if self.no_samples:
+            settings.append("run.samples=false")
         if self.max_failures is not None:
             settings.append(f"errors.max_failures={self.max_failures}")
         if self.metrics is not None:

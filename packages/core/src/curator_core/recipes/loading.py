@@ -135,8 +135,9 @@ def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
         problems.add((), "a recipe needs at least one stage, under `steps:`, or a `workflow:`")
     if problems:
         raise PipelineError(problems.messages())
-    if "allow_empty" in run:
-        errors["allow_empty"] = run.pop("allow_empty")
+    for name in ("allow_empty", "samples"):
+        if name in run:
+            errors[name] = run.pop(name)
     return Recipe(
         name=head.get("name") or _name_from(document.file),
         description=head.get("description", ""),

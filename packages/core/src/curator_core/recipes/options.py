@@ -103,6 +103,7 @@ def run_settings() -> OptionTable:
         Option("run_dir", str | None, None, "Where the run keeps its journal."),
         Option("resume", bool, True, "Whether to go on where an earlier run stopped."),
         Option("allow_empty", bool, False, "Whether no input, or no output, is fine."),
+        Option("samples", bool, True, "Whether the report shows a few changed or dropped records."),
         Option(
             "metrics",
             bool | Annotated[int, Bounds(gt=0, lt=65536)] | str,

@@ -55,8 +55,11 @@ def _head(pipeline: "Pipeline", steps: list[Any]) -> dict[str, Any]:
     }
     if errors:
         recipe["errors"] = errors
-    if pipeline.allow_empty:
-        recipe["run"] = {"allow_empty": True}
+    run = {"allow_empty": True} if pipeline.allow_empty else {}
+    if not pipeline.samples:
+        run["samples"] = False
+    if run:
+        recipe["run"] = run
     return recipe
 
 

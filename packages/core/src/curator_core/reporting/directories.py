@@ -90,7 +90,7 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     names = [stage["name"] for stage in facts.get("plan", [])]
     stages = {name: StageCounts() for name in names}
     for commit in commits:
-        for index, counts in commit.counts.items():
+        for index, counts in commit.account().items():
             stages[names[index]].add(counts)
     result = RunResult(
         stages=stages,

@@ -1,11 +1,14 @@
 """Histograms: the scores of a rule, with its limits, as a drawing of lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, log10
 
+from curator_core.scores import Bins, edges_of
+from curator_core.scores import Scores as BinnedScores
+
 BINS = 48
-_WIDTH, _HEIGHT, _FOOT = 640, 150, 22
+_WIDTH, _HEIGHT, _FOOT, _TOP = 640, 150, 26, 26
 
 HISTOGRAM_STYLE = """
 .histogram { width: 100%; max-width: 42rem; font-size: 11px }
@@ -49,6 +52,8 @@ class Scale:
     low: float
     high: float
     by_powers: bool
+    is_cut: bool = False
+    """Whether what is beyond its end stands at the end."""
 
     def at(self, value: float) -> float:
         """From 0 to 1, or beyond."""
@@ -73,30 +78,104 @@ def histogram(scores: Scores, limits: Sequence[float]) -> str:
     every = scores.finite
     if not every:
         return ""
-    by_powers = scores.is_wide
-    edges = [*every, *(limit for limit in limits if limit > 0 or not by_powers)]
-    scale = Scale(min(edges), max(edges), by_powers)
-    dropped, kept = _counts(scores.dropped, scale), _counts(scores.kept, scale)
+    scale = _scale(every, limits, scores.is_wide)
+    return _drawn(_counts(scores.kept, scale), _counts(scores.dropped, scale), scale, limits)
+
+
+def drawn_bins(scores: BinnedScores, limits: Sequence[float], label: str) -> str:
+    """The same of scores that were counted in bins; the label is HTML already."""
+    every = sorted(_spans(scores))
+    if not every:
+        return ""
+    scale = _scale_of(every, limits)
+    kept, dropped = _spread(scores.kept, scale), _spread(scores.dropped, scale)
+    return _drawn(kept, dropped, scale, limits, label)
+
+
+def _scale(values: Sequence[float], limits: Sequence[float], by_powers: bool) -> Scale:
+    edges = [*values, *(limit for limit in limits if limit > 0 or not by_powers)]
+    return Scale(min(edges), max(edges), by_powers)
+
+
+Span = tuple[float, float, int]
+"""From where to where, and how many."""
+
+
+def _spans(scores: BinnedScores) -> Iterator[Span]:
+    for bins in (scores.kept, scores.dropped):
+        for place, times in bins.items():
+            yield *edges_of(place), times
+
+
+def _scale_of(spans: Sequence[Span], limits: Sequence[float]) -> Scale:
+    """For nearly all of them, since one may be far off, and for the limits that are not far off."""
+    low, high = spans[0][0], _end_of(spans, 0.998)
+    by_powers = low > 0 and _end_of(spans, 0.95) > 30 * _end_of(spans, 0.05)
+    room = high - low
+    near = [limit for limit in limits if low - room <= limit <= high + room or by_powers]
+    if room <= abs(low) / 8 + 1e-6:  # all alike
+        near = list(limits)
+    edges = [low, high, *(limit for limit in near if limit > 0 or not by_powers)]
+    return Scale(min(edges), max(edges), by_powers, max(edges) < spans[-1][1])
+
+
+def _end_of(spans: Sequence[Span], part: float) -> float:
+    """Up to where this part of them reaches."""
+    wanted, below = part * sum(times for _, _, times in spans), 0
+    for _, end, times in spans:
+        below += times
+        if below >= wanted:
+            return end
+    return spans[-1][1]
+
+
+def _spread(bins: Bins, scale: Scale) -> list[float]:
+    """How many are in each bar, where one bin may reach over several."""
+    counts = [0.0] * BINS
+    for place, times in bins.items():
+        start, end = (min(1.0, max(0.0, scale.at(edge))) * BINS for edge in edges_of(place))
+        first, last = min(int(start), BINS - 1), min(int(end), BINS - 1)
+        if first == last:
+            counts[first] += times
+            continue
+        for bar in range(first, last + 1):
+            inside = min(end, bar + 1) - max(start, bar)
+            counts[bar] += times * inside / (end - start)
+    return counts
+
+
+def _drawn(
+    kept: Sequence[float],
+    dropped: Sequence[float],
+    scale: Scale,
+    limits: Sequence[float],
+    label: str = "",
+) -> str:
     most = max(one + other for one, other in zip(dropped, kept, strict=True))
     bars = "".join(
         _bar(place, 0, below, most, "dropped") + _bar(place, below, above, most, "kept")
         for place, (below, above) in enumerate(zip(dropped, kept, strict=True))
     )
-    marks = "".join(_mark(scale.at(limit), limit) for limit in limits)
-    ticks = "".join(_tick(place / 4, scale.value(place / 4)) for place in range(5))
-    box = f"0 -18 {_WIDTH} {_HEIGHT + _FOOT + 18}"
-    return f'<svg class="histogram" viewBox="{box}">{bars}{marks}{ticks}</svg>'
+    shown = [limit for limit in limits if -0.01 <= scale.at(limit) <= 1.01]
+    marks = "".join(_mark(scale.at(limit), limit) for limit in shown)
+    ticks = "".join(
+        _tick(place / 4, scale.value(place / 4), "≥ " if place == 4 and scale.is_cut else "")
+        for place in range(5)
+    )
+    box = f"0 {-_TOP} {_WIDTH} {_HEIGHT + _FOOT + _TOP}"
+    role = f' role="img" aria-label="{label}"' if label else ""
+    return f'<svg class="histogram" viewBox="{box}"{role}>{bars}{marks}{ticks}</svg>'
 
 
-def _counts(values: Sequence[float], scale: Scale) -> list[int]:
-    counts = [0] * BINS
+def _counts(values: Sequence[float], scale: Scale) -> list[float]:
+    counts = [0.0] * BINS
     for value in values:
         if isfinite(value):
             counts[min(BINS - 1, max(0, int(scale.at(value) * BINS)))] += 1
     return counts
 
 
-def _bar(place: int, below: int, times: int, most: int, kind: str) -> str:
+def _bar(place: int, below: float, times: float, most: float, kind: str) -> str:
     if not times:
         return ""
     step = _WIDTH / BINS
@@ -104,7 +183,7 @@ def _bar(place: int, below: int, times: int, most: int, kind: str) -> str:
     top = _HEIGHT - below / most * _HEIGHT - high
     return (
         f'<rect class="{kind}" x="{place * step + 0.5:.1f}" y="{top:.1f}" '
-        f'width="{step - 1:.1f}" height="{high:.1f}"><title>{times:,} {kind}</title></rect>'
+        f'width="{step - 1:.1f}" height="{high:.1f}"><title>{times:,.0f} {kind}</title></rect>'
     )
 
 
@@ -117,7 +196,7 @@ def _mark(place: float, limit: float) -> str:
     )
 
 
-def _tick(place: float, value: float) -> str:
+def _tick(place: float, value: float, sign: str) -> str:
     anchor = {0.0: "start", 1.0: "end"}.get(place, "middle")
     where = f'x="{place * _WIDTH:.1f}" y="{_HEIGHT + 18}"'
-    return f'<text {where} text-anchor="{anchor}">{number(value)}</text>'
+    return f'<text {where} text-anchor="{anchor}">{sign}{number(value)}</text>'

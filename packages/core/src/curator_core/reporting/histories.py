@@ -13,6 +13,7 @@ from curator_core.runs.journal import parsed_line
 
 MOST_POINTS = 400
 MOST_SLOW = 12
+MOST_SAMPLES = 400
 RECENT_S = 60.0
 _CHUNK = 1 << 20
 
@@ -41,6 +42,9 @@ class History:
     recent: list[tuple[float, int]] = field(default_factory=list)
     """Sources that were finished in the last minute or two, by the second."""
 
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """The first records that stages changed or dropped."""
+
     _step: int = 1
     _seen: int = 0
 
@@ -57,6 +61,8 @@ class History:
             self.recent.clear()
         elif kind == "workers_summed_up":
             self.diagnosis = event
+        elif kind == "sample" and len(self.samples) < MOST_SAMPLES:
+            self.samples.append(event)
         self.last = when
 
     def _done(self, event: dict[str, Any], when: float) -> None:

@@ -12,11 +12,14 @@ from curator_core.reporting.comparing import comparison
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
+from curator_core.reporting.histograms import HISTOGRAM_STYLE
 from curator_core.reporting.histories import slowest_first
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
+from curator_core.reporting.samples import changed_records, dropped_records, in_order
+from curator_core.reporting.scores import score_histograms
 from curator_core.reporting.stages import funnel, stage_tables
 from curator_core.reporting.statistics import as_html
-from curator_core.reporting.styling import PLOTS
+from curator_core.reporting.styling import PLOTS, SCORES
 from curator_core.reporting.summaries import Summary
 from curator_core.reporting.timelines import timelines
 from curator_core.results import QuarantineRecord, StageCounts
@@ -45,6 +48,7 @@ def render(record: RunRecord) -> str:
     """The whole page. Whatever comes from data is escaped, and secrets are struck out."""
     result = record.result
     failures = failures_of(result.quarantined)
+    samples = in_order(record.history.samples, result.stages)
     parts = [
         _head(record),
         section("What holds it up", _bottleneck(record)),
@@ -52,6 +56,9 @@ def render(record: RunRecord) -> str:
         section("Stages", stage_tables(result.stages, result.usages, result.seconds)),
         section("Over time", timelines(record.history, _worker_stages(record))),
         section("Dropped, by reason", _drops(result.stages)),
+        section("Scores", score_histograms(result.stages, record.facts.get("plan", []))),
+        section("Before and after", changed_records(samples)),
+        section("Dropped records", dropped_records(samples)),
         section("Data", _data(record.statistics)),
         section("Quarantine", _failures(failures)),
         section("Slowest sources", _slowest(record)),
@@ -59,7 +66,7 @@ def render(record: RunRecord) -> str:
         section("Files", _files(record.folders)),
         section("Environment", _environment(record)),
     ]
-    return page(record.name, "".join(parts), PLOTS)
+    return page(record.name, "".join(parts), PLOTS + HISTOGRAM_STYLE + SCORES)
 
 
 def _bottleneck(record: RunRecord) -> str:

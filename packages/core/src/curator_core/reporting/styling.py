@@ -11,6 +11,7 @@ table { border-collapse: collapse; display: block; overflow-x: auto }
 th, td { padding: .2rem .9rem .2rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
 .figures td:nth-child(n+2), .figures th:nth-child(n+2) { text-align: right; white-space: nowrap;
+  padding-right: .6rem;
   font-variant-numeric: tabular-nums }
 td { overflow-wrap: anywhere } .figures td { overflow-wrap: normal }
 .bar { display: inline-block; width: 8rem; height: .7rem; background: var(--line) }
@@ -43,4 +44,17 @@ polyline.c4 { stroke: var(--c4) }
 i.c0 { background: var(--c0) } i.c1 { background: var(--c1) } i.c2 { background: var(--c2) }
 i.c3 { background: var(--c3) } i.c4 { background: var(--c4) }
 @media (max-width: 40rem) { body { margin: 1rem auto } summary { overflow-wrap: anywhere } }
+"""
+
+SCORES = """
+.scores { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr));
+  gap: .5rem 2rem }
+figure { margin: 0 } figure h3 { margin: .5rem 0 0; font-size: 1rem; overflow-wrap: anywhere }
+.scores .histogram { font-size: 20px } figcaption { font-size: .85rem; opacity: .8 }
+.sides { display: grid; grid-template-columns: 1fr 1fr; gap: .2rem 1rem }
+.sides > div { min-width: 0 } .sides pre { margin: 0 }
+.sample { margin: .8rem 0 .2rem; font-size: .9rem; overflow-wrap: anywhere }
+del, ins { text-decoration: none; border-radius: 2px } del { background: #e5534b55 }
+ins { background: #2da04a55 }
+@media (max-width: 40rem) { .sides { grid-template-columns: 1fr } }
 """

@@ -1,12 +1,15 @@
 """What a run's journal says about earlier attempts: which sources are done, and with what."""
 
+import json
 import logging
+import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.runs.journal import Entry
+from curator_core.scores import Scores
 from curator_core.tasks import Origin, StagedFile
 
 LOG = logging.getLogger("curator_core")
@@ -22,6 +25,31 @@ class Commit:
     counts: dict[int, StageCounts] = field(default_factory=dict)
     lost: bool = False
     done: bool = False
+    scores: bytes = b""
+    """Of all stages, small: there may be a million commits, and hardly any is looked at again."""
+
+    def fold(self) -> None:
+        """Keep the scores in little room."""
+        told = {
+            index: {name: scores.to_json() for name, scores in counts.scores.items()}
+            for index, counts in self.counts.items()
+            if counts.scores
+        }
+        if told:
+            self.scores = zlib.compress(json.dumps(told).encode(), 1)
+            self.counts = {i: replace(counts, scores={}) for i, counts in self.counts.items()}
+
+    def account(self) -> dict[int, StageCounts]:
+        """The counts, scores included."""
+        if not self.scores:
+            return self.counts
+        told = json.loads(zlib.decompress(self.scores))
+        return {index: self._with_scores(index, told) for index in self.counts}
+
+    def _with_scores(self, index: int, told: dict[str, Any]) -> StageCounts:
+        found = told.get(str(index), {}).items()
+        scores = {name: Scores.from_json(facts) for name, facts in found}
+        return replace(self.counts[index], scores=scores)
 
     def to_entry(self) -> Entry:
         return {
@@ -60,6 +88,7 @@ class Memory:
         return source_id in self.commits
 
     def add(self, commit: Commit) -> None:
+        commit.fold()
         for source in commit.sources:
             self.commits[source] = commit
             if is_retry(source):

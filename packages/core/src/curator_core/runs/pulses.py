@@ -1,7 +1,7 @@
 """Pulses: a run at one moment. Tables, metrics, files and reports are all made of these."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curator_core.results import StageCounts
@@ -47,10 +47,11 @@ class StagePulse:
     writes: bool = False
 
     def to_json(self) -> dict[str, Any]:
+        counts = replace(self.counts, scores={})  # much to write down, and nobody looks at them yet
         return {
             "index": self.index,
             "name": self.name,
-            "counts": self.counts.to_json(),
+            "counts": counts.to_json(),
             "usage": self.usage.to_json(),
             "queue": [self.queue.tasks, self.queue.num_bytes],
             "at_work": self.at_work,

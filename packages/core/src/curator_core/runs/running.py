@@ -25,6 +25,7 @@ from curator_core.runs.lookouts import Lookout
 from curator_core.runs.pulses import Workshop
 from curator_core.runs.pulsing import Pulsing, summed
 from curator_core.runs.reviewing import Review
+from curator_core.runs.showing import Showcase, Shown
 from curator_core.runs.stopping import Stopping
 from curator_core.runs.totals import add_to, take_from
 from curator_core.usages import Usages
@@ -58,17 +59,18 @@ class Run:
         self._ledger = Ledger()
         self._sources: dict[str, Source] = {}
         self._blames: dict[str, Blame] = {}
-        self._shown: dict[str, set[str] | tuple[str, ...]] = {}
+        self._shown = Shown()
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
         self._tainted: set[str] = set()
         self._failures = Failures(plan, keeper.run_dir)
         self._pulsing = Pulsing(self)
+        self._showcase = Showcase(plan, self.events)
         self._review = Review(listing, keeper, self.result)
         self._left = Lookout(self._review.left_to_do())
         self._is_drawn_up = False
         for commit in keeper.memory.all():
-            add_to(self.totals, commit.counts)
+            add_to(self.totals, commit.account())
 
     @property
     def worker_stages(self) -> tuple[PlannedStage, ...]:
@@ -155,7 +157,7 @@ class Run:
         if self._holds:
             group.outputs.append(output)
             return []
-        return [output] if self._first_showing(output) else []
+        return [output] if self._shown.is_first(output) else []
 
     def credit(self, lineages: Iterable[Lineage]) -> None:
         """Take in the credit of outputs that were shown."""
@@ -168,6 +170,7 @@ class Run:
         What stands in the report is the run's from now on.
         """
         self.usages.add(report.usages)
+        self._showcase.take(report.samples)
         if report.plain is not None and self._are_due(report.plain):
             self._close_plain(report.plain)
             return []
@@ -294,7 +297,7 @@ class Run:
         for source_id, _ in plain.tally.keys:
             self._ledger.close_plain(source_id)
             del self._sources[source_id]
-            self._shown.pop(source_id, None)
+            self._shown.forget(source_id)
             if are_heard:
                 self.events.tell("sources_done", sources=[source_id], lost=False)
 
@@ -305,20 +308,6 @@ class Run:
             return True
         self._tainted |= tainted
         return False
-
-    def _first_showing(self, output: AnyTask) -> bool:
-        """A source that is run again gives outputs that were shown before: same id, same data."""
-        shown, task_id = self._shown, output.task_id
-        sources = [key[0] for key in output.lineage]
-        if any(task_id in shown.get(source, ()) for source in sources):
-            return False
-        for source in sources:
-            before = shown.get(source)
-            if isinstance(before, set):
-                before.add(task_id)
-            else:  # most sources give one output, for which a set would be much
-                shown[source] = {*before, task_id} if before else (task_id,)
-        return True
 
     def _settle(self, groups: Iterable[Group]) -> list[AnyTask]:
         """Publish and close groups whose credit is all back; the outputs that they held.
@@ -338,7 +327,7 @@ class Run:
         self._ledger.close(group)
         sources = [self._sources.pop(source_id) for source_id in group.credit]
         for source in sources:
-            self._shown.pop(source.source_id, None)
+            self._shown.forget(source.source_id)
             self._blames.pop(source.source_id, None)
         if group.account.quarantined:
             label(group, sources)
@@ -373,7 +362,7 @@ class Run:
         self._is_drawn_up = True
         add_to(self.totals, self._listing.counts())
         for commit in self._review.taken_back:
-            take_from(self.totals, commit.counts)
+            take_from(self.totals, commit.account())
         self.result.notes += self._review.notes()
 
     def _say_interrupted(self) -> None:

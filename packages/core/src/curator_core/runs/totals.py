@@ -1,7 +1,6 @@
 """Totals: the accounts of all stages, to which commits are added and from which they are taken."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TypeAlias
 
 from curator_core.results import StageCounts
@@ -17,7 +16,6 @@ def add_to(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
 def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
     for index, less in counts.items():
         total = totals.setdefault(index, StageCounts())
-        facts = asdict(less)
-        reasons = {reason: -items for reason, items in facts.pop("reasons").items()}
-        total.add(StageCounts(**{name: -value for name, value in facts.items()}, reasons=reasons))
+        total.add(less.negative())
         total.reasons = {reason: items for reason, items in total.reasons.items() if items}
+        total.scores = {name: scores for name, scores in total.scores.items() if scores}

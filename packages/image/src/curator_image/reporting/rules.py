@@ -1,22 +1,19 @@
 """Rules: what each filter of a run kept and dropped, in figures and examples."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any
 
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.histograms import Scores
+from curator_core.reporting.scores import limits_in
 from curator_core.writing.dropped import STAGE_COLUMN
 
 from curator_image.reporting.records import Record
 
 EXAMPLES = 24
 _HELD = 40 * EXAMPLES
-
-_LIMITS = ("min_", "max_")
-_PLAIN_LIMITS = ("least", "most", "threshold")
 
 
 @dataclass
@@ -115,14 +112,3 @@ def rules_of(run: RunRecord) -> Sorted:
             counts.items_out,
         )
     return Sorted(rules)
-
-
-def limits_in(options: Mapping[str, Any]) -> list[float]:
-    """The options of a stage that say where scores are cut."""
-    return [
-        float(value)
-        for name, value in options.items()
-        if (name.startswith(_LIMITS) or name in _PLAIN_LIMITS)
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-    ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from curator_core.scores import Scores, bounded
 
 from curator_text.compiled.documents import Documents
 from curator_text.compiled.forms import form_of
@@ -73,6 +74,7 @@ class Record:
         self._endings: dict[Ending, int] = {}
         self._floats: dict[int, Array] = {}
         self._others: dict[int, list[Any]] = {}
+        self._told: dict[int, Scores] = {}
 
     def left(self) -> Array:
         """The rows that no rule has ended, and that are not blank."""
@@ -98,6 +100,9 @@ class Record:
         """Take down what a compiled rule says."""
         for code, reason in enumerate(opinion.reasons):
             self.end(place, rows[opinion.codes == code], Ending(reason))
+        if opinion.scores is not None:
+            kept, dropped = opinion.codes == STAYS, opinion.codes >= 0
+            self._tell(place, Scores(_bins(opinion.scores[kept]), _bins(opinion.scores[dropped])))
         if self.rules[place].score_kind is not None and opinion.scores is not None:
             scores = np.full(len(self.by), np.nan)
             scores[rows] = opinion.scores
@@ -112,8 +117,12 @@ class Record:
             for step in np.unique(by[found]).tolist():
                 self.end(places[step], rows[found & (by == step)], ending)
         for place in places:
+            self._tell(place, verdicts.scores.get(str(place), Scores()))
             if str(place) in verdicts.rows.column_names:
                 self._add_scores(place, rows, verdicts.rows[str(place)].to_pylist())
+
+    def _tell(self, place: int, scores: Scores) -> None:
+        self._told[place] = self._told.get(place, Scores()).plus(scores)
 
     def _add_scores(self, place: int, rows: Array, scores: Sequence[Any]) -> None:
         if place in self._floats:
@@ -128,7 +137,8 @@ class Record:
         for place, rule in enumerate(self.rules):
             if rule.score_kind is not None:
                 columns[self.tokens[place]] = self._scores_of(place, rule.score_kind)
-        return Verdicts(tuple(self.tokens), pa.table(columns), list(self._endings))
+        scores = {self.tokens[place]: told for place, told in self._told.items()}
+        return Verdicts(tuple(self.tokens), pa.table(columns), list(self._endings), scores)
 
     def _scores_of(self, place: int, kind: str) -> pa.Array:
         if place in self._floats:
@@ -136,6 +146,17 @@ class Record:
             return pa.array(scores, pa.float64(), mask=np.isnan(scores))
         others = self._others.get(place, [None] * len(self.by))
         return pa.array(others, pa.type_for_alias(kind))
+
+
+def _bins(scores: Array) -> dict[int, int]:
+    """What `bins_of` says of them, in half the time."""
+    if not len(scores):
+        return {}
+    numbers = np.ascontiguousarray(scores, "<f8").view("<i2")[3::4]
+    least = int(numbers.min())
+    times = np.bincount(numbers.astype(np.int64) - least)
+    found = np.flatnonzero(times)
+    return bounded(dict(zip((found + least).tolist(), times[found].tolist(), strict=True)))
 
 
 __all__ = ["STAYS", "Record", "judge", "judged_at_once"]

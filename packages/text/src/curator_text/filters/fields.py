@@ -12,7 +12,7 @@ from curator_core.watching import TaskTimeoutError
 from curator_text.chosen_rows import Rows
 from curator_text.filtering import TextFilter
 from curator_text.filters.functions import name_of
-from curator_text.judging import Ending, Hearing
+from curator_text.judging import Ending, Hearing, scores_of
 from curator_text.settling import Outcomes, Settling
 
 
@@ -46,11 +46,16 @@ class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     def process(self, task: DocumentBatch) -> Outcomes:
         hearing = Hearing([])
+        kept: list[Any] = []
+        dropped: list[Any] = []
         for value in task.data.column(self.filter_field).to_pylist():
             ending = self._ending(value)
             hearing.note(int(ending is None), ending)
+            (kept if ending is None else dropped).append(value)
         token = uuid4().hex
-        return Settling(task, Rows(task.data)).by(hearing.verdicts([token]), token)
+        verdicts = hearing.verdicts([token])
+        verdicts.scores[token] = scores_of(kept, dropped)
+        return Settling(task, Rows(task.data), score=self.filter_field).by(verdicts, token)
 
     def _ending(self, value: Any) -> Ending | None:
         try:

@@ -12,6 +12,7 @@ from curator_core.files import FileGroup
 from curator_core.lineage import fingerprint
 from curator_core.outcomes import Dropped
 from curator_core.pipelines import Pipeline
+from curator_core.scores import Scores
 from curator_core.stages import ProcessingStage
 from curator_core.tasks import Task
 from curator_core.testing.contract.stages import (
@@ -24,6 +25,7 @@ from curator_core.testing.contract.stages import (
     KeepsEven,
     Lists,
     Sums,
+    Weighs,
 )
 from curator_core.testing.contract.trials import Trial, data, tasks, untimed
 from curator_core.testing.running import run_stages
@@ -77,6 +79,14 @@ class ResultsContract(Trial):
         counts = result.stages["keeps_even"]
         assert (counts.tasks_in, counts.tasks_passed, counts.tasks_dropped) == (10, 5, 5)
         assert counts.reasons == {"odd": 2, "dropped": 3}
+
+    def test_scores_are_counted_for_what_is_kept_and_what_is_dropped(self) -> None:
+        result = self.run(FansOut(2), Weighs(500), Adds(1))
+
+        numbers = [100 * n + i for n in range(10) for i in range(2)]
+        expected = Scores.of([n for n in numbers if n < 500], [n for n in numbers if n >= 500])
+        assert result.stages["weighs"].scores == {"weight": expected}
+        assert result.stages["adds"].scores == {}
 
     def test_dropping_all_is_no_error(self) -> None:
         result = self.run(DropsAll(), Adds(1))

@@ -5,10 +5,20 @@ from pathlib import Path
 import pytest
 
 from curator_core.errors import BudgetError, ResumeError, StageError
+from curator_core.scores import Scores
 from curator_core.stages import AnyStage
 from curator_core.testing.contract.jobs import ended, wait_until
 from curator_core.testing.contract.logs import read_log, still_running
-from curator_core.testing.contract.stages import Adds, Fails, FansOut, Lives, Rests, Sums, Writes
+from curator_core.testing.contract.stages import (
+    Adds,
+    Fails,
+    FansOut,
+    Lives,
+    Rests,
+    Sums,
+    Weighs,
+    Writes,
+)
 from curator_core.testing.contract.trials import Trial
 
 
@@ -66,7 +76,7 @@ class ResumingContract(Trial):
     def test_a_killed_run_loses_and_doubles_nothing(self, tmp_path: Path) -> None:
         log, out = str(tmp_path / "log"), tmp_path / "out"
         mixing: list[AnyStage] = [FansOut(4, lazily=True), Sums().with_(batch_size=3)]
-        stages = [*mixing, Lives(log), Rests(0.02), Writes(str(out))]
+        stages = [*mixing, Lives(log), Rests(0.02), Weighs(10_000), Writes(str(out))]
         running = self.job(*stages, numbers=range(30)).start()
 
         wait_until(lambda: len(list(out.glob("part-*"))) >= 6)
@@ -86,6 +96,7 @@ class ResumingContract(Trial):
         through = {(c.tasks_in, c.tasks_out) for c in list(counts.values())[2:]}
         assert through == {(counts["sums"].tasks_out,) * 2} == {(len(written(out)),) * 2}
         assert all(stage.balanced for stage in counts.values())
+        assert counts["weighs"].scores == {"weight": Scores.of(written(out))}
 
     def test_a_run_that_is_not_to_be_resumed_begins_anew(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")

@@ -12,6 +12,7 @@ from typing import Any
 from curator_core.files import FileGroup
 from curator_core.outcomes import Dropped, Mixed
 from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.scores import Scores, tell_scores
 from curator_core.stages import ProcessingStage
 from curator_core.staging import writing
 from curator_core.tasks import Empty, Task
@@ -58,6 +59,21 @@ class KeepsEven(Numbers):
         if task.data % 2 == 0:
             return task
         return Dropped("odd") if task.data % 3 == 0 else None
+
+
+@dataclass
+class Weighs(Numbers):
+    """Tells of every number as a weight, and drops those that are heavy."""
+
+    limit: int = 7
+
+    def process(self, task: Task[int]) -> Any:
+        weighed = task.with_data(task.data)
+        if task.data < self.limit:
+            tell_scores(weighed, "weight", Scores.of([task.data]))
+            return weighed
+        tell_scores(weighed, "weight", Scores.of([], [task.data]))
+        return Dropped("heavy", records=weighed)
 
 
 @dataclass

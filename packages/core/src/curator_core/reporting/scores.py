@@ -1,0 +1,99 @@
+"""Scores of a run as a page shows them: a histogram for each rule, cut where the rule cuts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from curator_core.reporting.figures import count, counted, share
+from curator_core.reporting.histograms import KEY, drawn_bins, number
+from curator_core.results import StageCounts
+from curator_core.scores import Bins, Scores, edges_of
+
+MOST_SHOWN = 40
+"""A page is read; the scores of the other stages are in the run directory."""
+
+_BEGINNINGS = ("min_", "max_")
+_NAMES = ("least", "most", "threshold", "at_least", "at_most")
+_WITHIN = ("rule",)
+
+
+def limits_in(options: Mapping[str, Any]) -> list[float]:
+    """The options of a stage that say where scores are cut; also those of a rule that it asks."""
+    found = [
+        float(value)
+        for name, value in options.items()
+        if (name.startswith(_BEGINNINGS) or name in _NAMES)
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+    ]
+    inner = [options[name] for name in _WITHIN if isinstance(options.get(name), Mapping)]
+    return found + [limit for one in inner for limit in limits_in(one)]
+
+
+def score_histograms(stages: Mapping[str, StageCounts], plan: Sequence[Mapping[str, Any]]) -> str:
+    """For each stage that scored things what it kept and what it dropped, by score."""
+    options = {str(stage["name"]): stage.get("options", {}) for stage in plan}
+    found = [
+        (stage, name, scores)
+        for stage, counts in stages.items()
+        for name, scores in counts.scores.items()
+        if scores
+    ]
+    most = sorted(found, key=lambda one: -sum(one[2].dropped.values()))[:MOST_SHOWN]
+    chosen = {(stage, name) for stage, name, _ in most}
+    parts = [
+        _figure(stage, name, scores, limits_in(options.get(stage, {})))
+        for stage, name, scores in found
+        if (stage, name) in chosen
+    ]
+    hidden = len(found) - len(parts)
+    note = f"<p>{count(hidden)} more: curate report --json.</p>" if hidden else ""
+    return f'<p>{KEY}</p><div class="scores">{"".join(parts)}</div>{note}' if parts else ""
+
+
+def _figure(stage: str, name: str, scores: Scores, limits: Sequence[float]) -> str:
+    title = escape(stage) if name == "score" else f"{escape(stage)}: {escape(name)}"
+    told = ", ".join(_told(scores, sorted(set(limits))))
+    label = escape(f"{stage}: {told}")
+    drawing = drawn_bins(scores, limits, label)
+    return f"<figure><h3>{title}</h3>{drawing}<figcaption>{told}</figcaption></figure>"
+
+
+def _told(scores: Scores, limits: Sequence[float]) -> Iterator[str]:
+    """How many there were, and the share of them on either side of the limits."""
+    kept, dropped = sum(scores.kept.values()), sum(scores.dropped.values())
+    every = kept + dropped
+    yield counted(every, "score")
+    if dropped:
+        yield f"{share(kept, every)} kept"
+    if not limits:
+        return
+    sides = ((limits[0], "below"), (limits[-1], "above"))
+    for limit, side in sides if dropped else ():
+        if beyond := _beyond(scores, limit, side):
+            yield f"{share(beyond, every)} {side} {number(limit)}"
+    if not dropped:
+        yield f"none cut at {' or '.join(map(number, limits))}"
+
+
+def _beyond(scores: Scores, limit: float, side: str) -> int:
+    """How many scores lie on one side of a limit.
+
+    Rules cut within a bin. Of the bin at the limit those are counted that went the
+    way of most on that side.
+    """
+    kept, kept_here = _divided(scores.kept, limit, side)
+    dropped, dropped_here = _divided(scores.dropped, limit, side)
+    return kept + dropped + (kept_here if kept > dropped else dropped_here)
+
+
+def _divided(bins: Bins, limit: float, side: str) -> tuple[int, int]:
+    """How many lie in bins that are all on that side, and in the one that holds the limit."""
+    beyond = here = 0
+    for place, times in bins.items():
+        low, high = edges_of(place)
+        if low <= limit < high:
+            here += times
+        elif (low < limit) == (side == "below"):
+            beyond += times
+    return beyond, here
