@@ -4,20 +4,22 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from curator_video.clips import Encoded, Span
+from curator_video.clips import Span
 from curator_video.cutting.copying import copied
 from curator_video.cutting.encoders import Encoder
-from curator_video.cutting.encoding import encoded
+from curator_video.cutting.encoding import ExactCutter
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
 from measuring.figures import Figure
 from measuring.films import real_film
 from measuring.programs import program, run
+from video_likeness import likeness
 from video_sizes import Sizes
 from video_turns import against
 
 CLIP_S = 10.0
 LEAST_COPY, LEAST_EXACT, LEAST_VP9 = 8.0, 1.15, 7.0
+WORSE_BY, LARGEST = 0.2, 1.02
 X264 = ("libx264", "-preset", "veryfast", "-crf", "23", "-threads", "1")
 # What NeMo Curator tells libvpx-vp9, where a machine has no NVENC.
 VP9 = (
@@ -65,20 +67,38 @@ def _encoding(
 ) -> Iterator[Figure]:
     clips = _clips(film)
     program("ffmpeg")
-    made: list[Encoded] = []
+    made: list[bytes] = []
+    cut: list[bytes] = []
 
     def ours() -> None:
-        made[:] = [encoded(clip, Encoder(), True) for clip in clips]
+        cutter = ExactCutter(Encoder(), True)
+        made[:] = [cutter.cut(clip).content for clip in clips]
 
     def theirs() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            _cut_by_ffmpeg(film, clips, settings, Path(folder))
+            paths = _cut_by_ffmpeg(film, clips, settings, Path(folder))
+            cut[:] = [path.read_bytes() for path in paths]
 
     what = f"{len(clips)} clips cut exactly, against ffmpeg with {name}"
     yield against(what, target, rounds, ours, theirs)
+    yield from _likeness(clips, made, cut)
+
+
+def _likeness(
+    clips: Sequence[Span], made: Sequence[bytes], cut: Sequence[bytes]
+) -> Iterator[Figure]:
+    """Less work counts only where no less comes out of it."""
     wanted = sum(round((clip.end - clip.start) * clip.facts.fps) for clip in clips)
-    count = sum(one.frames for one in made)
-    yield Figure("all pictures are in them", str(wanted), str(count), count == wanted)
+    ours, theirs = likeness(clips, made), likeness(clips, cut)
+    counts = f"{ours.pictures}, theirs {theirs.pictures}"
+    is_whole = ours.pictures == theirs.pictures == wanted
+    yield Figure("all pictures are in them", str(wanted), counts, is_whole)
+    value = f"{ours.decibels:.2f} dB, theirs {theirs.decibels:.2f} dB"
+    is_alike = ours.decibels >= theirs.decibels - WORSE_BY
+    yield Figure("likeness to the source", f">= theirs - {WORSE_BY:g} dB", value, is_alike)
+    share = ours.size / theirs.size
+    value = f"{ours.size / 1e6:.2f} MB, theirs {theirs.size / 1e6:.2f} MB"
+    yield Figure("bytes of the pictures", f"<= {LARGEST:g} of theirs", value, share <= LARGEST)
 
 
 def _clips(film: Path) -> list[Span]:

@@ -12,6 +12,7 @@ from corpus.videos import Style, write_video
 from curator_core import WorkerInfo
 from curator_core.errors import CuratorError
 from curator_core.testing import check_stage, run_stage, run_stages
+from curator_video import decoding
 from curator_video.clips import Clip, Encoded, Span
 from curator_video.cutting.encoders import Encoder
 from curator_video.cutting.stages import ClipCutter
@@ -150,6 +151,46 @@ def test_clips_have_the_same_bytes_each_time(harbour: Path) -> None:
     for mode in ("copy", "exact"):
         made = {cut(ClipCutter(mode), clip(harbour, 2.5, 3.5)).content for _ in range(6)}
         assert len(made) == 1
+
+
+SPANS = {
+    "one after the other": [(0.0, 2.0), (2.0, 4.0), (4.0, 6.0)],
+    "with gaps, near and far": [(0.5, 1.0), (1.4, 2.0), (4.5, 5.5)],
+    "overlapping and backwards": [(2.0, 4.0), (3.0, 5.0), (0.0, 2.5), (2.5, 3.0)],
+    "to the end and again": [(4.0, 6.0), (4.0, 6.0), (0.0, 1.0)],
+}
+
+
+@pytest.mark.parametrize("spans", SPANS.values(), ids=SPANS)
+def test_clips_are_the_same_whatever_the_worker_cut_before(
+    film: Path, spans: list[tuple[float, float]]
+) -> None:
+    clips = [clip(film, *edges) for edges in spans]
+    in_a_row = [done.data.encoded for done in run_stages([ClipCutter()], clips).outputs]
+    alone = [cut(ClipCutter(), one) for one in clips]
+    assert [(e.start, e.end, e.frames) for e in in_a_row] == [
+        (e.start, e.end, e.frames) for e in alone
+    ]
+    assert [e.content for e in in_a_row] == [e.content for e in alone]
+
+
+def test_clips_of_several_videos_may_take_turns(videos: Path, harbour: Path) -> None:
+    other = write_video(videos / "turns.mp4", FILM, STYLES["mp4"])
+    clips = [clip(path, t, t + 1) for t in (0.0, 1.0) for path in (harbour, other)]
+    taking_turns = [done.data.encoded for done in run_stages([ClipCutter()], clips).outputs]
+    assert taking_turns == [cut(ClipCutter(), one) for one in clips]
+
+
+def test_clips_in_a_row_decode_each_picture_once(
+    harbour: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[float] = []
+    go_to = decoding.go_to
+    monkeypatch.setattr(
+        decoding, "go_to", lambda video, start: entered.append(start) or go_to(video, start)
+    )
+    run_stages([ClipCutter()], [clip(harbour, t, t + 1) for t in (0.0, 1.0, 2.0)])
+    assert entered == [0.0]
 
 
 def test_an_encoder_that_cannot_start_is_told_of_before_the_first_clip() -> None:

@@ -6,7 +6,7 @@ back in time, gets one from the frame rate.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from curator_video.opening import Opened, UnreadableVideoError, reason_of, rewind
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _EPSILON = 1e-4
 _TOLERATED = 1.0
 """Seconds. A video that ends so much earlier than its headers say was cut short."""
+_NEAR = 1.0
+"""Seconds. So much is decoded on the way to the next span, rather than entering the file again."""
 
 
 class DamagedVideoError(UnreadableVideoError):
@@ -87,23 +89,60 @@ def pictures(
 
     Decoding begins at the last keyframe before `start`; what lies between is not shown.
     """
-    clock = Clock(video)
-    go_to(video, start)
-    passage = _Passage(video, clock)
-    for item in passage.items(start):
-        if isinstance(item, Damage):
-            if item.end >= start - _EPSILON:
+    return Reel(video).pictures(start, end)
+
+
+class Reel:
+    """A video that is shown span after span; what follows the last span is not decoded anew."""
+
+    def __init__(self, video: Opened) -> None:
+        self._video = video
+        self._ahead: Shown | None = None
+        self._end = 0.0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next span may be reached from where it stands."""
+        return self._ahead is not None
+
+    def leads_to(self, start: float) -> bool:
+        """Whether going on is the way there; farther off there may be a nearer keyframe."""
+        return self._ahead is not None and self._end <= start <= self._ahead.time + _NEAR
+
+    def pictures(self, start: float, end: float | None = None) -> Iterator[Shown | Damage]:
+        """As the function of this name has it, wherever the reel stands."""
+        is_whole = True
+        for item in self._from(start):
+            if isinstance(item, Damage):
+                is_whole = False
+                if item.end >= start - _EPSILON:
+                    yield item
+                continue
+            if end is not None and item.time >= end - _EPSILON:
+                if is_whole and item.frame.pts is not None:  # else others might count otherwise
+                    self._ahead, self._end = item, end
+                return
+            if item.time >= start - _EPSILON:
                 yield item
-            continue
-        if end is not None and item.time >= end - _EPSILON:
-            return
-        if item.time >= start - _EPSILON:
-            yield item
-    rest, missing = passage.rest(), _missing_end(video, clock, end)
-    if missing is not None:
-        yield missing if rest is None else replace(missing, start=rest.start)
-    elif rest is not None and rest.end >= start - _EPSILON:
-        yield rest
+        yield from self._rest(start, end)
+
+    def _from(self, start: float) -> Iterator[Shown | Damage]:
+        ahead, goes_on = self._ahead, self.leads_to(start)
+        self._ahead = None
+        if ahead is not None and goes_on:
+            return chain((ahead,), self._items)
+        self._clock = Clock(self._video)
+        go_to(self._video, start)
+        self._passage = _Passage(self._video, self._clock)
+        self._items: Iterator[Shown | Damage] = self._passage.items(start)
+        return self._items
+
+    def _rest(self, start: float, end: float | None) -> Iterator[Damage]:
+        rest, missing = self._passage.rest(), _missing_end(self._video, self._clock, end)
+        if missing is not None:
+            yield missing if rest is None else replace(missing, start=rest.start)
+        elif rest is not None and rest.end >= start - _EPSILON:
+            yield rest
 
 
 _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)

@@ -57,7 +57,7 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
             sound = SoundTrack(draft.container, video) if audio else None
             _mux(draft.container, track, run)
             if sound is not None:
-                sound.write(start, end)
+                sound.write(video, start, end)
     edges, codec = (round(start, 6), round(end, 6)), span.facts.codec
     return Encoded(draft.content, *edges, len(run.packets), codec, "copy", draft.extension)
 

@@ -1,6 +1,7 @@
 """Encoding: a clip that begins and ends at the very pictures that were asked for."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +9,9 @@ from curator_video.clips import Encoded, Span
 from curator_video.cutting.encoders import Encoder
 from curator_video.cutting.files import drafted, kind_for
 from curator_video.cutting.sound import SoundTrack
-from curator_video.decoding import Clock, Damage, DamagedVideoError, Shown, pictures
+from curator_video.decoding import Clock, Damage, DamagedVideoError, Reel, Shown
 from curator_video.opening import Opened, opened
+from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
     from av import VideoFrame
@@ -18,26 +20,68 @@ _TURNS = {90: "transpose=cclock", 180: "hflip,vflip", 270: "transpose=clock"}
 _TICK = Fraction(1, 90000)
 
 
-def encoded(span: Span, encoder: Encoder, keep_audio: bool) -> Encoded:
-    """The clip, turned as it is shown, in 8 bits, at the times that its pictures had."""
-    import av
+class ExactCutter:
+    """Cuts clips that are turned as they are shown, in 8 bits, at the times their pictures had.
 
-    audio = span.facts.audio if keep_audio else None
-    codec = av.Codec(encoder.name, "w").canonical_name
-    with opened(span.source) as video, drafted(kind_for(codec, audio)) as draft:
-        track = _track(draft.container, video, span, encoder)
-        sound = SoundTrack(draft.container, video) if audio else None
-        count, end = 0, span.start
-        ready = _Readiness(span, track.codec_context.time_base)
-        for shown in _whole(video, span):
-            draft.container.mux(track.encode(ready.made(shown)))
-            count, end = count + 1, shown.time
-        draft.container.mux(track.encode(None))
-        end = min(end + Clock(video).step, max(span.end, end))
-        if sound is not None:
-            sound.write(span.start, end)
-    edges = (span.start, round(end, 6))
-    return Encoded(draft.content, *edges, count, codec, "exact", draft.extension)
+    The video of a clip stays open for the next one, which then goes on where the last one ended.
+    """
+
+    def __init__(self, encoder: Encoder, keep_audio: bool) -> None:
+        self._encoder = encoder
+        self._keep_audio = keep_audio
+        self._held = ExitStack()
+        self._source: VideoSource | None = None
+        self._ears: Opened | None = None
+
+    def cut(self, span: Span) -> Encoded:
+        if span.source != self._source or not self._reel.leads_to(span.start):
+            self._turn_to(span.source)
+        goes_on = False
+        try:
+            made = self._made(span)
+            goes_on = self._reel.goes_on
+        finally:
+            if not goes_on:
+                self.close()
+        return made
+
+    def close(self) -> None:
+        self._source = self._ears = None
+        self._held.close()
+
+    def _turn_to(self, source: VideoSource) -> None:
+        self.close()
+        self._video = self._held.enter_context(opened(source))
+        self._reel, self._source = Reel(self._video), source
+
+    def _made(self, span: Span) -> Encoded:
+        import av
+
+        video = self._video
+        audio = span.facts.audio if self._keep_audio else None
+        codec = av.Codec(self._encoder.name, "w").canonical_name
+        with drafted(kind_for(codec, audio)) as draft:
+            track = _track(draft.container, video, span, self._encoder)
+            sound = SoundTrack(draft.container, video) if audio else None
+            count, end = 0, span.start
+            ready = _Readiness(span, track.codec_context.time_base)
+            for shown in _whole(self._reel, span):
+                draft.container.mux(track.encode(ready.made(shown)))
+                count, end = count + 1, shown.time
+            draft.container.mux(track.encode(None))
+            end = min(end + Clock(video).step, max(span.end, end))
+            if sound is not None:
+                sound.write(self._heard(span.source), span.start, end)
+        edges = (span.start, round(end, 6))
+        return Encoded(draft.content, *edges, count, codec, "exact", draft.extension)
+
+    def _heard(self, source: VideoSource) -> Opened:
+        """What sound is read from: it must not leave pictures that are still to come behind."""
+        if not self._reel.goes_on:
+            return self._video
+        if self._ears is None:
+            self._ears = self._held.enter_context(opened(source))
+        return self._ears
 
 
 def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
@@ -52,10 +96,10 @@ def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
     return track
 
 
-def _whole(video: Opened, span: Span) -> Iterator[Shown]:
+def _whole(reel: Reel, span: Span) -> Iterator[Shown]:
     """The pictures of the clip, of which none may be missing."""
     seen = False
-    for item in pictures(video, span.start, span.end):
+    for item in reel.pictures(span.start, span.end):
         if isinstance(item, Damage):
             raise DamagedVideoError(
                 f"{span.source.path} is damaged from {item.start:.2f} to {item.end:.2f} s: "

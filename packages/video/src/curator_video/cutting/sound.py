@@ -6,7 +6,6 @@ from curator_video.opening import Opened
 from curator_video.probing import origin_of
 
 if TYPE_CHECKING:
-    from av.audio.stream import AudioStream
     from av.container import OutputContainer
 
 
@@ -15,20 +14,25 @@ class SoundTrack:
 
     def __init__(self, container: "OutputContainer", video: Opened) -> None:
         self._container = container
-        self._video = video
         found = [s for s in video.container.streams.audio if s.codec_context is not None]
-        self._sound: Any = found[0] if found else None
+        self._index = found[0].index if found else -1
         self._track: Any = container.add_stream_from_template(found[0]) if found else None
-
-    def write(self, start: float, end: float) -> None:
-        """What is heard from `start` up to `end`; the new file begins at `start`."""
         if self._track is not None:
-            self._copy(self._sound, start, end)
+            # What was read so far is how it is guessed: clips would depend on those before them.
+            self._track.codec_context.bit_rate = 0
 
-    def _copy(self, stream: "AudioStream", start: float, end: float) -> None:
+    def write(self, video: Opened, start: float, end: float) -> None:
+        """What is heard from `start` up to `end`; the new file begins at `start`.
+
+        `video` is what the track was made for, maybe opened once more. It is left at another place.
+        """
+        if self._track is not None:
+            self._copy(video, start, end)
+
+    def _copy(self, video: Opened, start: float, end: float) -> None:
         import av
 
-        video = self._video
+        stream: Any = video.container.streams[self._index]
         tick = float(stream.time_base or 1)
         first = round((start + origin_of(video.stream)) / tick)
         last = (end + origin_of(video.stream)) / tick

@@ -50,13 +50,19 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
         return Encoder(self.encoder, self.preset, self.quality)
 
     def setup(self, worker: WorkerInfo) -> None:
+        from curator_video.cutting.encoding import ExactCutter
+
         if self.mode == "exact":
             self._encoder.refuse_unusable()
+            self._exact = ExactCutter(self._encoder, self.keep_audio)
 
     def process(self, task: Clip) -> Clip:
         from curator_video.cutting.copying import copied
-        from curator_video.cutting.encoding import encoded
 
         if self.mode == "copy":
             return task.with_encoded(copied(task.data, self.keep_audio))
-        return task.with_encoded(encoded(task.data, self._encoder, self.keep_audio))
+        return task.with_encoded(self._exact.cut(task.data))
+
+    def teardown(self) -> None:
+        if (exact := vars(self).pop("_exact", None)) is not None:
+            exact.close()
