@@ -21,6 +21,7 @@ class LocalExecutor(Executor):
     """
 
     workers: int | None = None
+    """How many processes; 0 runs all in this one, and without there is one for each core."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts"})
 

@@ -27,27 +27,36 @@ _ZERO_OR_MORE = ("reserved_cpus", "reserved_gpus")
 
 @dataclass(frozen=True)
 class ActorPoolOptions:
-    """How a run uses its cluster; the defaults suit nearly everybody.
-
-    In the `execution_mode` "batch" no stage begins before all that there is has passed the one
-    before; with "rounds" that holds for some sources at a time. A round takes as many as leave at
-    most `max_round_gb` between two stages (by default half of the object store), and about
-    `round_minutes`: nothing of it is finished before its last stage. `reserved_cpus` and
-    `reserved_gpus` of the cluster are kept free of actors. An actor has up to `slots_per_actor`
-    calls under way. `wait_limit_s` says how long a stage may wait for hardware that went away.
-    `address` and `object_store_gb` say which cluster is joined, and how large the store of a
-    private one is.
-    """
+    """How a run uses its cluster; the defaults suit nearly everybody."""
 
     execution_mode: str = ROUNDS
+    """With "batch" all there is passes a stage before the next one begins; with "rounds" some
+    sources at a time do."""
+
     reserved_cpus: float = 0.0
+    """So many CPUs of the cluster are kept free of actors."""
+
     reserved_gpus: float = 0.0
+    """So many of its GPUs."""
+
     max_round_gb: float | None = None
+    """How much of a round may lie between two stages; half of the object store unless given."""
+
     round_minutes: float = 10.0
+    """About how long a round takes: nothing of it is finished before its last stage."""
+
     slots_per_actor: int = 2
+    """Calls under way per actor."""
+
     wait_limit_s: float = 600.0
+    """How long a stage waits for hardware that has gone, before the run fails (and can be
+    resumed)."""
+
     address: str | None = None
+    """The cluster that is joined, where Ray is not connected to one already."""
+
     object_store_gb: float | None = None
+    """How large the object store of a private cluster is; Ray decides unless given."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):

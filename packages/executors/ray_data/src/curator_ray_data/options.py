@@ -19,28 +19,38 @@ _FLAGS = ("preserve_order", "verbose_progress")
 
 @dataclass(frozen=True)
 class RayDataOptions:
-    """How a run uses its cluster; the defaults suit nearly everybody.
-
-    `override_num_blocks` says into how many blocks the sources of a job are cut; by default files
-    come one or a few to a block, and tasks that were handed in in about 200 blocks.
-    `preserve_order`, `target_max_block_size` (bytes) and `max_tasks_in_flight_per_actor` are Ray
-    Data's; `resource_limits` (`cpu`, `gpu`, `memory`, `object_store_memory`) bounds what the job
-    takes of the cluster, and `verbose_progress` shows Ray Data's own progress bars. `context` sets
-    any other field of its `DataContext`. What has more sources than `max_sources_per_job` is run
-    as several jobs, one after the other. `address` and `object_store_gb` say which cluster is
-    joined, and how large the store of a private one is.
-    """
+    """How a run uses its cluster; the defaults suit nearly everybody."""
 
     override_num_blocks: int | None = None
+    """Into how many blocks the sources of a job are cut: the unit that Ray Data hands out, and
+    that is lost with a worker. 200 for tasks handed in, up to 2000 for files, unless given."""
+
     preserve_order: bool = False
+    """As in Ray Data's `ExecutionOptions`."""
+
     target_max_block_size: int | None = None
+    """Bytes at which Ray Data cuts what a call gives."""
+
     max_tasks_in_flight_per_actor: int | None = None
+    """As in its `DataContext`."""
+
     resource_limits: Mapping[str, float] = field(default_factory=dict)
+    """`cpu`, `gpu`, `memory`, `object_store_memory`: what the job may take of the cluster."""
+
     verbose_progress: bool = False
+    """Show Ray Data's own progress bars."""
+
     context: Mapping[str, Any] = field(default_factory=dict)
+    """Any other field of its `DataContext`."""
+
     max_sources_per_job: int = 20_000
+    """More sources are run as several jobs, one after the other."""
+
     address: str | None = None
+    """The cluster that is joined, where Ray is not connected to one already."""
+
     object_store_gb: float | None = None
+    """How large the object store of a private cluster is; Ray decides unless given."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())

@@ -34,32 +34,51 @@ _WHOLE = ("slots_per_worker", "worker_max_tasks", "max_queued_bytes")
 
 @dataclass(frozen=True)
 class StreamingOptions:
-    """How a run uses its cluster; the defaults suit nearly everybody.
-
-    `cpu_allocation_percentage` (0 to 1) leaves whole CPUs of a node to others, never the last one.
-    `max_queued_bytes` bounds what waits between stages; by default half of the object store.
-    `ignore_failures` sets failing tasks aside even where a stage says `on_error="fail"`.
-    Workers that are older than `worker_max_lifetime_m`, have done `worker_max_tasks` or hold more
-    than `worker_max_rss_gb` are replaced, at most one every `worker_restart_interval_m`; 0 means
-    that they are kept. `shrink_limit_s` says how long a stage may wait for hardware that went away.
-    `address` and `object_store_gb` say which cluster is joined, and how large the store of a
-    private one is. In the `execution_mode` "batch" a stage begins when all before it are done.
-    """
+    """How a run uses its cluster; the defaults suit nearly everybody."""
 
     execution_mode: str = STREAMING
+    """With "batch" a stage begins when all before it are done."""
+
     cpu_allocation_percentage: float = 0.95
+    """The share (0 to 1) of the CPUs that is used. The rest is left to others, in whole CPUs of a
+    node, never the last one; on a shared cluster it is reserved with Ray."""
+
     autoscale_interval_s: float = 1.0
+    """How often workers of their own are shared out anew."""
+
     logging_interval: float = 60.0
+    """Seconds between lines of progress in the log."""
+
     ignore_failures: bool = False
+    """Set failing tasks aside even where a stage says `on_error="fail"`."""
+
     max_queued_bytes: int | None = None
+    """How much may wait between stages; half of the object store unless given."""
+
     slots_per_worker: int = 2
+    """Calls under way per worker."""
+
     worker_max_lifetime_m: float = 0.0
+    """Replace workers that are older; 0 keeps them."""
+
     worker_max_tasks: int = 0
+    """Replace workers that have done so many tasks; 0 keeps them."""
+
     worker_max_rss_gb: float = 0.0
+    """Replace workers that hold more memory; 0 keeps them."""
+
     worker_restart_interval_m: float = 0.0
+    """At least so long between two that are replaced."""
+
     shrink_limit_s: float = 600.0
+    """How long a stage waits for hardware that has gone, before the run fails (and can be
+    resumed)."""
+
     address: str | None = None
+    """The cluster that is joined, where Ray is not connected to one already."""
+
     object_store_gb: float | None = None
+    """How large the object store of a private cluster is; Ray decides unless given."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
