@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
+from curator_core.cli.screens import logged
 from curator_core.progress import Attendance, Manner, attach, manner
 from curator_core.progress.counting import Meter, Progress, StageProgress
 from curator_core.progress.displays import Heartbeat, LiveTable, closing, drawn, heartbeat
@@ -381,3 +382,10 @@ def test_importing_it_imports_no_rich() -> None:
     from curator_core.testing import modules_loaded_by
 
     assert "rich" not in modules_loaded_by("import curator_core.progress.attending")
+
+
+def test_what_a_command_logged_is_not_let_through_after_it() -> None:
+    log = logging.getLogger("curator_core")
+    with logged(logging.INFO):
+        assert log.isEnabledFor(logging.INFO)
+    assert not log.isEnabledFor(logging.INFO)

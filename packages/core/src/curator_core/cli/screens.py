@@ -103,7 +103,7 @@ def logged(level: int) -> Iterator[None]:
     logger = logging.getLogger("curator_core")
     handler = _Handler()
     handler.setFormatter(logging.Formatter("%(message)s"))
-    before = logger.level, logger.propagate
+    before, propagates = logger.level, logger.propagate
     logger.setLevel(level)
     logger.propagate = False
     logger.addHandler(handler)
@@ -111,4 +111,5 @@ def logged(level: int) -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-        logger.level, logger.propagate = before
+        logger.setLevel(before)  # which also forgets what it let through meanwhile
+        logger.propagate = propagates

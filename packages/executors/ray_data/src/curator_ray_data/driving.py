@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _END_PATIENCE_S = 30.0
 """How long workers may take to tear down."""
 
-_LAST_PATIENCE_S = 5.0
-"""How long at the end of a run that was broken off."""
+_LAST_PATIENCE_S = 15.0
+"""How long at the end of a run that was broken off. On a busy machine 5 s were too few."""
 
 _SHARE_OF_STORE = 0.25
 
