@@ -8,10 +8,10 @@ LASTING_S = 5.0
 STEP_S = 0.1
 
 
-def steady_rate(ends: Sequence[float]) -> float:
-    """Tasks per second between the first and the last tenth of them."""
+def steady_rate(ends: Sequence[float], since: float = 0.1) -> float:
+    """Tasks per second between the first and the last tenth of them, or since another part."""
     ordered = sorted(ends)
-    first, last = int(len(ordered) * 0.1), int(len(ordered) * 0.9) - 1
+    first, last = int(len(ordered) * since), int(len(ordered) * 0.9) - 1
     if last <= first:
         return 0.0
     return (last - first) / max(ordered[last] - ordered[first], 1e-9)
