@@ -1,4 +1,5 @@
 import os
+import platform
 import signal
 from pathlib import Path
 
@@ -46,3 +47,20 @@ def test_nothing_is_left_of_it(child: Child) -> None:
     child.close()
     assert children_of_this() == before
     assert set(os.listdir("/proc/self/fd")) == files
+
+
+def faults_of(process: int) -> int:
+    """How often it asked the system for memory that it did not have."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[7])
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries are not told")
+def test_the_memory_of_a_page_is_there_for_the_next_one(child: Child) -> None:
+    large = Page(pa.py_buffer(b"<p>A line that is text, and <b>long</b> enough.</p>" * 2000))
+    before = children_of_this()
+    assert len(list(child.extracted([large] * 5))) == 5
+    [process] = children_of_this() - before
+    known = faults_of(process)
+    assert len(list(child.extracted([large] * 20))) == 20
+    assert faults_of(process) - known < 20 * 20  # by itself it would be hundreds for each
+    child.close()
