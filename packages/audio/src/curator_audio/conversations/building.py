@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from curator_core import Dropped, ProcessingStage
+from curator_core import Dropped, ProcessingStage, Rejected
 
 from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
 from curator_audio.conversations.windows import Wanted, Window, apart, windows_in
+from curator_audio.entries import entries_in
 from curator_audio.speakers.turns import OVERLAP_COLUMN, SPEAKERS_COLUMN, TURNS_COLUMN, Turn, told
 from curator_audio.speech.extracting import SEGMENT, SOURCE_TEXT
 
@@ -66,18 +67,20 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
             self.outputs()
         )
 
-    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
+        read = entries_in(task, TURNS_COLUMN, ("speaker",))
         rows: list[int] = []
         windows: list[Window] = []
-        for row, listed in enumerate(task.data.column(TURNS_COLUMN).to_pylist()):
-            turns = [Turn(turn["start"], turn["end"], turn["speaker"]) for turn in listed or ()]
+        for row, listed in enumerate(read.values):
+            turns = [Turn(turn["start"], turn["end"], str(turn["speaker"])) for turn in listed]
             found = apart(list(windows_in(turns, self._wanted)), self.max_overlap, self.duration)
             windows += found
             rows += [row] * len(found)
-        if empty := task.num_items - len(set(rows)):
+        if empty := read.batch.num_items - len(set(rows)):
             yield Dropped("no conversation of that length", empty)
         if rows:
-            yield self._made(task, rows, windows)
+            yield self._made(read.batch, rows, windows)
+        yield from read.rejected
 
     @property
     def _wanted(self) -> Wanted:

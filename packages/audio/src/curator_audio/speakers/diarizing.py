@@ -12,6 +12,7 @@ from curator_core.suggestions import hint
 from curator_models.devices import keep_to_cores
 
 from curator_audio.batches import PATH, AudioBatch
+from curator_audio.entries import entries_in
 from curator_audio.forms import SPEECH
 from curator_audio.opening import UndecodableError
 from curator_audio.spans import Collecting
@@ -114,7 +115,12 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         vars(self).pop("_engine", None)
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
-        spans = self._spans(task)
+        spans: list[list[tuple[float, float]]] = [[]] * task.num_items
+        if self.backend == "weak":
+            read = entries_in(task, self.spans_field)
+            yield from read.rejected
+            task = read.batch
+            spans = [[(one["start"], one["end"]) for one in row] for row in read.values]
         found: dict[int, list[Turn]] = {}
         failed: dict[int, Exception] = {}
         for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
@@ -128,9 +134,3 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         label = pa.array([self._engine.label] * len(rows), pa.string())
         yield batch.with_columns({**told(rows), DIARIZATION: label})
         yield from rejected
-
-    def _spans(self, task: AudioBatch) -> list[list[tuple[float, float]]]:
-        if self.backend != "weak":
-            return [[]] * task.num_items
-        column = task.data.column(self.spans_field).to_pylist()
-        return [[(span["start"], span["end"]) for span in row or ()] for row in column]

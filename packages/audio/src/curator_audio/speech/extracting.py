@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from curator_core import Dropped, ProcessingStage
+from curator_core import Dropped, ProcessingStage, Rejected
 
 from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
+from curator_audio.entries import entries_in
 from curator_audio.speech.finding import SPEECH_COLUMN
 
 SEGMENT, SOURCE_TEXT = "segment", "source_text"
@@ -36,19 +37,21 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
         renamed = {SOURCE_TEXT if name == TEXT else name for name in before}
         return frozenset((renamed - {self.spans_field}) | set(self.outputs()))
 
-    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
+        found = entries_in(task, self.spans_field)
         rows: list[int] = []
         places: list[tuple[float, float, int]] = []
-        for row, spans in enumerate(task.data.column(self.spans_field).to_pylist()):
-            start = task.start(row)
-            for number, span in enumerate(spans or ()):
+        for row, spans in enumerate(found.values):
+            start = found.batch.start(row)
+            for number, span in enumerate(spans):
                 rows.append(row)
                 places.append((start + span["start"], span["end"] - span["start"], number))
-        empty = task.num_items - len(set(rows))
+        empty = found.batch.num_items - len(set(rows))
         if empty:
             yield Dropped("no spans", empty)
         if rows:
-            yield self._segments(task, rows, places)
+            yield self._segments(found.batch, rows, places)
+        yield from found.rejected
 
     def _segments(
         self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]

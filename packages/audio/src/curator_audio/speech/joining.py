@@ -6,9 +6,10 @@ from math import ceil
 from typing import Any
 
 import pyarrow as pa
-from curator_core import Dropped, ProcessingStage
+from curator_core import Dropped, ProcessingStage, Rejected
 
 from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
+from curator_audio.entries import Entry, entries_in, with_entries
 
 PARTS = "parts"
 """The column in which concatenated segments tell where each of them was."""
@@ -134,27 +135,34 @@ class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
     def inputs(self) -> Sequence[str]:
         return (self.times_field,)
 
-    def process(self, task: AudioBatch) -> AudioBatch:
-        column = task.data.column(self.times_field)
-        parts: list[Any] = [None] * task.num_items
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
         if PARTS in task.columns():
-            parts = task.data.column(PARTS).to_pylist()
+            read = entries_in(task, PARTS, ("offset",))
+            yield from read.rejected
+            task = read.batch
+        found = entries_in(task, self.times_field)
+        batch = found.batch
+        parts: list[list[Entry]] = [[]] * batch.num_items
+        if PARTS in batch.columns():
+            parts = entries_in(batch, PARTS).values
+        missing = batch.data.column(self.times_field).is_null().to_pylist()
         shifted = [
             None
-            if entries is None
-            else [_shifted(entry, _shift(entry, parts[row], task.start(row))) for entry in entries]
-            for row, entries in enumerate(column.to_pylist())
+            if missing[row]
+            else [_shifted(entry, _shift(entry, parts[row], batch.start(row))) for entry in entries]
+            for row, entries in enumerate(found.values)
         ]
-        return task.with_columns({self.times_field: pa.array(shifted, column.type)})
+        yield with_entries(batch, self.times_field, shifted)
+        yield from found.rejected
 
 
-def _shift(entry: dict[str, Any], parts: Sequence[dict[str, float]] | None, start: float) -> float:
+def _shift(entry: Entry, parts: Sequence[Entry], start: float) -> float:
     """By how much: that of the last part that begins before the middle of the entry."""
     middle = (entry["start"] + entry["end"]) / 2
-    known = [part for part in parts or () if part["start"] <= middle]
-    return known[-1]["offset"] - known[-1]["start"] if known else start
+    known = [part for part in parts if part["start"] <= middle]
+    return float(known[-1]["offset"] - known[-1]["start"]) if known else start
 
 
-def _shifted(entry: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _shifted(entry: Entry, seconds: float) -> Entry:
     times = {name: round(entry[name] + seconds, 6) for name in ("start", "end")}
     return {**entry, **times}

@@ -1,0 +1,89 @@
+"""Entries: columns of spans, turns or words, each with its start and end in seconds.
+
+Readers of JSON Lines and of shards give nested values as JSON text, Parquet and our own stages as
+lists; both mean the same here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import orjson
+import pyarrow as pa
+from curator_core.json_columns import json_field
+
+if TYPE_CHECKING:
+    from curator_core import Rejected
+
+    from curator_audio.batches import AudioBatch
+
+Entry: TypeAlias = dict[str, Any]
+
+
+class EntriesError(ValueError):
+    """A value that is no list of entries, and why."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The rows whose entries could be read, these, and the others."""
+
+    batch: "AudioBatch"
+    values: list[list[Entry]]
+    rejected: "list[Rejected]"
+
+
+def entries_in(batch: "AudioBatch", name: str, more: Sequence[str] = ()) -> Entries:
+    """The entries of each row in a column, empty where it has none; `more` they must have too."""
+    found: dict[int, list[Entry]] = {}
+    failed: dict[int, Exception] = {}
+    for row, value in enumerate(batch.data.column(name).to_pylist()):
+        try:
+            found[row] = [_entry(one, more) for one in _listed(value)]
+        except EntriesError as error:
+            failed[row] = EntriesError(f"{name} is {error}")
+    kept, rejected = batch.without(failed)
+    return Entries(kept, list(found.values()), rejected)
+
+
+def with_entries(
+    batch: "AudioBatch", name: str, values: Sequence[Sequence[Entry] | None]
+) -> "AudioBatch":
+    """Other entries in a column, in the form in which it has them."""
+    table = batch.data
+    place = table.column_names.index(name)
+    field = table.schema.field(name)
+    if pa.types.is_string(field.type):
+        texts = [None if one is None else orjson.dumps(one).decode() for one in values]
+        return batch.with_table(table.set_column(place, json_field(name), pa.array(texts)))
+    return batch.with_table(table.set_column(place, field, pa.array(values, field.type)))
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise EntriesError(f"no JSON: {error}") from None
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise EntriesError("no list of entries with start and end")
+    return value
+
+
+def _entry(entry: Any, more: Sequence[str]) -> Entry:
+    missing = [
+        key for key in ("start", "end") if not _is_time(isinstance(entry, dict) and entry.get(key))
+    ]
+    missing += [key for key in more if not missing and entry.get(key) is None]
+    if missing:
+        raise EntriesError(f"a list with an entry that has no {' or '.join(missing)}: {entry!r}")
+    if entry["end"] < entry["start"]:
+        raise EntriesError(f"a list with an entry that ends before it starts: {entry!r}")
+    return dict(entry)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
