@@ -1,9 +1,12 @@
 """Settings of the tests that cannot stand in pytest.ini."""
 
 import importlib.util
+import json
 import os
 import signal
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import packaging.version  # noqa: F401 - before the folder `packaging` here takes its name
 import pytest
@@ -30,17 +33,53 @@ _STARTING_RAY = {"one_ray", "plain_cluster", "script", "start"}
 """The fixtures below `executors` by which a Ray comes up, in this process or another."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A file's tests stay together; those that start Ray are two groups, for they take longest.
+def group_of(item: pytest.Item) -> str:
+    """What goes to one process: a file's tests; those that start Ray are two groups, and long.
 
     A group keeps one Ray after the other. Tests of executors that start none need not wait for it.
     """
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        parts = item.path.relative_to(HERE).parts
-        starts_ray = _STARTING_RAY.intersection(getattr(item, "fixturenames", ()))
-        group = "/".join(parts)
-        if parts[0] == "executors" and starts_ray:
-            group = "streaming" if parts[1] == "streaming" else "executors"
-        item.add_marker(pytest.mark.xdist_group(group))
+    parts = item.path.relative_to(HERE).parts
+    if parts[0] == "executors" and _STARTING_RAY.intersection(getattr(item, "fixturenames", ())):
+        return "streaming" if parts[1] == "streaming" else "executors"
+    return "/".join(parts)
+
+
+# Groups by marks, as xdist has them, come to nothing with pytest 9.2: each test would go anywhere,
+# and three processes would start one Ray after the other. So groups are told in a file.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["groups"] = str(_groups_file(node.workerinput["testrunuid"]))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    told = getattr(config, "workerinput", None)
+    if told is not None:
+        file = Path(told["groups"])
+        mine = file.with_suffix(f".{told['workerid']}")
+        mine.write_text(json.dumps({item.nodeid: group_of(item) for item in items}))
+        mine.replace(file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    groups: dict[str, str] = {}
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if not groups:  # by now every process has told the same
+                file = _groups_file(self.nodes[0].workerinput["testrunuid"])
+                groups.update(json.loads(file.read_text()))
+                file.unlink()
+            return groups[nodeid]
+
+    return Groups(config, log)
+
+
+def _groups_file(run: str) -> Path:
+    return Path(tempfile.gettempdir(), f"curator-tests-{run}.json")
