@@ -63,6 +63,20 @@ def test_a_folder_is_taken_with_its_texts(tmp_path: Path) -> None:
     ]
 
 
+def test_manifests_are_shared_by_workers_and_batches_are_small(tmp_path: Path) -> None:
+    rows = [{"audio_filepath": f"clips/{n:06}.wav", "duration": 9.5} for n in range(1_000)]
+    path = put(tmp_path, "all.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    result = Pipeline(name="read", stages=[ManifestReader(path)]).run(LocalExecutor())
+    names = [row["audio_filepath"] for batch in result for row in batch.to_pylist()]
+    assert sorted(names) == [f"{tmp_path}/clips/{n:06}.wav" for n in range(1_000)]
+    assert max(batch.num_items for batch in result) <= 32
+    assert result.sources_done > 2
+    whole = ManifestReader(path, blocksize="1MB")
+    one = Pipeline(name="whole", stages=[whole]).run(LocalExecutor(), run_dir=f"{tmp_path}/run")
+    assert one.sources_done == 1
+    assert max(batch.num_items for batch in one) <= 32
+
+
 def test_readers_keep_what_stages_promise(tmp_path: Path) -> None:
     put(tmp_path, "a.wav", wav(tone(1)))
     check_stage(FolderReading(), FileGroup.of([f"{tmp_path}/a.wav"]))

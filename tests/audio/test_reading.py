@@ -215,3 +215,13 @@ def test_folders_of_fleurs(tmp_path: Path, place: str) -> None:
     }
     ((plain,), _) = read(FleursReader(str(folder / "dev.tsv")))
     assert plain.to_pylist()[0]["text"] == "Guten Tag, Welt!"
+
+
+def test_tables_of_fleurs_are_shared_by_workers(tmp_path: Path) -> None:
+    line = "{n}\t{n}.wav\tGuten Tag\u2028Welt\tguten tag\tg u t e n\t16000\tMALE\r\n"
+    put(tmp_path, "dev.tsv", "".join(line.format(n=n) for n in range(500)).encode())
+    result = Pipeline(name="read", stages=[FleursReader(str(tmp_path))]).run(LocalExecutor())
+    rows = [row for batch in batches_of(list(result)) for row in batch.to_pylist()]
+    assert sorted(int(row["sentence"]) for row in rows) == list(range(500))
+    assert {(row["text"], row["gender"]) for row in rows} == {("Guten Tag\u2028Welt", "MALE")}
+    assert result.sources_done == 2

@@ -1,23 +1,25 @@
 """Corpora: folders as those of LibriSpeech and FLEURS, where tables beside them tell the text."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import pyarrow as pa
+from curator_core import AnyStage
 from curator_core.documents import DocumentBatch
 from curator_core.files import FilePart
 from curator_core.filesystems import base_name, join, open_filesystem, open_input, parent_of
 from curator_core.outcomes import Rejected
-from curator_core.partitioning import FilePartitioning
+from curator_core.partitioning import FilePartitioning, Split
 from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.lines import lines_of_range
 from curator_core.reading.records import Record
 from curator_core.reading.stages import FileReader, Piece, ReadingStage
 
 from curator_audio.batches import DURATION, PATH, TEXT, AudioBatch
+from curator_audio.reading.dividing import TOGETHER, finely
 
-_TOGETHER = 16
 _FLEURS_RATE = 16_000
 
 
@@ -30,19 +32,29 @@ class TranscriptReading(ReadingStage[Columns]):
     """What is said of a line that has another form."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
-        with open_input(part.path, self.storage_options) as file:
-            lines = file.read().decode("utf-8", "replace").splitlines()
         folder = self.folder(part)
         records: list[Record] = []
-        for number, line in enumerate(lines, 1):
+        for place, line in self._lines(part):
             record = self.record(line, folder)
             if record is not None:
                 records.append(record)
             elif line.strip():
-                yield Rejected(self.complaint, f"{part.path} line {number}", payload=line.encode())
-        for first in range(0, len(records), _TOGETHER):
-            some = records[first : first + _TOGETHER]
+                yield Rejected(self.complaint, f"{part.path} {place}", payload=line.encode())
+        for first in range(0, len(records), TOGETHER):
+            some = records[first : first + TOGETHER]
             yield Piece(columns_of(some, self._wanted, self.text_field), sum(map(_size, some)))
+
+    def _lines(self, part: FilePart) -> Iterator[tuple[str, str]]:
+        """Where each line stands, and the line."""
+        with open_input(part.path, self.storage_options) as file:
+            pieces = [piece.data for piece in lines_of_range(file, part.start, part.end)]
+        lines = b"".join(pieces).decode("utf-8", "replace").split("\n")
+        after = f" after byte {part.start}" if part.start else ""
+        for number, line in enumerate(lines, 1):
+            yield f"line {number}{after}", line.removesuffix("\r")
+
+    def fits(self, before: Columns, piece: Columns) -> bool:
+        return False  # each piece is a batch, however few bytes it has
 
     def folder(self, part: FilePart) -> str:
         """Where the recordings lie."""
@@ -144,7 +156,11 @@ class FleursReader(FileReader):
     """Whether `text` is the normalised transcript, without capitals and punctuation."""
 
     endings: ClassVar[tuple[str, ...]] = (".tsv",)
+    split: ClassVar[Split] = "lines"
     reading = FleursReading
+
+    def decompose(self) -> Sequence[AnyStage]:
+        return super(FleursReader, finely(self)).decompose()
 
     def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
         stage = cast(FleursReading, super().reading_stage(listing))

@@ -1,10 +1,11 @@
 """Manifests: lines of JSON that name recordings, as NeMo has them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import pyarrow as pa
+from curator_core import AnyStage
 from curator_core.documents import DocumentBatch
 from curator_core.files import FilePart
 from curator_core.filesystems import is_url, join, parent_of
@@ -15,6 +16,7 @@ from curator_core.reading.jsonl import JsonlReader, JsonlReading
 from curator_core.reading.stages import Piece, ReadingStage
 
 from curator_audio.batches import PATH, AudioBatch
+from curator_audio.reading.dividing import TOGETHER, finely
 
 
 @dataclass
@@ -30,7 +32,18 @@ class ManifestReading(JsonlReading):
             if isinstance(piece, Rejected):
                 yield piece
             else:
-                yield replace(piece, content=_rooted(piece.content, folder))
+                rooted = _rooted(piece.content, folder)
+                for first in range(0, rooted.rows, TOGETHER):
+                    yield Piece(_some(rooted, first), piece.size)
+
+    def fits(self, before: Columns, piece: Columns) -> bool:
+        return False  # each piece is a batch, however few bytes it has
+
+
+def _some(columns: Columns, first: int) -> Columns:
+    kinds = columns.arrays.items()
+    arrays = {name: (kind, array.slice(first, TOGETHER)) for name, (kind, array) in kinds}
+    return Columns(arrays, min(TOGETHER, columns.rows - first))
 
 
 def _rooted(columns: Columns, folder: str) -> Columns:
@@ -51,12 +64,18 @@ def _below(folder: str, path: str | None) -> str | None:
 
 @dataclass
 class ManifestReader(JsonlReader):
-    """Reads manifests: a line of JSON for each recording, or for each segment with an `offset`."""
+    """Reads manifests: a line of JSON for each recording, or for each segment with an `offset`.
+
+    About sixty lines make one source, unless `blocksize` or `files_per_partition` says otherwise.
+    """
 
     audio_root: str | None = None
     """Where relative paths of recordings begin; the folder of their manifest unless given."""
 
     reading = ManifestReading
+
+    def decompose(self) -> Sequence[AnyStage]:
+        return super(ManifestReader, finely(self)).decompose()
 
     def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
         stage = cast(ManifestReading, super().reading_stage(listing))
