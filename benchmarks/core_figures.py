@@ -40,7 +40,7 @@ class Sizes:
     copy_mb: float = 200
     memory_mb: float = 100
     events: int = 1_000_000
-    watched_mb: float = 30
+    watched_mb: float = 150
 
 
 QUICK = Sizes(rounds=1, imports=3, tasks=500, sources=50, start_mb=0.5, clean_mb=2, copy_mb=24,

@@ -51,7 +51,10 @@ def is_task(given: Any) -> bool:
 
 if __name__ == "__main__":
     if how == "watched":
-        from curator_core.metrics import collecting, serving  # noqa: F401 - to import takes once
+        # To import takes once, however long a run is.
+        from curator_core.local import here  # noqa: F401
+        from curator_core.metrics import collecting, serving  # noqa: F401
+        from curator_core.runs import streams  # noqa: F401
 
     started = time.process_time()
     documents = {"watched": watched, "bare": bare}[how]()
