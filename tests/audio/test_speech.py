@@ -20,7 +20,7 @@ from curator_audio import (
 )
 from curator_audio._torchaudio import torchaudio  # noqa: F401 - before silero_vad asks for it
 from curator_audio.speech.segmenting import Rules, spans_of_speech
-from curator_audio.speech.weights import DetectorError, locate
+from curator_audio.speech.weights import DetectorError, load, locate
 from curator_core import StageError
 from curator_core.testing import check_stage, run_stage, run_stages
 from hypothesis import given, settings
@@ -94,7 +94,6 @@ def test_probabilities_are_those_of_the_reference(
     from curator_audio.forms import SPEECH
     from curator_audio.speech.detectors import SpeechDetector
     from curator_audio.speech.listening import probabilities
-    from curator_audio.speech.weights import load
 
     task = batch(tmp_path, spoken)
     rows = [(row, task.blocks(row, SPEECH)) for row in range(task.num_items)]
@@ -226,6 +225,7 @@ def test_segments_are_concatenated_and_times_find_their_way_back(tmp_path: Path)
     check_stage(SegmentConcatenator(), task)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_mistakes_are_told(tmp_path: Path) -> None:
     assert list(SpeechFinder(threshold=2).check()) == [
         "threshold is 2, but must be between 0 and 1"
@@ -236,6 +236,14 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     stage = SpeechFinder(weights=str(tmp_path / "other.jit"))
     with pytest.raises((DetectorError, StageError), match="holds no detector of speech"):
         run_stage(stage, AudioBatch.from_pylist([{"audio_filepath": "a.wav"}]))
+    buffer = torch.ones(258, 1, 256)
+    network = torch.nn.Module()
+    network._model = torch.nn.Module()
+    network._model.stft = torch.nn.Module()
+    network._model.stft.register_buffer("forward_basis_buffer", buffer)
+    torch.jit.script(network).save(str(tmp_path / "ones.jit"))
+    with pytest.raises(DetectorError, match="its spectra are not those of Silero's network"):
+        load(str(tmp_path / "ones.jit"))
 
 
 def test_stages_keep_what_stages_promise(tmp_path: Path) -> None:

@@ -55,13 +55,23 @@ def _state_of(path: Path) -> "dict[str, torch.Tensor]":
     return state
 
 
+def _refuse_other_spectra(basis: "torch.Tensor") -> None:
+    """The detector begins with Fourier transforms of what a window shows, and nothing else."""
+    import torch
+
+    window = torch.eye(basis.shape[-1]) * basis[0, 0]
+    spectra = torch.fft.rfft(window).T
+    if not torch.allclose(torch.cat((spectra.real, spectra.imag)), basis[:, 0], atol=1e-4):
+        raise ValueError("its spectra are not those of Silero's network")
+
+
 def load(path: str | None) -> DetectorWeights:
     found = locate(path)
     try:
         state = _state_of(found)
         tensors = {name: tensor.detach().clone() for name, tensor in state.items()}
-        tensors["_model.stft.forward_basis_buffer"]
-    except (RuntimeError, KeyError) as error:
+        _refuse_other_spectra(tensors["_model.stft.forward_basis_buffer"])
+    except (RuntimeError, KeyError, ValueError) as error:
         told = str(error).strip().partition("\n")[0]
         raise DetectorError(f"{found} holds no detector of speech: {told}") from None
     return DetectorWeights(tensors, hashlib.sha256(found.read_bytes()).hexdigest()[:16])
