@@ -80,7 +80,7 @@ def test_mistakes(curate: Curate, options: tuple[str, ...], code: int, message: 
 def test_a_mistyped_workflow(curate: Curate) -> None:
     said = curate("trial", "twise", "raw", "out")
     assert (said.code, said.err) == (
-        2, "curate: trial has no workflow 'twise' (did you mean twice?); "
+        2, "curate: trial has no workflow or command 'twise' (did you mean twice?); "
         "see curate trial --help\n")  # fmt: skip
 
 

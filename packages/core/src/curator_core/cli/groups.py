@@ -46,7 +46,7 @@ class Commands(click.Group):
     """Our commands and those of plugins, none of them imported until it is wanted."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *_of_plugins(), *_with_workflows()]
+        return [*COMMANDS, *_of_plugins(), *_groups()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
@@ -54,8 +54,8 @@ class Commands(click.Group):
             command: click.Command = getattr(importlib.import_module(module), attribute)
             return command
         if cmd_name in _of_plugins():
-            return _plugin_command(cmd_name)
-        return _workflow_group(cmd_name) if cmd_name in _with_workflows() else None
+            return plugin_command(cmd_name)
+        return _group_of(cmd_name) if cmd_name in _groups() else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -70,16 +70,12 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
-        offered = _of_plugins()
-        if offered:
+        alone = {name: owner for name, owner in _of_plugins().items() if "." not in name}
+        rows = [(name, f"of {owner}") for name, owner in alone.items()]
+        rows += [(name, ", ".join(inside)) for name, inside in _groups().items()]
+        if rows:
             with formatter.section("Commands of plugins"):
-                formatter.write_dl([(name, f"of {owner}") for name, owner in offered.items()])
-        workflows = _with_workflows()
-        if workflows:
-            with formatter.section("Workflows of plugins"):
-                formatter.write_dl(
-                    [(name, ", ".join(inside)) for name, inside in workflows.items()]
-                )
+                formatter.write_dl(rows)
 
 
 def _of_plugins() -> dict[str, str]:
@@ -90,28 +86,37 @@ def _of_plugins() -> dict[str, str]:
     return {name: offered[name].owner for name in offered if name not in COMMANDS}
 
 
-def _with_workflows() -> dict[str, list[str]]:
-    """The plugins that offer workflows, and the last parts of their names."""
+def _groups() -> dict[str, list[str]]:
+    """The plugins that offer workflows or commands, and what these are called behind its name."""
     from curator_core.plugins import plugins
 
     found: dict[str, list[str]] = {}
-    for name in plugins().workflows:
-        plugin, _, short = name.partition(".")
-        found.setdefault(plugin, []).append(short or name)
-    commands = (*COMMANDS, *_of_plugins())
-    return {plugin: names for plugin, names in found.items() if plugin not in commands}
+    taken = (*COMMANDS, *_of_plugins())
+    for name in (*plugins().workflows, *_of_plugins()):
+        plugin = name.partition(".")[0]
+        if plugin not in taken:
+            found.setdefault(plugin, []).append(short_name(name))
+    return found
 
 
-def _workflow_group(plugin: str) -> click.Command:
-    from curator_core.cli.workflows import WorkflowGroup
+def short_name(name: str) -> str:
+    """What a workflow or a command is called behind the name of its plugin."""
+    return (name.partition(".")[2] or name).replace("_", "-")
+
+
+def _group_of(plugin: str) -> click.Command:
+    from curator_core.cli.workflows import PluginGroup
     from curator_core.plugins import plugins
 
-    offered = plugins().workflows
-    owner = next(offered[name].owner for name in offered if name.partition(".")[0] == plugin)
-    return WorkflowGroup(plugin, owner)
+    offers = [(plugins().workflows, name) for name in plugins().workflows]
+    offers += [(plugins().commands, name) for name in plugins().commands]
+    owner = next(
+        catalog[name].owner for catalog, name in offers if name.partition(".")[0] == plugin
+    )
+    return PluginGroup(plugin, owner, plugin_command)
 
 
-def _plugin_command(name: str) -> click.Command:
+def plugin_command(name: str) -> click.Command:
     from curator_core.plugins import plugins
 
     found = plugins().commands.load(name)

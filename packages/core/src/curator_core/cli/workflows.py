@@ -1,14 +1,16 @@
-"""Workflows as commands: `curate PLUGIN WORKFLOW IN OUT`, with the options of its class."""
+"""What plugins offer as commands: `curate PLUGIN WORKFLOW IN OUT`, and commands of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from curator_core.cli.groups import short_name
 from curator_core.cli.options import speaks
 from curator_core.cli.running import Wishes, run_workflow
 from curator_core.cli.screens import Screen
+from curator_core.errors import CuratorError
 from curator_core.resources import Resources
 from curator_core.suggestions import hint
 
@@ -26,22 +28,25 @@ _COMMON = (
 )  # fmt: skip
 
 
-class WorkflowGroup(click.Group):
-    """The workflows of one plugin."""
+class PluginGroup(click.Group):
+    """The workflows of one plugin, and its commands, which `load` gives by their whole names."""
 
-    def __init__(self, plugin: str, owner: str) -> None:
-        super().__init__(plugin, help=f"Workflows of {owner}.")
+    def __init__(self, plugin: str, owner: str, load: Callable[[str], click.Command]) -> None:
+        super().__init__(plugin, help=f"Workflows and commands of {owner}.")
         self.plugin = plugin
+        self._load = load
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._names())
+        return self._names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = self._names().get(cmd_name)
-        return None if name is None else workflow_command(name, cmd_name)
+        if (name := self._workflows().get(cmd_name)) is not None:
+            return workflow_command(name, cmd_name)
+        name = self._commands().get(cmd_name)
+        return None if name is None else self._load(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -49,16 +54,39 @@ class WorkflowGroup(click.Group):
         name, known = args[0], self.list_commands(ctx)
         if not name.startswith("-") and name not in known:
             raise click.UsageError(
-                f"{self.plugin} has no workflow {name!r}{hint(name, known)}", ctx
+                f"{self.plugin} has no workflow or command {name!r}{hint(name, known)}", ctx
             )
         return super().resolve_command(ctx, args)
 
-    def _names(self) -> dict[str, str]:
-        """The last part of each name, and the whole of it."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._sentence(ctx, name)) for name in self._names()])
+
+    def _sentence(self, ctx: click.Context, name: str) -> str:
+        """What a command says of itself; one that is broken is no reason for no help at all."""
+        try:
+            command = self.get_command(ctx, name)
+        except CuratorError as error:
+            return f"Is broken: {error}"
+        return command.get_short_help_str(limit=100) if command else ""
+
+    def _names(self) -> list[str]:
+        return list(self._workflows() | self._commands())
+
+    def _workflows(self) -> dict[str, str]:
         from curator_core.plugins import plugins
 
-        offered = [name for name in plugins().workflows if name.partition(".")[0] == self.plugin]
-        return {(name.partition(".")[2] or name).replace("_", "-"): name for name in offered}
+        return self._short(plugins().workflows)
+
+    def _commands(self) -> dict[str, str]:
+        from curator_core.plugins import plugins
+
+        return self._short(plugins().commands)
+
+    def _short(self, names: Iterable[str]) -> dict[str, str]:
+        """The last part of each name, and the whole of it."""
+        own = (name for name in names if name.partition(".")[0] == self.plugin)
+        return {short_name(name): name for name in own}
 
 
 def workflow_command(name: str, short: str) -> click.Command:
