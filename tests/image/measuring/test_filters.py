@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from curator_core import PipelineError
+from curator_core.scores import Scores
 from curator_core.testing import check_stage, run_stages
 from curator_image import decoding
 from curator_image.batches import ImageBatch
@@ -194,6 +195,31 @@ def test_dropped_pictures_come_with_their_score() -> None:
     records = dropped.records()
     assert records.keys == ["sample1"]
     assert records.data["blur"].to_pylist()[0] < 100 < kept.data["blur"].to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    ("stage", "kept", "dropped"),
+    [
+        (BlurFilter(), 1, 1),
+        (BlurFilter(invert=True), 1, 1),
+        (SizeFilter(min_side=1), 2, 0),
+        (FormatFilter(["jpeg"]), 0, 0),
+        (ScoreFilter(lambda picture: True), 0, 0),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_scores_are_counted_for_the_report(stage: object, kept: int, dropped: int) -> None:
+    run = run_stages([stage], [batch_of([NOISE, SOFT])])
+    scores = run.report.of(0).scores.get("score", Scores())
+    assert (sum(scores.kept.values()), sum(scores.dropped.values())) == (kept, dropped)
+
+
+def test_measures_are_counted_under_their_names() -> None:
+    stages = [ImageMeasures(["sharpness", "format"]), ValueFilter("sharpness", least=100)]
+    run = run_stages(stages, [batch_of([NOISE, SOFT])])
+    measured, cut = run.report.of(0).scores, run.report.of(1).scores["score"]
+    assert {name: sum(one.kept.values()) for name, one in measured.items()} == {"sharpness": 2}
+    assert (len(cut.kept), len(cut.dropped)) == (1, 1)
 
 
 def test_wrong_limits_are_told() -> None:

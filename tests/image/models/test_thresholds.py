@@ -2,7 +2,7 @@
 
 import pytest
 from curator_core import Dropped, InputError
-from curator_core.testing import run_stage
+from curator_core.testing import run_stage, run_stages
 from curator_image.models.thresholds import ScoreThreshold
 from drawings import batch, drawn, encoded
 
@@ -22,6 +22,12 @@ def test_each_reason_is_counted_by_itself() -> None:
         "beauty over 3": 1,
     }
     assert found["beauty under 2"].records().keys == ["a", "f"]
+
+
+def test_scores_are_counted_for_the_report() -> None:
+    run = run_stages([ScoreThreshold("score", min_score=2.0)], [scored(1.0, 2.0, None, 3.0)])
+    [scores] = run.report.of(0).scores.values()
+    assert (sum(scores.kept.values()), sum(scores.dropped.values())) == (2, 1)
 
 
 def test_nothing_is_copied_where_all_stay() -> None:

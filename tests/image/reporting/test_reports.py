@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from curator_core import InputError, LocalExecutor, ParquetWriter, Pipeline
 from curator_core.reporting.histograms import Scores, histogram, number
+from curator_core.reporting.pages import write_report
 from curator_image.duplicates.workflows import ImageDeduplicationWorkflow
 from curator_image.measuring.qualities import BlurFilter, BrightnessFilter
 from curator_image.measuring.sizes import SizeFilter
@@ -63,6 +64,7 @@ def test_a_page_shows_what_each_rule_kept_and_dropped(
     assert "size_filter: 1 dropped" in page
     assert "blur_filter: 3 dropped" in page
     assert "limit 100" in page
+    assert "limit 0.97" in page, "also of rules that add no column"
     assert page.count('<rect class="dropped"') >= 1
     assert "shorter side under 100" in page
     assert "&lt;tiny&gt;" in page
@@ -70,6 +72,13 @@ def test_a_page_shows_what_each_rule_kept_and_dropped(
     pictures = page.count("data:image/jpeg;base64,")
     assert pictures == 6 + 1 + 3 + 6, "kept to the end, small, soft, and nearest to the limit"
     assert "http" not in page
+
+
+def test_the_report_of_the_run_draws_scores_with_their_limits(shards: Path, tmp_path: Path) -> None:
+    run = cleaned(shards, ParquetWriter(str(tmp_path / "out")))
+    page = Path(write_report(run)).read_text()
+    assert page.count('<svg class="histogram"') == 3, "size, brightness and sharpness"
+    assert "limit 100" in page
 
 
 def test_without_dropped_pictures_it_says_how_to_keep_them(shards: Path, tmp_path: Path) -> None:
@@ -95,6 +104,7 @@ def test_clusters_stand_side_by_side(shards: Path, tmp_path: Path) -> None:
     shown = page.count("data:image/jpeg;base64,")
     assert shown == result.metadata["groups"] + result.metadata["duplicates"]
     assert "&lt;tiny&gt;" in page
+    assert "<br>320 x 240, " in page
     assert workflow.run(HERE).report == result.report
 
 

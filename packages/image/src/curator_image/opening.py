@@ -4,6 +4,7 @@ Only formats that Pillow decodes by itself are opened: no EPS, which would start
 """
 
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ FORMATS = (
     "DDS", "DIB", "PCX", "PSD", "QOI", "SGI", "SPIDER", "TGA", "XBM", "XPM", "IM", "BLP", "DCX",
 )  # fmt: skip
 
+_ONE_OF_MANY = re.compile(r" \(\d+ bytes not processed\)")
+"""What would make each damaged picture a reason of its own."""
 
 Encoded: TypeAlias = bytes | bytearray | memoryview
 
@@ -83,5 +86,5 @@ def _told(error: Exception) -> str:
         return "it is no image of a known format"
     if isinstance(error, Image.DecompressionBombError):
         return "it is larger than Pillow opens (a decompression bomb?)"
-    said = str(error).strip().splitlines()
+    said = _ONE_OF_MANY.sub("", str(error)).strip().splitlines()
     return f"damaged image: {said[0][:200] if said else type(error).__name__}"

@@ -10,6 +10,11 @@ _QUALITIES = "curator_image.measuring.qualities"
 
 
 @hookimpl
+def curator_reports() -> dict[str, str]:
+    return {"image.pictures": "curator_image.reporting.exhibits:pictures"}
+
+
+@hookimpl
 def curator_commands() -> dict[str, str]:
     return {"image.report": "curator_image.reporting.commands:report"}
 

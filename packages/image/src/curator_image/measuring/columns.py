@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from curator_core import ProcessingStage
 from curator_core.suggestions import hint
 
 from curator_image.batches import IMAGE, ImageBatch
-from curator_image.measuring.judging import Outcomes, scored, with_scores
+from curator_image.measuring.judging import Outcomes, scored, tell, with_scores
 from curator_image.measuring.quantities import (
     BRIGHTNESS,
     BYTES,
@@ -65,8 +66,11 @@ class ImageMeasures(ProcessingStage[ImageBatch, ImageBatch]):
         wanted = [MEASURES[name] for name in self.measures]
         view = WORKING if any(quantity.view for quantity in wanted) else None
         found = scored(task, view, lambda picture: [quantity.of(picture) for quantity in wanted])
-        batch = found.batch
+        batch, values = found.batch, dict[str, list[Any]]()
         for place, (name, quantity) in enumerate(zip(self.measures, wanted, strict=True)):
-            values = [scores[place] for scores in found.scores]
-            batch = with_scores(batch, f"{self.prefix}{name}", values, quantity.kind)
+            column = f"{self.prefix}{name}"
+            values[column] = [scores[place] for scores in found.scores]
+            batch = with_scores(batch, column, values[column], quantity.kind)
+        for column, scores in values.items():
+            tell(batch, scores, name=column)
         return [batch, *found.rejected]

@@ -62,7 +62,7 @@ class ImageFilter(ProcessingStage[ImageBatch, ImageBatch], ABC):
         if self.score_field is not None:
             batch = with_scores(batch, self.score_field, found.scores, self.score_kind)
         flags = [bool(self.keeps(score)) != self.invert for score in found.scores]
-        return [*kept(batch, flags, self.told), *found.rejected]
+        return [*kept(batch, flags, self.told, found.scores), *found.rejected]
 
     @property
     def told(self) -> str:

@@ -1,12 +1,13 @@
 """Judging: every picture of a batch scored, and those set aside of which that failed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from curator_core import Dropped, Rejected
 from curator_core.errors import CuratorError
 from curator_core.failing import reason_of
+from curator_core.scores import Scores, tell_scores
 from curator_core.watching import TaskTimeoutError
 
 from curator_image.batches import ImageBatch
@@ -80,13 +81,27 @@ def remembering(batch: ImageBatch, pictures: list[Picture]) -> ImageBatch:
     return batch
 
 
-def kept(batch: ImageBatch, flags: list[bool], reason: str) -> list[ImageBatch | Dropped]:
-    """`batch.keep`, with what is known of the pictures that stay."""
+def kept(
+    batch: ImageBatch, flags: list[bool], reason: str, scores: Sequence[Any]
+) -> list[ImageBatch | Dropped]:
+    """`batch.keep`, with what is known of the pictures that stay, and the scores for the report."""
     pictures = pictures_of(batch)
     first, *dropped = batch.keep(flags, reason)
     assert isinstance(first, ImageBatch)
     stay = [picture for picture, flag in zip(pictures, flags, strict=True) if flag]
+    tell(first, scores, flags)
     return [remembering(first, stay), *dropped]
+
+
+def tell(
+    batch: ImageBatch, scores: Sequence[Any], flags: Sequence[bool] = (), name: str = "score"
+) -> None:
+    """Have scores counted in the report, of what stays and of what goes; words are none."""
+    sides: dict[bool, list[float]] = {True: [], False: []}
+    for score, stays in zip(scores, flags or [True] * len(scores), strict=True):
+        if isinstance(score, int | float) and not isinstance(score, bool):
+            sides[stays].append(score)
+    tell_scores(batch, name, Scores.of(sides[True], sides[False]))
 
 
 def with_scores(batch: ImageBatch, column: str, scores: list[Any], kind: str) -> ImageBatch:

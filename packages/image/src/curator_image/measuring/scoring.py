@@ -10,7 +10,7 @@ from curator_core.failing import reason_of
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.filtering import ImageFilter
-from curator_image.measuring.judging import Outcomes, kept, scored, with_scores
+from curator_image.measuring.judging import Outcomes, kept, scored, tell, with_scores
 from curator_image.measuring.pictures import Picture
 from curator_image.views import WORKING
 
@@ -103,7 +103,9 @@ class Score(ProcessingStage[ImageBatch, ImageBatch]):
         function = rule.score if isinstance(rule, ImageFilter) else _called(rule)
         found = scored(task, view, function)
         values = found.scores if is_filter else [_cast(value, kind) for value in found.scores]
-        return [with_scores(found.batch, self.score_field, values, kind), *found.rejected]
+        batch = with_scores(found.batch, self.score_field, values, kind)
+        tell(batch, values)
+        return [batch, *found.rejected]
 
 
 @dataclass
@@ -138,7 +140,8 @@ class Filter(ProcessingStage[ImageBatch, ImageBatch]):
 
     def process(self, task: ImageBatch) -> Outcomes:
         values = task.data.column(self.filter_field).to_pylist()
-        return [*kept(task, [self._passes(value) for value in values], self.reason)]
+        flags = [self._passes(value) for value in values]
+        return [*kept(task, flags, self.reason, values)]
 
     def _passes(self, value: Any) -> bool:
         keeps = self.filter_fn.keeps if isinstance(self.filter_fn, ImageFilter) else self.filter_fn

@@ -42,7 +42,7 @@ class ValueFilter(ProcessingStage[ImageBatch, ImageBatch]):
     def process(self, task: ImageBatch) -> Outcomes:
         values = task.data.column(self.filter_field).to_pylist()
         flags = [self._passes(value) != self.invert for value in values]
-        return [*kept(task, flags, self.reason)]
+        return [*kept(task, flags, self.reason, values)]
 
     def _passes(self, value: float | None) -> bool:
         if value is None:

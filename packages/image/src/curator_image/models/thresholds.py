@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from curator_core import Dropped, InputError, ProcessingStage
 
 from curator_image.batches import ImageBatch
+from curator_image.measuring.judging import tell
 
 
 @dataclass
@@ -45,12 +46,14 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
                 f"column {self.score_field!r} holds {kind}, but must hold numbers; "
                 "name the column of scores in score_field"
             )
-        reasons = [self.reason_for(score) for score in pc.cast(column, pa.float64()).to_pylist()]
+        scores = pc.cast(column, pa.float64()).to_pylist()
+        reasons = [self.reason_for(score) for score in scores]
+        stays = [why is None for why in reasons]
         found = [reason for reason in dict.fromkeys(reasons) if reason is not None]
-        if not found:
-            return [task]
         bare = task.with_data(task.data)  # whoever keeps dropped records keeps no pixels
-        outcomes: list[ImageBatch | Dropped] = [task.filter([why is None for why in reasons])]
+        passed_on = task.filter(stays) if found else task
+        tell(passed_on, scores, stays)
+        outcomes: list[ImageBatch | Dropped] = [passed_on]
         for reason in found:
             gone = [why == reason for why in reasons]
             outcomes.append(Dropped(reason, sum(gone), partial(bare.filter, gone)))

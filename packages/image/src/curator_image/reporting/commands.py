@@ -1,4 +1,4 @@
-"""`curate image-report`: a page with pictures about a run that filtered them."""
+"""`curate image report`: a page with pictures about a run that filtered them."""
 
 import click
 from curator_core.cli.options import speaks

@@ -176,5 +176,5 @@ def _cluster(members: Sequence[Member], images: Mapping[Name, bytes]) -> str:
 def _figure(member: Member, image: bytes | None) -> str:
     told = "kept" if member.stays else "removed"
     bits = "" if member.is_best else f", {member.distance} bits"
-    made = thumbnail(image, member.name[1], f"{told}{bits}")
+    made = thumbnail(image, member.name[1], f"{told}{bits}", sized=True)
     return made.replace("<img ", '<img class="best" ', 1) if member.stays else made

@@ -5,7 +5,7 @@ from curator_core.filesystems import join, open_filesystem
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
-from curator_core.reporting.histograms import KEY, histogram, number
+from curator_core.reporting.histograms import KEY, number
 from curator_core.writing.dropped import REASON_COLUMN
 
 from curator_image.reporting.records import Record, records_in
@@ -76,17 +76,15 @@ def _titled(rule: Rule) -> str:
 def _overview(rules: list[Rule]) -> str:
     rows = []
     for rule in rules:
-        came = rule.dropped + rule.passed
-        rows.append([_escaped(rule.name), count(came), count(rule.dropped),
-                     share(rule.dropped, came)])  # fmt: skip
-    return figures_table(("rule", "came", "dropped", "share"), rows)
+        rows.append([_escaped(rule.name), count(rule.came), count(rule.dropped),
+                     share(rule.dropped, rule.came), count(rule.set_aside)])  # fmt: skip
+    return figures_table(("rule", "came", "dropped", "share", "set aside"), rows)
 
 
 def _about(rule: Rule, found: Sorted) -> str:
     parts = [facts_table((reason, count(times)) for reason, times in rule.reasons.items())]
-    drawing = histogram(rule.scores, rule.limits)
-    if drawing:
-        parts.append(f"<h3>{_escaped(rule.score_field or '')} {KEY}</h3>{drawing}")
+    for title, drawing in rule.drawings():
+        parts.append(f"<h3>{_escaped(title)} {KEY}</h3>{drawing}")
     dropped = sample_of(rule.examples)
     if dropped:
         parts.append(f"<h3>Dropped</h3>{_sheet(dropped, rule)}")

@@ -1,13 +1,15 @@
 """Rules: what each filter of a run kept and dropped, in figures and examples."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from html import escape
 
 from curator_core.reporting.directories import RunRecord
-from curator_core.reporting.histograms import Scores
+from curator_core.reporting.histograms import Scores, drawn_bins, histogram
 from curator_core.reporting.scores import limits_in
+from curator_core.scores import Scores as BinnedScores
 from curator_core.writing.dropped import STAGE_COLUMN
 
 from curator_image.reporting.records import Record
@@ -24,13 +26,25 @@ class Rule:
     score_field: str | None = None
     limits: list[float] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
-    passed: int = 0
+    came: int = 0
+    set_aside: int = 0
+    told: Mapping[str, BinnedScores] = field(default_factory=dict)
+    """All scores that it gave, as the run counted them, by name."""
     scores: Scores = field(default_factory=Scores)
+    """Those that stand in the records which are looked at."""
     examples: list[Record] = field(default_factory=list)
 
     @property
     def dropped(self) -> int:
         return self.reasons.total()
+
+    def drawings(self) -> Iterator[tuple[str, str]]:
+        """A histogram for each of its scores, under its name; none where none are known."""
+        for name, scores in self.told.items():
+            title = self.score_field if name == "score" and self.score_field else name
+            yield title, drawn_bins(scores, self.limits, escape(f"{self.name}: {title}"))
+        if not self.told and (drawing := histogram(self.scores, self.limits)):
+            yield self.score_field or "score", drawing
 
     def drop(self, record: Record) -> None:
         self.examples = _sample([*self.examples, record])
@@ -101,7 +115,7 @@ def rules_of(run: RunRecord) -> Sorted:
         name, options = stage["name"], stage.get("options", {})
         counts = run.result.stages[name]
         score_field = options.get("score_field")
-        if not counts.reasons and not isinstance(score_field, str):
+        if not (counts.reasons or counts.scores or isinstance(score_field, str)):
             continue
         field_name = options.get("filter_field") or score_field
         rules[name] = Rule(
@@ -109,6 +123,8 @@ def rules_of(run: RunRecord) -> Sorted:
             field_name if isinstance(field_name, str) else None,
             limits_in(options),
             Counter(counts.reasons),
-            counts.items_out,
+            counts.items_in,
+            counts.items_failed + counts.items_rejected,
+            counts.scores,
         )
     return Sorted(rules)

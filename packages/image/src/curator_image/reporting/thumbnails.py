@@ -12,22 +12,27 @@ from curator_image.views import View
 SIDE = 144
 
 
-def thumbnail(data: Encoded | None, caption: str, note: str = "") -> str:
-    """A figure with the picture, or with the reason why there is none to be seen."""
-    shown = _shown(data)
+def thumbnail(data: Encoded | None, caption: str, note: str = "", *, sized: bool = False) -> str:
+    """A figure with the picture, or with the reason why there is none to be seen.
+
+    Its size shows when one points at it; `sized` has it written below.
+    """
+    shown, size = _shown(data)
     told = f"<b>{escape(note)}</b> " if note else ""
-    return f"<figure>{shown}<figcaption>{told}{escape(caption)}</figcaption></figure>"
+    below = f"<br>{size}" if sized and size else ""
+    return f"<figure>{shown}<figcaption>{told}{escape(caption)}{below}</figcaption></figure>"
 
 
-def _shown(data: Encoded | None) -> str:
+def _shown(data: Encoded | None) -> tuple[str, str]:
+    """The picture, and how large it is."""
     if data is None:
-        return '<div class="gone">not found again</div>'
+        return '<div class="gone">not found again</div>', ""
     try:
-        encoded, title = _made_small(data)
+        encoded, size = _made_small(data)
     except UndecodableError as error:
-        return f'<div class="gone">{escape(str(error))}</div>'
+        return f'<div class="gone">{escape(str(error))}</div>', ""
     source = base64.b64encode(encoded).decode()
-    return f'<img src="data:image/jpeg;base64,{source}" title="{title}" alt="">'
+    return f'<img src="data:image/jpeg;base64,{source}" title="{size}" alt="">', size
 
 
 def _made_small(data: Encoded) -> tuple[bytes, str]:

@@ -1,0 +1,61 @@
+"""The pictures of a run in its report: what was kept to the end, and what each rule dropped."""
+
+from collections.abc import Iterator
+from html import escape
+
+from curator_core import InputError
+from curator_core.reporting.directories import RunRecord
+from curator_core.reporting.exhibits import Exhibit
+
+from curator_image.reporting.records import Record, records_in
+from curator_image.reporting.rules import Sorted, rules_of, sample_of
+from curator_image.reporting.styles import STYLE
+from curator_image.reporting.thumbnails import thumbnail
+
+LOOKED_AT, SHOWN = 500, 12
+"""A run ends with its report: it may take a second, and not a minute."""
+
+_MORE = "<p>More of them, with scores: <code>curate image.report RUN</code>.</p>"
+
+
+def pictures(run: RunRecord, room: int) -> Exhibit:
+    """A sheet of each kind, as far as there is room for them."""
+    found = _looked_at(run)
+    html = ""
+    for title, records in _sheets(found):
+        shown = "".join(thumbnail(one.image, one.name) for one in records)
+        part = f'<h3>{escape(title)}</h3><div class="sheet">{shown}</div>'
+        if len(html) + len(part) + len(_MORE) + len(STYLE) > room:
+            break
+        html += part
+    if not html:
+        raise InputError(f"run {run.path} left no pictures to be shown")
+    return Exhibit("Pictures", html + _MORE, STYLE)
+
+
+def _sheets(found: Sorted) -> Iterator[tuple[str, list[Record]]]:
+    sorts = [("Kept to the end", found.kept)]
+    sorts += [(f"Dropped by {rule.name}", rule.examples) for rule in found.rules.values()]
+    for title, records in sorts:
+        there = sample_of(record for record in records if record.image is not None)
+        if there:
+            yield title, there[:SHOWN]
+
+
+def _looked_at(run: RunRecord) -> Sorted:
+    kept_path, dropped_path = _folders_of(run)
+    found = rules_of(run)
+    for record in records_in(kept_path, LOOKED_AT):
+        found.add_kept(record)
+    for record in records_in(dropped_path, LOOKED_AT):
+        found.add_dropped(record)
+    return found
+
+
+def _folders_of(run: RunRecord) -> tuple[str, str]:
+    """Where the last stage that wrote put what was kept, and what was dropped."""
+    for stage in reversed(run.facts.get("plan", [])):
+        options = stage.get("options", {})
+        if "dropped_path" in options and "path" in options:
+            return str(options["path"]), str(options["dropped_path"] or "")
+    raise InputError(f"run {run.path} wrote no pictures")

@@ -1,0 +1,52 @@
+"""The report of a run over pictures shows some of them."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from curator_core import LocalExecutor, ParquetWriter, Pipeline
+from curator_core.reporting.pages import write_report
+from curator_image.folders.reading import ImageFolderReader
+from curator_image.measuring.sizes import SizeFilter
+from curator_image.reporting import exhibits
+from PIL import Image
+
+
+def put(folder: Path, name: str, side: int) -> None:
+    folder.mkdir(exist_ok=True)
+    noise = np.random.default_rng(side).integers(0, 256, (side, side, 3), np.uint8)
+    sink = io.BytesIO()
+    Image.fromarray(noise).save(sink, "PNG")
+    (folder / name).write_bytes(sink.getvalue())
+
+
+def page_of(folder: Path) -> str:
+    put(folder / "in", "large.png", 120)
+    put(folder / "in", "<small>.png", 20)
+    stages = [
+        ImageFolderReader(str(folder / "in")),
+        SizeFilter(64),
+        ParquetWriter(str(folder / "out"), dropped_path=str(folder / "dropped")),
+    ]
+    result = Pipeline("look", stages=stages).run(LocalExecutor(workers=0))
+    return Path(write_report(str(result.run_dir))).read_text()
+
+
+def test_a_report_shows_pictures(tmp_path: Path) -> None:
+    page = page_of(tmp_path)
+    _, _, shown = page.partition("<h2>Pictures</h2>")
+    assert shown.index("Kept to the end") < shown.index("Dropped by size_filter")
+    assert page.count('src="data:image/jpeg;base64,') == 2
+    assert "&lt;small&gt;" in shown
+    assert "<small>.png" not in page
+    assert ".of-image-pictures { " in page
+
+
+def test_pictures_that_have_no_room_are_left_out(tmp_path: Path) -> None:
+    page_of(tmp_path)
+    from curator_core.reporting.directories import read_run
+
+    run = read_run(str(tmp_path / "out/.curator/look"), in_short=True)
+    whole = exhibits.pictures(run, 1_000_000)
+    short = exhibits.pictures(run, whole.size - 10)
+    assert (whole.html.count("<img"), short.html.count("<img")) == (2, 1)
