@@ -20,6 +20,7 @@ from curator_audio.reporting.pages import hours, write_page
 from curator_audio.reporting.pictures import png
 from curator_audio.reporting.rules import is_measured
 from curator_core import AnyStage, InputError, LocalExecutor, ParquetWriter, Pipeline
+from curator_core.reporting.pages import write_report
 from sounds import put, tone, voice, wav
 
 
@@ -114,3 +115,14 @@ def test_lengths_are_said_in_words() -> None:
         "mos",
         "wer",
     ]
+
+
+def test_the_report_of_a_run_has_players(tmp_path: Path) -> None:
+    done = run(tmp_path, "files", str(tmp_path / "dropped"))
+    text = Path(write_report(done)).read_text()
+    _, _, shown = text.partition("<h2>Recordings</h2>")
+    assert shown.index("<h3>Kept</h3>") < shown.index("<h3>Dropped by snr_filter</h3>")
+    assert shown.count("<audio controls") == 3
+    assert "<td>snr_filter</td><td>2</td><td>3.5 s</td><td>66.7 %</td>" in shown
+    assert "<b>.wav" not in text
+    assert len(text) < 600_000

@@ -7,6 +7,7 @@ from typing import Any
 import av
 import pytest
 from curator_core import InputError, LocalExecutor, Pipeline
+from curator_core.reporting.pages import write_report
 from curator_video.cutting.stages import ClipCutter
 from curator_video.filters.pictures import FreezeFilter
 from curator_video.reading import VideoReader
@@ -78,3 +79,12 @@ def test_a_run_without_clips_is_told(harbour: Path, tmp_path: Path) -> None:
 
 def test_clocks() -> None:
     assert [clock(0), clock(61.26), clock(3600)] == ["0:00.0", "1:01.3", "1:00:00.0"]
+
+
+def test_the_report_of_a_run_has_filmstrips(harbour: Path, tmp_path: Path) -> None:
+    run = made(harbour, ClipWriter(str(tmp_path / "out")), tmp_path / "run")
+    page = Path(write_report(run)).read_text()
+    _, _, shown = page.partition("<h2>Clips</h2>")
+    assert shown.index("<h3>Kept</h3>") < shown.index("<h3>Dropped by freeze_filter</h3>")
+    assert len(JPEG.findall(shown)) == 3
+    assert "0:08.0-0:12.0 <b>frozen" in shown

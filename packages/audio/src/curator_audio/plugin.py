@@ -59,5 +59,10 @@ def curator_stages() -> dict[str, str]:
 
 
 @hookimpl
+def curator_reports() -> dict[str, str]:
+    return {"audio.recordings": "curator_audio.reporting.exhibits:recordings"}
+
+
+@hookimpl
 def curator_commands() -> dict[str, str]:
     return {"audio.report": "curator_audio.reporting.commands:report"}

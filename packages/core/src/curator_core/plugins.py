@@ -18,7 +18,7 @@ from curator_core.hookspecs import GROUP
 from curator_core.suggestions import hint
 
 VARIABLE = "CURATOR_PLUGINS"
-KINDS = ("stages", "executors", "workflows", "commands")
+KINDS = ("stages", "executors", "workflows", "reports", "commands")
 _OWN = "core"
 
 
@@ -55,6 +55,7 @@ class Plugins:
         self.stages = Catalog("stage")
         self.executors = Catalog("executor", short_names=True)
         self.workflows = Catalog("workflow")
+        self.reports = Catalog("report")
         self.commands = Catalog("command")
         self.working: list[PluginInfo] = []
         self.broken: list[BrokenPlugin] = []

@@ -7,6 +7,11 @@ _CAPTIONING = "curator_video.captioning"
 
 
 @hookimpl
+def curator_reports() -> dict[str, str]:
+    return {"video.clips": "curator_video.reporting.exhibits:clips"}
+
+
+@hookimpl
 def curator_commands() -> dict[str, str]:
     return {"video.report": "curator_video.reporting.commands:report"}
 

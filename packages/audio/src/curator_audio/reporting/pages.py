@@ -29,7 +29,7 @@ _SOURCES, _SOURCE_SECONDS, _SECONDS = 5, 60.0, 12.0
 def write_page(run_dir: str, output: str | None = None) -> str:
     """Write the page about a run, and say where it is."""
     run = read_run(run_dir)
-    kept_path, dropped_path = _folders_of(run)
+    kept_path, dropped_path = folders_of(run)
     found = rules_of(run)
     for row in rows_in(kept_path, MOST_LOOKED_AT):
         found.add_kept(row)
@@ -42,7 +42,7 @@ def write_page(run_dir: str, output: str | None = None) -> str:
     return where
 
 
-def _folders_of(run: RunRecord) -> tuple[str, str]:
+def folders_of(run: RunRecord) -> tuple[str, str]:
     """Where the last stage that wrote put what was kept, and what was dropped."""
     for stage in reversed(run.facts.get("plan", [])):
         options = stage.get("options", {})
@@ -58,10 +58,10 @@ def render(name: str, found: Sorted, dropped_path: str) -> str:
     parts = [
         f"<h1>{escape(name)}</h1>",
         f'<p class="good">{escape(_sentence(found))}</p>',
-        section("Hours by rule: dropped, and kept", _overview(found)),
+        section("Hours by rule: dropped, and kept", hours_by_rule(found)),
         "" if dropped_path else _ADVICE,
         section("In their recordings", _timelines(found, sounds)),
-        section("Kept", _sheet(found.kept, sounds)),
+        section("Kept", sheet(found.kept, sounds)),
         *(section(f"Dropped by {escape(rule.name)}", _about(rule, sounds)) for rule in rules),
         section("Measured", _histograms(found)),
     ]
@@ -88,7 +88,7 @@ def _sentence(found: Sorted) -> str:
     return f"{kept}, {hours(lost)} dropped" if lost else kept
 
 
-def _overview(found: Sorted) -> str:
+def hours_by_rule(found: Sorted) -> str:
     rows = []
     for rule in found.rules.values():
         part = share(rule.dropped, rule.dropped + rule.passed) if rule.dropped else ""
@@ -152,10 +152,10 @@ def _mark(row: Row) -> Mark:
 
 def _about(rule: Rule, sounds: Sounds) -> str:
     reasons = facts_table((reason, count(times)) for reason, times in rule.reasons.items())
-    return reasons + _sheet(rule.examples, sounds)
+    return reasons + sheet(rule.examples, sounds)
 
 
-def _sheet(rows: list[Row], sounds: Sounds) -> str:
+def sheet(rows: list[Row], sounds: Sounds) -> str:
     shown = "".join(_figure(row, sounds) for row in rows)
     return f'<div class="sheet">{shown}</div>' if shown else ""
 

@@ -10,6 +10,7 @@ from curator_core.filesystems import join, open_filesystem
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.comparing import comparison
 from curator_core.reporting.directories import RunRecord, read_run
+from curator_core.reporting.exhibits import shown_exhibits
 from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.reporting.histograms import HISTOGRAM_STYLE
@@ -26,6 +27,7 @@ from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.statistics.summaries import read_summary
 
 FILE = "report.html"
+MOST_BYTES = 2_900_000
 _LONGEST = 4000
 _MOST_ROWS = 200
 _MOST_FAILURES = 60
@@ -46,10 +48,18 @@ def write_report(run_dir: str) -> str:
 
 def render(record: RunRecord) -> str:
     """The whole page. Whatever comes from data is escaped, and secrets are struck out."""
+    above, below = _above(record), _below(record)
+    taken = len("".join((*above, *below)).encode("utf-8", "replace"))
+    shown = shown_exhibits(record, MOST_BYTES - taken)
+    style = PLOTS + HISTOGRAM_STYLE + SCORES + shown.style
+    return page(record.name, "".join((*above, shown.html, *below)), style)
+
+
+def _above(record: RunRecord) -> list[str]:
+    """What comes before that which packages show of their data."""
     result = record.result
-    failures = failures_of(result.quarantined)
     samples = in_order(record.history.samples, result.stages)
-    parts = [
+    return [
         _head(record),
         section("What holds it up", _bottleneck(record)),
         section("What was left", funnel(result.stages)),
@@ -59,14 +69,18 @@ def render(record: RunRecord) -> str:
         section("Scores", score_histograms(result.stages, record.facts.get("plan", []))),
         section("Before and after", changed_records(samples)),
         section("Dropped records", dropped_records(samples)),
+    ]
+
+
+def _below(record: RunRecord) -> list[str]:
+    return [
         section("Data", _data(record.statistics)),
-        section("Quarantine", _failures(failures)),
+        section("Quarantine", _failures(failures_of(record.result.quarantined))),
         section("Slowest sources", _slowest(record)),
         section("Since the previous run", comparison(record)),
         section("Files", _files(record.folders)),
         section("Environment", _environment(record)),
     ]
-    return page(record.name, "".join(parts), PLOTS + HISTOGRAM_STYLE + SCORES)
 
 
 def _bottleneck(record: RunRecord) -> str:

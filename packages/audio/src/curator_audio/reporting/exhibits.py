@@ -1,0 +1,54 @@
+"""The recordings of a run in its report: hours by rule, and some of each kind to listen to."""
+
+from collections.abc import Iterator
+from html import escape
+
+from curator_core import InputError
+from curator_core.reporting.directories import RunRecord
+from curator_core.reporting.exhibits import Exhibit
+
+from curator_audio.reporting.pages import folders_of, hours_by_rule, sheet
+from curator_audio.reporting.rows import Row, rows_in
+from curator_audio.reporting.rules import Sorted, rules_of
+from curator_audio.reporting.sounds import Sounds
+from curator_audio.reporting.styles import STYLE
+
+LOOKED_AT, SHOWN, MOST_RULES = 2000, 3, 6
+"""A run ends with its report: it may take a second, and not a minute."""
+
+_MORE = "<p>More of them, with scores: <code>curate audio.report RUN</code>.</p>"
+
+
+def recordings(run: RunRecord, room: int) -> Exhibit:
+    """A few players of each kind, as far as there is room for them."""
+    found, is_all = _looked_at(run)
+    if not found.kept_rows and not any(rule.examples for rule in found.rules.values()):
+        raise InputError(f"run {run.path} left no recordings to be heard")
+    html = hours_by_rule(found) if is_all else ""  # those of a part would be taken for the whole
+    sounds = Sounds(room // 2)
+    for title, rows in _sorts(found):
+        part = f"<h3>{escape(title)}</h3>{sheet(rows, sounds)}"
+        if len(html) + len(part) + len(_MORE) + len(STYLE) > room:
+            break
+        html += part
+    return Exhibit("Recordings", html + _MORE, STYLE)
+
+
+def _sorts(found: Sorted) -> Iterator[tuple[str, list[Row]]]:
+    if found.kept:
+        yield "Kept", found.kept[:SHOWN]
+    rules = [rule for rule in found.rules.values() if rule.examples]
+    for rule in rules[:MOST_RULES]:
+        yield f"Dropped by {rule.name}", rule.examples[:SHOWN]
+
+
+def _looked_at(run: RunRecord) -> tuple[Sorted, bool]:
+    """What was found, and whether that is all there is."""
+    kept_path, dropped_path = folders_of(run)
+    found, dropped = rules_of(run), 0
+    for row in rows_in(kept_path, LOOKED_AT):
+        found.add_kept(row)
+    for row in rows_in(dropped_path, LOOKED_AT) if dropped_path else ():
+        dropped += 1
+        found.add_dropped(row)
+    return found, max(found.kept_rows, dropped) < LOOKED_AT

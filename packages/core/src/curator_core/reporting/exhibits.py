@@ -1,0 +1,77 @@
+"""Exhibits: what packages add to the report of a run: pictures to see, sounds to hear."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+from curator_core.errors import InputError
+from curator_core.plugins import Plugins
+from curator_core.plugins import plugins as installed_plugins
+from curator_core.reporting.directories import RunRecord
+from curator_core.reporting.figures import shortened
+from curator_core.reporting.fragments import section
+
+_LEAST_ROOM = 20_000
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A section of the report: HTML that needs no other file, and styles that hold within it."""
+
+    title: str
+    html: str
+    style: str = ""
+
+    @property
+    def size(self) -> int:
+        return len(self.html.encode("utf-8", "replace")) + len(self.style)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All exhibits of a report together, as HTML and as styles."""
+
+    html: str = ""
+    style: str = ""
+
+
+def shown_exhibits(record: RunRecord, room: int, plugins: Plugins | None = None) -> Shown:
+    """What packages show of a run in which stages of theirs were; no more than `room` bytes."""
+    html, style = "", ""
+    for name, exhibit in _exhibits(record, room, plugins or installed_plugins()):
+        kind = f"of-{name.replace('.', '-')}"
+        inside = f'<div class="{kind}">{exhibit.html}</div>'
+        html += section(escape(exhibit.title), inside)
+        style += f".{kind} {{ {exhibit.style} }}\n" if exhibit.style else ""
+    return Shown(html, style)
+
+
+def _exhibits(record: RunRecord, room: int, found: Plugins) -> Iterator[tuple[str, Exhibit]]:
+    stages = record.facts.get("plan", [])
+    present = {_package(str(stage.get("stage", ""))) for stage in stages}
+    for name in found.reports:
+        if _package(found.reports[name].place) not in present or room < _LEAST_ROOM:
+            continue
+        exhibit = _made(name, record, room, found)
+        if exhibit is not None and exhibit.html:
+            room -= exhibit.size
+            yield name, exhibit
+
+
+def _package(place: str) -> str:
+    return re.split("[.:]", place, maxsplit=1)[0]
+
+
+def _made(name: str, record: RunRecord, room: int, found: Plugins) -> Exhibit | None:
+    """What one package makes of it; a report is none the worse for one that fails."""
+    try:
+        exhibit: Exhibit | None = found.reports.load(name)(record, room)
+    except InputError:  # there is nothing of its kind to show
+        return None
+    except Exception as error:  # noqa: BLE001 - a package's own code
+        told = shortened(f"{type(error).__name__}: {error}", 300)
+        return Exhibit(name, f"<p>This could not be shown: {escape(told)}</p>")
+    if exhibit is not None and exhibit.size > room:
+        return Exhibit(exhibit.title, "<p>There is no room left for it on this page.</p>")
+    return exhibit
