@@ -53,14 +53,5 @@ def curator_reports() -> dict[str, str]:  # type: ignore[empty-body]
 
 
 @hookspec
-def curator_reports() -> dict[str, str]:  # type: ignore[empty-body]
-    """Sections of a run's report: functions of the run and of how many bytes there is room for.
-
-    They give a `curator_core.reporting.exhibits.Exhibit`, and are asked where stages of the same
-    package were in the run. InputError says that there is nothing to show.
-    """
-
-
-@hookspec
 def curator_commands() -> dict[str, str]:  # type: ignore[empty-body]
     """Commands of click: `shout.loudly` is `curate shout loudly`, and `curate shout.loudly`."""
