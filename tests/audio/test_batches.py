@@ -5,9 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from curator_audio import NATIVE, SPEECH, AudioBatch
+from curator_audio import (
+    NATIVE,
+    SPEECH,
+    AudioBatch,
+    AudioParquetReader,
+    LongSplitter,
+    SegmentExtractor,
+    SegmentJoiner,
+)
 from curator_audio.waveforms import Waveform
-from sounds import encoded, put, tone, wav
+from curator_core import Empty, LocalExecutor, ParquetWriter, Pipeline
+from curator_core.testing import run_stage, run_stages
+from sounds import encoded, put, tone, voice, wav
 
 
 def test_segments_of_one_file_are_what_was_cut_from_it(tmp_path: Path) -> None:
@@ -84,3 +94,32 @@ def test_no_sample_leaves_the_process(tmp_path: Path) -> None:
     assert batch.columns() == ("audio_filepath",)
     with pytest.raises(TypeError, match="a waveform stays in the process that decoded it"):
         pickle.dumps(Waveform(wave.samples, 16_000))
+
+
+def test_segments_of_an_encoded_recording_share_its_bytes(tmp_path: Path) -> None:
+    data = encoded(voice(20), 16_000, "flac")
+    spans = [{"start": float(n), "end": n + 1.0} for n in range(20)]
+    rows = [{"audio_filepath": "a", "audio": data, "speech": spans, "duration": 20.0},
+            {"audio_filepath": "b", "audio": None, "speech": [], "duration": 1.0}]  # fmt: skip
+    whole = AudioBatch.from_pylist(rows)
+    expected = whole.take([0]).waveforms(SPEECH).values[0].samples
+    (cut,) = (one for one in SegmentExtractor().process(whole) if isinstance(one, AudioBatch))
+    (split,) = run_stage(LongSplitter(1.0), whole)
+    for batch in (cut, split.take(range(20))):
+        assert batch.num_items == 20
+        assert batch.data.nbytes < 1.5 * len(data)
+        assert len(batch.to_payload()) < 1.5 * len(data)
+        assert len({id(batch.source(row)) for row in range(20)}) == 1
+        heard = np.hstack([wave.samples for wave in batch.waveforms(SPEECH).values])
+        np.testing.assert_array_equal(heard, expected)
+    (joined,) = run_stage(SegmentJoiner(max_gap=0.1), cut.repeated([3, 2, 9, 9]))
+    assert sorted(row["offset"] for row in joined.to_pylist()) == [2.0, 9.0]
+
+
+def test_shared_bytes_are_written_and_read(tmp_path: Path) -> None:
+    data = encoded(tone(2), 16_000, "flac")
+    batch = AudioBatch.from_pylist([{"audio_filepath": "a", "audio": data}]).repeated([0, 0, 0])
+    writing = Pipeline("write", stages=[ParquetWriter(str(tmp_path / "out"))])
+    writing.run(LocalExecutor(workers=0), tasks=[batch])
+    read = run_stages([AudioParquetReader(str(tmp_path / "out"))], [Empty()]).outputs
+    assert [row["audio"] for one in read for row in one.data.to_pylist()] == [data] * 3

@@ -16,7 +16,8 @@ on it. Stages that listen take and give `AudioBatch`, and write
     yield heard.batch.with_columns({"snr_db": heard.values})
     yield from heard.rejected                  # what cannot be decoded, set aside alone
 
-Rows of one file are heard in one go, whatever their number. What was decoded is kept for the stages
+Rows of one file are heard in one go, whatever their number, and rows of one encoded recording share
+its bytes (`repeated`). What was decoded is kept for the stages
 behind, up to `recordings.BUDGET`; it stands in no column, so no writer can meet it.
 """
 
@@ -67,9 +68,9 @@ class AudioBatch(DocumentBatch):
 
     def source(self, row: int) -> Source:
         """The bytes where the row has them, otherwise the path."""
-        data = self._value(AUDIO, row)
+        data = self._encoded(row)
         if data:
-            return bytes(data)
+            return data
         path = self._value(PATH, row)
         if not path:
             raise UndecodableError(f"the row has neither {PATH} nor {AUDIO}")
@@ -77,10 +78,7 @@ class AudioBatch(DocumentBatch):
 
     def source_key(self, row: int) -> str:
         """What rows of one recording have in common, and those of others have not."""
-        from hashlib import blake2b
-
-        source = self.source(row)
-        return source if isinstance(source, str) else blake2b(source, digest_size=16).hexdigest()
+        return self._recordings().key_of(self.source(row))
 
     def span(self, row: int) -> Span:
         """The part of the recording that the row is; all of it where it has no offset."""
@@ -117,6 +115,17 @@ class AudioBatch(DocumentBatch):
         if name not in self.data.column_names:
             return None
         return self.data.column(name)[row].as_py()
+
+    def _encoded(self, row: int) -> bytes | None:
+        import pyarrow as pa
+
+        if AUDIO not in self.data.column_names:
+            return None
+        value = self.data.column(AUDIO)[row]
+        if isinstance(value, pa.DictionaryScalar):
+            return self._recordings().shared(value)
+        data: bytes | None = value.as_py()
+        return data
 
     def gains(self) -> list[float]:
         """Decibels by which each row is heard louder."""
@@ -210,10 +219,23 @@ class AudioBatch(DocumentBatch):
             taken.derived[_RECORDINGS] = known.only(taken.sources())
         return taken
 
+    def repeated(self, rows: Sequence[int]) -> Self:
+        """Rows, many of them several times: each encoded recording is there once for all of these."""
+        import pyarrow as pa
+
+        table = self.data
+        if AUDIO in table.column_names:
+            audio = table.column(AUDIO).combine_chunks()
+            if isinstance(audio, pa.BinaryArray):
+                places = pa.array(range(len(audio)), pa.int32(), mask=audio.is_null())
+                shared = pa.DictionaryArray.from_arrays(places, audio)
+                table = table.set_column(table.column_names.index(AUDIO), AUDIO, shared)
+        return self.with_table(table.take(pa.array(rows, pa.int64())))
+
     def sources(self) -> Iterator[Source]:
         """What the rows are heard from, without those that have nothing."""
         for row in range(self.num_items):
-            if self._value(AUDIO, row) or self._value(PATH, row):
+            if self._encoded(row) or self._value(PATH, row):
                 yield self.source(row)
 
     def keep(

@@ -1,6 +1,8 @@
 """Recordings that were decoded lately, for the stages that follow in the same process."""
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any
 
 from curator_core.filesystems import StorageOptions
 
@@ -19,6 +21,26 @@ class Recordings:
     def __init__(self, budget: int = BUDGET) -> None:
         self._known: dict[tuple[Source, Form], list[Waveform]] = {}
         self._room = budget
+        self._shared: dict[tuple[int, int], tuple[Any, bytes]] = {}
+        self._keys: dict[bytes, str] = {}
+
+    def shared(self, value: Any) -> bytes | None:
+        """The bytes of an Arrow dictionary's entry: taken out once, though many rows have them."""
+        entries, number = value.dictionary, value.index.as_py()
+        if number is None:
+            return None
+        place = entries.buffers()[-1].address, number
+        if place not in self._shared:  # the dictionary is held, so that its address stays its own
+            self._shared[place] = entries, entries[number].as_py()
+        return self._shared[place][1]
+
+    def key_of(self, source: Source) -> str:
+        """A path, or the digest of bytes, reckoned once for all rows that share them."""
+        if isinstance(source, str):
+            return source
+        if source not in self._keys:
+            self._keys[source] = blake2b(source, digest_size=16).hexdigest()
+        return self._keys[source]
 
     def hear(
         self, source: Source, form: Form, storage_options: StorageOptions | None
@@ -39,6 +61,7 @@ class Recordings:
         """Those of some sources: the others are free to go."""
         wanted = set(sources)
         kept = Recordings(self._room)
+        kept._shared = {place: one for place, one in self._shared.items() if one[1] in wanted}
         for (source, form), blocks in self._known.items():
             if source in wanted:
                 kept._known[source, form] = blocks
@@ -48,6 +71,8 @@ class Recordings:
 
     def forget(self) -> None:
         self._known.clear()
+        self._shared.clear()
+        self._keys.clear()
         self._room = BUDGET
 
     def _kept(self, blocks: Iterable[Waveform], source: Source, form: Form) -> Iterator[Waveform]:

@@ -95,7 +95,7 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         )
 
     def _made(self, task: AudioBatch, rows: Sequence[int], windows: Sequence[Window]) -> AudioBatch:
-        table = task.data.take(pa.array(rows, pa.int64()))
+        table = task.repeated(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         offsets = [task.start(row) + one.start for row, one in zip(rows, windows, strict=True)]
         inside = [

@@ -69,6 +69,8 @@ def _unpacked(part: FilePart, name: str, column: Any) -> tuple[Any, list[str | N
             paths = pc.struct_field(column, "path").to_pylist()
         if "bytes" in inside:
             column = pc.struct_field(column, "bytes")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
         raise InputError(
             f"column {name!r} of {part.path} is {column.type}, and holds no bytes; name another "

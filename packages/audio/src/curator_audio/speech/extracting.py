@@ -56,7 +56,7 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
     def _segments(
         self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]
     ) -> AudioBatch:
-        table = task.data.drop_columns([self.spans_field]).take(pa.array(rows, pa.int64()))
+        table = task.repeated(rows).data.drop_columns([self.spans_field])
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         starts, lengths, numbers = zip(*places, strict=True)
         columns: dict[str, Any] = {

@@ -58,7 +58,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
             yield Dropped(JOINED, gone)
 
     def _groups(self, task: AudioBatch) -> Iterator[list[int]]:
-        order = sorted(range(task.num_items), key=lambda r: (str(task.source(r)), task.start(r)))
+        order = sorted(range(task.num_items), key=lambda r: (task.source_key(r), task.start(r)))
         group: list[int] = []
         for row in order:
             if group and not self._fits(task, group, row):
@@ -69,7 +69,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
             yield group
 
     def _fits(self, task: AudioBatch, group: Sequence[int], row: int) -> bool:
-        if task.source(group[0]) != task.source(row):
+        if task.source_key(group[0]) != task.source_key(row):
             return False
         end = max(task.span(member).end for member in group)
         span = task.span(row)
@@ -105,7 +105,7 @@ class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
                 rows.append(row)
                 start = None if parts == 1 else task.start(row) + part * seconds / parts
                 places.append((start, None if parts == 1 else seconds / parts, part))
-        taken = task.take(rows)
+        taken = task.repeated(rows)
         given = [(taken.given_offset(row), taken.given_duration(row)) for row in range(len(rows))]
         starts = [
             old[0] if new[0] is None else new[0] for old, new in zip(given, places, strict=True)
