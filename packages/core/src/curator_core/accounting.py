@@ -8,6 +8,7 @@ from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
 from curator_core.failing import detail_of, reason_of
 from curator_core.lineage import Lineage, SourceKey, rest_share, source_of
+from curator_core.models import told_model
 from curator_core.outcomes import AnyTask, Dropped, Rejected
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport, Keys, Part
@@ -97,6 +98,8 @@ class Account:
         counts = self.counts
         if output.derived:
             counts.score(told_scores(output))
+            if (model := told_model(output)) and output.num_items:
+                counts.use(model, output.num_items)
         items = output.num_items
         if not items:
             self.report.spend(lineage)

@@ -37,6 +37,8 @@ class StageCounts:
     reasons: dict[str, int] = field(default_factory=dict)
     scores: dict[str, Scores] = field(default_factory=dict)
     """By name, where a stage told how it scored things."""
+    models: dict[str, int] = field(default_factory=dict)
+    """How many items were made with a model, by its name and the digest of its weights."""
 
     def add(self, other: "StageCounts") -> None:
         mine = self.__dict__  # for each stage of each source: by name it takes thrice as long
@@ -45,6 +47,8 @@ class StageCounts:
                 mine[name] += more
         for reason, items in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + items
+        for model, items in other.models.items():
+            self.use(model, items)
         self.score(other.scores)
 
     def negative(self) -> "StageCounts":
@@ -52,7 +56,8 @@ class StageCounts:
         numbers = {name: -one for name, one in vars(self).items() if type(one) is not dict}
         reasons = {reason: -items for reason, items in self.reasons.items()}
         scores = {name: one.negative() for name, one in self.scores.items()}
-        return StageCounts(**numbers, reasons=reasons, scores=scores)
+        models = {model: -items for model, items in self.models.items()}
+        return StageCounts(**numbers, reasons=reasons, scores=scores, models=models)
 
     def score(self, told: Mapping[str, Scores]) -> None:
         for name, more in told.items():
@@ -61,6 +66,9 @@ class StageCounts:
     def drop(self, reason: str, items: int) -> None:
         self.items_dropped += items
         self.reasons[reason] = self.reasons.get(reason, 0) + items
+
+    def use(self, model: str, items: int) -> None:
+        self.models[model] = self.models.get(model, 0) + items
 
     @property
     def balanced(self) -> bool:

@@ -72,7 +72,7 @@ def _shortened(column: list[Any]) -> Any:
 
 def _sum(name: str, column: Any, times: int) -> Any:
     values = column if isinstance(column, list) else [column] * times
-    if name not in ("reasons", "scores"):
+    if name not in ("reasons", "scores", "models"):
         return sum(values)
     total = StageCounts()
     for value in filter(None, values):

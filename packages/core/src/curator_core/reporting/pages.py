@@ -1,5 +1,6 @@
 """The report of a run as one HTML file, which needs nothing else and no network."""
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,6 +10,7 @@ from curator_core.errors import CuratorError
 from curator_core.filesystems import join, open_filesystem
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.comparing import comparison
+from curator_core.reporting.continuing import next_step
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.exhibits import shown_exhibits
 from curator_core.reporting.figures import count, duration, share, shortened
@@ -23,8 +25,10 @@ from curator_core.reporting.statistics import as_html
 from curator_core.reporting.styling import PLOTS, SCORES
 from curator_core.reporting.summaries import Summary
 from curator_core.reporting.timelines import timelines
-from curator_core.results import QuarantineRecord, StageCounts
+from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.statistics.summaries import read_summary
+
+LOG = logging.getLogger("curator_core")
 
 FILE = "report.html"
 MOST_BYTES = 2_900_000
@@ -44,6 +48,16 @@ def write_report(run_dir: str) -> str:
     fs, root = open_filesystem(run_dir)
     fs.pipe_file(join(root, FILE), page)
     return report_path(run_dir)
+
+
+def leave_report(result: RunResult) -> None:
+    """Write the page of a run that has ended. Where it cannot be written, the run is no worse."""
+    if result.run_dir is None or Summary("", result).is_repetition:
+        return
+    try:
+        write_report(result.run_dir)
+    except Exception as error:  # noqa: BLE001 - also what a file system of any kind may raise
+        LOG.warning("the report could not be written: %s", error)
 
 
 def render(record: RunRecord) -> str:
@@ -67,6 +81,7 @@ def _above(record: RunRecord) -> list[str]:
         section("Over time", timelines(record.history, _worker_stages(record))),
         section("Dropped, by reason", _drops(result.stages)),
         section("Scores", score_histograms(result.stages, record.facts.get("plan", []))),
+        section("Models", _models(result.stages)),
         section("Before and after", changed_records(samples)),
         section("Dropped records", dropped_records(samples)),
     ]
@@ -115,7 +130,8 @@ def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
     good = record.result.status == "done"
     verdict = f'<p class="{"good" if good else "bad"}">{escape(verdict_of(record))}</p>'
-    rows = [row for row in summary.lines() if row[0] not in ("files", "report")]
+    rows = [row for row in summary.lines() if row[0] not in ("files", "report", "next")]
+    rows.append(("next", next_step(record)))
     return f"<h1>{escape(record.name)}</h1>{verdict}{facts_table(rows)}"
 
 
@@ -139,6 +155,15 @@ def _drops(stages: dict[str, StageCounts]) -> str:
     hidden = len(found) - len(rows)
     note = f"<p>{count(hidden)} more reasons: curate report --json.</p>" if hidden else ""
     return figures_table(("stage and reason", "dropped", "of what it got"), rows) + note
+
+
+def _models(stages: dict[str, StageCounts]) -> str:
+    rows = [
+        [f"{escape(stage)}: {escape(shortened(model, 200))}", count(items)]
+        for stage, counts in stages.items()
+        for model, items in counts.models.items()
+    ]
+    return figures_table(("stage and model", "records"), rows[:_MOST_ROWS])
 
 
 def _failures(failures: Sequence[Failure]) -> str:

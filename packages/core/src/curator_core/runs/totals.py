@@ -18,4 +18,5 @@ def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
         total = totals.setdefault(index, StageCounts())
         total.add(less.negative())
         total.reasons = {reason: items for reason, items in total.reasons.items() if items}
+        total.models = {model: items for model, items in total.models.items() if items}
         total.scores = {name: scores for name, scores in total.scores.items() if scores}

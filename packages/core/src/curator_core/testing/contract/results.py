@@ -16,6 +16,7 @@ from curator_core.scores import Scores
 from curator_core.stages import ProcessingStage
 from curator_core.tasks import Task
 from curator_core.testing.contract.stages import (
+    SCALES,
     Adds,
     Anchored,
     DropsAll,
@@ -87,6 +88,12 @@ class ResultsContract(Trial):
         expected = Scores.of([n for n in numbers if n < 500], [n for n in numbers if n >= 500])
         assert result.stages["weighs"].scores == {"weight": expected}
         assert result.stages["adds"].scores == {}
+
+    def test_the_model_that_made_something_is_written_down(self) -> None:
+        result = self.run(FansOut(2), Weighs(500), Adds(1))
+
+        assert result.stages["weighs"].models == {SCALES: 10}
+        assert result.stages["adds"].models == {}
 
     def test_dropping_all_is_no_error(self) -> None:
         result = self.run(DropsAll(), Adds(1))

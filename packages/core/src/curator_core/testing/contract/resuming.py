@@ -10,6 +10,7 @@ from curator_core.stages import AnyStage
 from curator_core.testing.contract.jobs import ended, wait_until
 from curator_core.testing.contract.logs import read_log, still_running
 from curator_core.testing.contract.stages import (
+    SCALES,
     Adds,
     Fails,
     FansOut,
@@ -97,6 +98,7 @@ class ResumingContract(Trial):
         assert through == {(counts["sums"].tasks_out,) * 2} == {(len(written(out)),) * 2}
         assert all(stage.balanced for stage in counts.values())
         assert counts["weighs"].scores == {"weight": Scores.of(written(out))}
+        assert counts["weighs"].models == {SCALES: len(written(out))}
 
     def test_a_run_that_is_not_to_be_resumed_begins_anew(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curator_core.files import FileGroup
+from curator_core.models import tell_model
 from curator_core.outcomes import Dropped, Mixed
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.scores import Scores, tell_scores
@@ -61,9 +62,12 @@ class KeepsEven(Numbers):
         return Dropped("odd") if task.data % 3 == 0 else None
 
 
+SCALES = "scales sha256:0123456789ab"
+
+
 @dataclass
 class Weighs(Numbers):
-    """Tells of every number as a weight, and drops those that are heavy."""
+    """Tells of every number as a weight, and drops those that are heavy: with a model of scales."""
 
     limit: int = 7
 
@@ -71,6 +75,7 @@ class Weighs(Numbers):
         weighed = task.with_data(task.data)
         if task.data < self.limit:
             tell_scores(weighed, "weight", Scores.of([task.data]))
+            tell_model(weighed, SCALES)
             return weighed
         tell_scores(weighed, "weight", Scores.of([], [task.data]))
         return Dropped("heavy", records=weighed)

@@ -1,0 +1,21 @@
+"""Models: which one made something, so that the run remembers it, and the digest of its weights."""
+
+from typing import Any
+
+from curator_core.tasks import Task
+
+_TOLD = "curator_core.model"
+
+
+def tell_model(task: Task[Any], known_as: str) -> None:
+    """Have it written down that what a stage gives was made with a model.
+
+    `known_as` says all that tells it from others: its name, its weights, what it runs on.
+    """
+    task.derived[_TOLD] = known_as
+
+
+def told_model(task: Task[Any]) -> str | None:
+    """What its stage told of it, which is told once."""
+    told: str | None = task.derived.pop(_TOLD, None)
+    return told
