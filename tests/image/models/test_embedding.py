@@ -3,14 +3,18 @@
 import logging
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from curator_core import Rejected, StageError, WorkerInfo
+from curator_core import LocalExecutor, Pipeline, Rejected, StageError, WorkerInfo
+from curator_core.reporting.directories import read_run
+from curator_core.reporting.pages import write_report
 from curator_core.stages import flatten
 from curator_core.testing import check_stage, run_stage
+from curator_image import ImageFolderReader, ParquetWriter
 from curator_image.batches import ImageBatch
 from curator_image.models.embedding import ImageEmbedder
 from curator_image.models.networks import NetworkVectors
@@ -53,6 +57,25 @@ def test_what_cannot_be_decoded_is_set_aside_alone() -> None:
     assert isinstance(rejected, Rejected)
     assert rejected.reason == "it is no image of a known format"
     assert rejected.where == "drawn.tar key 'b'"
+
+
+@needs_weights
+def test_the_run_remembers_which_weights_made_its_vectors(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        (tmp_path / "in" / f"{number}.png").write_bytes(encoded(drawn(number)))
+    (tmp_path / "in" / "bad.png").write_bytes(b"no picture")
+    stages = [
+        ImageFolderReader(str(tmp_path / "in")),
+        ImageEmbedder(device="cpu", model_field=None),
+        ParquetWriter(str(tmp_path / "out")),
+    ]
+    result = Pipeline("vectors", stages=stages).run(LocalExecutor(0))
+    model = "efficientnet-lite0 sha256:579344248a93"
+    assert result.stages["image_embedder"].models == {model: 3}
+    run = read_run(str(result.run_dir))
+    assert run.to_json()["stages"]["image_embedder"]["models"] == {model: 3}
+    assert f"image_embedder: {model}" in Path(write_report(str(result.run_dir))).read_text()
 
 
 def test_clip_sees_what_its_own_library_shows_it(tiny: Tiny) -> None:

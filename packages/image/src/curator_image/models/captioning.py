@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
+from curator_core.models import tell_model
 from curator_models.endpoints import ChatEndpoint, NoAnswerError
 
 from curator_image.batches import IMAGE, ImageBatch
@@ -107,7 +108,9 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
             for answer in asked.values():
                 answer.cancel()
         batch, rejected = task.without(dict(sorted(failed.items())))
-        yield batch.with_columns({self.caption_field: pa.array(captions, pa.string())})
+        captioned = batch.with_columns({self.caption_field: pa.array(captions, pa.string())})
+        tell_model(captioned, self.model)
+        yield captioned
         yield from rejected
 
     def _ask(self, jpeg: bytes) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from curator_core import InputError, ProcessingStage, WorkerInfo
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.digests import digest_of
 from curator_models.weights import WeightsFile
@@ -63,7 +64,10 @@ class HeadScores(ProcessingStage[ImageBatch, ImageBatch]):
         if self.model_field is not None:
             columns[self.model_field] = pa.array([self._known_as] * task.num_items, pa.string())
         scored = task.with_columns(columns)
-        return without_column(scored, self.embedding_field) if self.drops_vectors else scored
+        if self.drops_vectors:
+            scored = without_column(scored, self.embedding_field)
+        tell_model(scored, self._known_as)
+        return scored
 
 
 def without_column(task: ImageBatch, name: str) -> ImageBatch:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 
@@ -109,7 +110,9 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
             failed |= {rows[place]: error for place, error in lost.items()}
             answers += [answer for place, answer in enumerate(found) if place not in lost]
         batch, rejected = task.without(failed)
-        yield batch.with_columns(self._columns(answers))
+        described = batch.with_columns(self._columns(answers))
+        tell_model(described, self._known_as)
+        yield described
         yield from rejected
 
     def _asked(self, pictures: Sequence[Pixels]) -> tuple[list[Any], dict[int, Exception]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import AnyStage, InputError, ProcessingStage, WorkerInfo
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import device_of
@@ -145,7 +146,10 @@ class TextMatch(ProcessingStage[ImageBatch, ImageBatch]):
         if self.model_field is not None:
             columns[self.model_field] = pa.array([self._known_as] * len(texts), pa.string())
         scored = task.with_columns(columns)
-        return without_column(scored, self.embedding_field) if self.drops_vectors else scored
+        if self.drops_vectors:
+            scored = without_column(scored, self.embedding_field)
+        tell_model(scored, self._known_as)
+        return scored
 
     def _vectors(self, texts: Sequence[str]) -> Sequence[Any]:
         def forward(places: Sequence[int]) -> Sequence[Any]:
