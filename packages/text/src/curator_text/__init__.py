@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from curator_text.models.guarding import InstructionDataGuard
     from curator_text.models.routing import RouteByColumn
     from curator_text.models.safety import AegisClassifier
+    from curator_text.modifiers.c4_lines import C4LineCleaner
     from curator_text.modifiers.characters import (
         ControlCharacterRemover,
         HtmlEntityDecoder,
@@ -130,6 +131,7 @@ __all__ = [
     "BoilerPlateStringModifier",
     "BulletsFilter",
     "C4BadWordsFilter",
+    "C4LineCleaner",
     "C4ParagraphFilter",
     "C4QualityFilter",
     "CheapestFirst",
@@ -353,6 +355,7 @@ _HOMES = {
     "mixing.blending": ("BlendSource", "BlendWorkflow"),
     "mixing.shuffling": ("ShuffleWorkflow",),
     "mixing.splitting": ("HashSplitter",),
+    "modifiers.c4_lines": ("C4LineCleaner",),
     "modifiers.characters": (
         "ControlCharacterRemover",
         "HtmlEntityDecoder",

@@ -30,6 +30,7 @@ def curator_stages() -> dict[str, str]:
         "text.warc_reader": f"{_SOURCES}.warc:WarcReader",
         "text.wet_reader": f"{_SOURCES}.warc:WetReader",
         "text.boiler_plate_string_modifier": f"{_MODIFIERS}.lines:BoilerPlateStringModifier",
+        "text.c4_line_cleaner": f"{_MODIFIERS}.c4_lines:C4LineCleaner",
         "text.control_character_remover": f"{_MODIFIERS}.characters:ControlCharacterRemover",
         "text.document_joiner": "curator_text.segments.joining:DocumentJoiner",
         "text.document_splitter": "curator_text.segments.splitting:DocumentSplitter",
