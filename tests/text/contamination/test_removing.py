@@ -273,3 +273,9 @@ def test_mistakes_are_told_together(quiz: str, tmp_path: Path) -> None:
 def test_it_keeps_the_promises_of_stages(quiz: str, tmp_path: Path) -> None:
     stage = Decontaminator([quiz], hits_field="hits", index_path=str(tmp_path / "index"))
     check_stage(stage, DocumentBatch.from_pylist([{"text": QUESTION}, {"text": "clean"}]))
+
+
+def test_one_file_need_not_be_a_list(quiz: str, tmp_path: Path) -> None:
+    rows, reasons = decontaminated([QUESTION, "a clean text"], quiz, tmp_path)
+    assert [row["text"] for row in rows] == ["a clean text"]
+    assert reasons == {"holds text of quiz": 1}

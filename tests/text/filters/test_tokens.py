@@ -1,5 +1,6 @@
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from curator_core import DocumentBatch
@@ -77,3 +78,9 @@ def test_exactly_one_of_both_says_how_to_count() -> None:
     assert list(risky.check()) == [
         "transformers_init_kwargs has trust_remote_code, but code of others is never run"
     ]
+
+
+def test_a_name_is_no_tokenizer() -> None:
+    name: Any = "gpt2"
+    [problem] = TokenCountFilter(name).check()
+    assert problem.endswith("a tokenizer of that name is hf_model_name='gpt2'")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, ClassVar, Self
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from curator_text.columns import each_text
 from curator_text.compiled.engines import compiles, is_sound
 from curator_text.compiled.waiting import in_python, is_ready
 from curator_text.judging import Said, Verdicts, joined, judged
+from curator_text.limits import limit_problems
 from curator_text.settling import VERDICTS, Outcomes, Settling
 from curator_text.text_columns import text_column
 from curator_text.texts import Text
@@ -60,6 +61,8 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def check(self) -> Iterable[str]:
         if self.score_field == self.text_field:
             yield f"score_field is {self.score_field!r}, the column that holds the text"
+        if is_dataclass(self):
+            yield from limit_problems(self)
 
     def with_(self, **changes: Any) -> Self:
         changed = super().with_(**changes)

@@ -44,9 +44,9 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
     where to look, then the words themselves are compared. A document without text stays.
     """
 
-    benchmarks: dict[str, str | list[str]] | list[str]
+    benchmarks: dict[str, str | list[str]] | list[str] | str
     """Files, folders or patterns: JSON lines, Parquet, or plain text (.txt) whose paragraphs are
-    examples. By the name of the benchmark; or a list, then files are called what they are."""
+    examples. By the name of the benchmark; or one or a list, where files are called by theirs."""
 
     ngram_size: int = 13
     """How many words in a row must be the same."""
@@ -202,6 +202,8 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
     @property
     def _sources(self) -> Benchmarks:
         given = self.benchmarks
+        if isinstance(given, str | os.PathLike):
+            given = [given]
         named = given if isinstance(given, Mapping) else _named([str(path) for path in given])
         paths = {
             name: [str(one)] if isinstance(one, str | os.PathLike) else [str(path) for path in one]

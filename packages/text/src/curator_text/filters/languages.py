@@ -49,6 +49,7 @@ class StopWordLanguageFilter(TextFilter):
         return f"language is not {self.language}"
 
     def check(self) -> Iterable[str]:
+        yield from super().check()
         if self.language not in STOP_WORDS:
             known = ", ".join(sorted(STOP_WORDS))
             yield f"no stop words for language {self.language!r} (known: {known})"

@@ -42,6 +42,12 @@ class TokenCountFilter(TextFilter):
         if (self.tokenizer is None) == (self.hf_model_name is None):
             both = "both set, but one must decide" if self.tokenizer else "both missing; give one"
             yield f"tokenizer and hf_model_name are {both}"
+        elif isinstance(self.tokenizer, str):
+            name = self.tokenizer
+            yield (
+                f"tokenizer is the text {name!r}, but must be a function or an object with a "
+                f"method encode; a tokenizer of that name is hf_model_name={name!r}"
+            )
         if "trust_remote_code" in self.transformers_init_kwargs:
             yield "transformers_init_kwargs has trust_remote_code, but code of others is never run"
 

@@ -1,0 +1,51 @@
+"""Limits: numbers with which a rule would keep nothing, or drop nothing, by mistake."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+SHARES = frozenset(
+    {
+        "keep_fraction",
+        "max_boilerplate_string_ratio",
+        "max_bullet_lines_ratio",
+        "max_comment_to_code_ratio",
+        "max_ellipsis_lines_ratio",
+        "max_non_alpha_numeric_to_text_ratio",
+        "max_non_alpha_words_ratio",
+        "max_num_lines_ending_with_ellipsis_ratio",
+        "max_num_sentences_without_endmark_ratio",
+        "max_number_to_text_ratio",
+        "max_parentheses_ratio",
+        "max_repeated_line_fraction",
+        "max_repeated_lines_char_ratio",
+        "max_repeated_paragraphs_char_ratio",
+        "max_repeated_paragraphs_ratio",
+        "max_repeating_duplicate_ngram_ratio",
+        "max_repeating_ngram_ratio",
+        "max_url_to_text_ratio",
+        "max_white_space_ratio",
+        "min_alpha_ratio",
+        "min_comment_to_code_ratio",
+        "min_lang_content_ratio",
+        "min_share",
+        "min_stop_words_ratio",
+        "min_words_with_alphabets",
+    }
+)
+"""Options that are a part of a whole, which somebody may have given in percent."""
+
+
+def limit_problems(stage: Any) -> Iterator[str]:
+    """What is wrong with the limits of a rule."""
+    numbers = {
+        one.name: value
+        for one in fields(stage)
+        if isinstance(value := getattr(stage, one.name), int | float)
+    }
+    for name, value in numbers.items():
+        most = f"max_{name.removeprefix('min_')}"
+        if name.startswith("min_") and value > numbers.get(most, value):
+            yield f"{name} is {value}, but {most} is {numbers[most]}: no number is in between"
+        if name in SHARES and value > 1:
+            yield f"{name} is {value}, but a share is at most 1 ({value:g} % are {value / 100:g})"
