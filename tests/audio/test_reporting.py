@@ -126,3 +126,10 @@ def test_the_report_of_a_run_has_players(tmp_path: Path) -> None:
     assert "<td>snr_filter</td><td>2</td><td>3.5 s</td><td>66.7 %</td>" in shown
     assert "<b>.wav" not in text
     assert len(text) < 600_000
+
+
+def test_silence_is_dark_and_sound_is_bright() -> None:
+    from curator_audio.reporting.drawings import _spectrogram
+
+    assert _spectrogram(np.zeros(16_000, np.float32)).max() == 0
+    assert _spectrogram(tone(1)[0]).max() > 20

@@ -1,12 +1,14 @@
 """Opening: containers of audio, from a file or from bytes, with what they may do held short."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from curator_core import CuratorError, InputError
 from curator_core.filesystems import StorageOptions, local_path, open_input
+
+from curator_audio.completeness import lacks
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -19,12 +21,6 @@ FORMATS = (
     "mpegts,mpc,ogg,tta,voc,w64,wav,webm,wv,xwma"
 )
 """What is read. Playlists are not, for they can name any other file of the machine."""
-
-_UNKNOWN_SIZE = 0x7FFFFFFF
-"""What is written as it is recorded does not know its size, and tells one like this or larger."""
-
-_SLACK = 64
-"""Bytes that a header may count beyond the end without any sample missing."""
 
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
@@ -48,8 +44,10 @@ def opened(
         if not file.read(1):
             raise UndecodableError("the file is empty (0 bytes)")
         file.seek(0)
-        is_wav = _is_wav(file)
-        with _container(file, av, _WAV_OPTIONS if is_wav else _OPTIONS) as container:
+        head = file.read(12)
+        if (counted := lacks(file)) is not None:
+            raise UndecodableError(f"cut off after {counted[0]} of {counted[1]} bytes")
+        with _container(file, av, head) as container:
             yield container
     except av.FFmpegError as error:
         raise UndecodableError(_told(error)) from None
@@ -73,25 +71,17 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
         raise UndecodableError(str(error)) from None
 
 
-def _is_wav(file: BinaryIO) -> bool:
-    """One that is cut off is refused, for FFmpeg takes what is left of it for all."""
-    head = file.read(12)
-    size = file.seek(0, io.SEEK_END)
-    file.seek(0)
-    if head[:4] != b"RIFF" or head[8:] != b"WAVE":
-        return False
-    promised = int.from_bytes(head[4:8], "little") + 8
-    if size < promised - _SLACK and promised - 8 < _UNKNOWN_SIZE:
-        raise UndecodableError(f"cut off after {size} of {promised} bytes")
-    return True
-
-
-def _container(file: BinaryIO, av: Any, options: Mapping[str, str]) -> "InputContainer":
+def _container(file: BinaryIO, av: Any, head: bytes) -> "InputContainer":
+    is_wav = head[:4] == b"RIFF" and head[8:] == b"WAVE"
+    options = dict(_WAV_OPTIONS if is_wav else _OPTIONS)
     try:
-        container: InputContainer = av.open(
-            file, "r", options=dict(options), metadata_errors="replace"
-        )
+        container: InputContainer = av.open(file, "r", options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError, OverflowError) as error:
+        if head[4:8] == b"ftyp":
+            raise UndecodableError(
+                "its index (moov) is missing or damaged: the file was cut off, or its recording "
+                "was never ended"
+            ) from None
         raise UndecodableError(
             f"no audio of a known format ({_told(error)}); files are known by their content, "
             "whatever their name ends in"

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 WIDTH, _WAVE, _SPECTRUM = 640, 64, 96
 _COLUMNS, _ROWS = 320, 80
 _WINDOW = 512
+_QUIET_DB = -30.0
+"""Power that is not bright, even where nothing is louder: silence is dark."""
+
 _FLOOR_DB = 70.0
 """How far below the loudest part the darkest colour lies."""
 
@@ -78,6 +81,6 @@ def _spectrogram(samples: "Samples") -> "np.ndarray":
     bands = np.array_split(power, _ROWS, axis=1)
     folded = np.stack([band.mean(axis=1) for band in bands[::-1]])
     decibels = 10 * np.log10(np.maximum(folded, 1e-10))
-    shown = (decibels - decibels.max()) / _FLOOR_DB + 1
+    shown = (decibels - max(_QUIET_DB, decibels.max())) / _FLOOR_DB + 1
     levels: np.ndarray = np.clip(shown * LEVELS, 0, LEVELS - 1).astype(np.uint8)
     return levels
