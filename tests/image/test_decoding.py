@@ -3,14 +3,16 @@ import pickle
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from corpus.drawing import Dice
 from corpus.pictures import drawn
 from corpus.shards import SHARES, samples
-from curator_image import ImageBatch, View
+from curator_image import ImageBatch, View, whole_jpegs
 from curator_image.decoding import UndecodableError, decode
+from curator_image.views import Mode
 from PIL import Image
 
 
@@ -34,6 +36,51 @@ def test_a_small_view_of_a_jpeg_is_what_decoding_all_of_it_gives(side: int) -> N
     found = decode(data, View(short_side=224))
     assert found.shape == (224, 299, 3)
     assert psnr(found, expected) >= 50
+
+
+def flaws() -> Iterator[bytes]:
+    """JPEGs of many kinds, and some that are damaged."""
+    picture = drawn(Dice("whole"), 97, 61)
+    for options in ({"quality": 30}, {"subsampling": 0}, {"progressive": True}, {"keep_rgb": True}):
+        yield encoded(picture, **options)
+    yield encoded(picture.convert("L"))
+    yield encoded(picture.convert("CMYK"))
+    data = encoded(picture)
+    yield data[: len(data) // 2]
+    yield data[:-2]
+    yield data[:700] + bytes(20) + data[720:]
+    yield data[:900] + b"\xff\xd9" + data[902:]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_what_simplejpeg_decodes_is_what_pillow_decodes(
+    mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("simplejpeg", reason="the extra `fast`")
+    view = View(mode=mode)
+    quickly = [said(data, view) for data in flaws()]
+    monkeypatch.setattr(whole_jpegs, "is_there", lambda: False)
+    assert quickly == [said(data, view) for data in flaws()]
+    assert sum(isinstance(one, bytes) for one in quickly) >= 7
+
+
+def said(data: bytes, view: View) -> bytes | str:
+    try:
+        pixels = decode(memoryview(data), view)
+    except UndecodableError as error:
+        return str(error)
+    assert not pixels.flags.writeable
+    return repr(pixels.shape).encode() + pixels.tobytes()
+
+
+def test_whole_jpegs_are_left_to_pillow_where_it_alone_can_tell() -> None:
+    pytest.importorskip("simplejpeg", reason="the extra `fast`")
+    picture = drawn(Dice("whole"), 40, 30)
+    data = encoded(picture)
+    assert whole_jpegs.decoded(data, (40, 30), "RGB") is not None
+    assert whole_jpegs.decoded(data, (40, 31), "RGB") is None
+    assert whole_jpegs.decoded(encoded(picture.convert("CMYK")), (40, 30), "RGB") is None
+    assert whole_jpegs.decoded(data[:-20], (40, 30), "RGB") is None
 
 
 def test_nothing_is_enlarged_and_boxes_are_exact() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from curator_image import whole_jpegs
 from curator_image.converting import converted
 from curator_image.opening import Encoded, UndecodableError, opened
 from curator_image.views import View
@@ -41,25 +42,35 @@ def decode(data: Encoded, view: View = View()) -> Pixels:  # noqa: B008 - it is 
 
     The array may be shared with other stages and cannot be written to: copy it first.
     """
-    return np.asarray(picture(data, view))
+    with opened(data, view.max_pixels) as image:
+        orientation = orientation_of(image)
+        if orientation == 1 and _is_plain_jpeg(image) and view.size_for(*image.size) == image.size:
+            pixels = whole_jpegs.decoded(data, image.size, view.mode)
+            if pixels is not None:
+                pixels.flags.writeable = False
+                return pixels
+        return np.asarray(_made(image, orientation, view))
 
 
 def picture(data: Encoded, view: View = View()) -> "Image.Image":  # noqa: B008 - it is frozen
     """The same as a Pillow image, for stages that go on with Pillow."""
     with opened(data, view.max_pixels) as image:
-        orientation = orientation_of(image)
-        turned = orientation >= 5
-        width, height = image.size[::-1] if turned else image.size
-        upright = view.size_for(width, height)
-        target = upright[::-1] if turned else upright
-        full = image.size
-        _hurry(image, view, target)
-        image.load()
-        fitting = converted(image, view.mode)
-        if fitting.size != target:
-            gap = _GAP if view.resampling == "bicubic" and fitting.size == full else None
-            fitting = fitting.resize(target, _filter(view), reducing_gap=gap)
-        return _upright(fitting, orientation)
+        return _made(image, orientation_of(image), view)
+
+
+def _made(image: "Image.Image", orientation: int, view: View) -> "Image.Image":
+    turned = orientation >= 5
+    width, height = image.size[::-1] if turned else image.size
+    upright = view.size_for(width, height)
+    target = upright[::-1] if turned else upright
+    full = image.size
+    _hurry(image, view, target)
+    image.load()
+    fitting = converted(image, view.mode)
+    if fitting.size != target:
+        gap = _GAP if view.resampling == "bicubic" and fitting.size == full else None
+        fitting = fitting.resize(target, _filter(view), reducing_gap=gap)
+    return _upright(fitting, orientation)
 
 
 def orientation_of(image: "Image.Image") -> int:
@@ -73,10 +84,14 @@ def orientation_of(image: "Image.Image") -> int:
 
 def _hurry(image: "Image.Image", view: View, target: tuple[int, int]) -> None:
     """Let a JPEG's decoder make a smaller picture, or one without colours, if that will do."""
-    if image.format not in ("JPEG", "MPO") or image.mode not in ("RGB", "L"):
+    if not _is_plain_jpeg(image):
         return
     width, height = target
     image.draft(view.mode if image.mode == "RGB" else None, (width * _DRAFT, height * _DRAFT))
+
+
+def _is_plain_jpeg(image: "Image.Image") -> bool:
+    return image.format in ("JPEG", "MPO") and image.mode in ("RGB", "L")
 
 
 def _filter(view: View) -> "Image.Resampling":

@@ -15,7 +15,7 @@ from curator_image.reporting.thumbnails import thumbnail
 LOOKED_AT, SHOWN = 500, 12
 """A run ends with its report: it may take a second, and not a minute."""
 
-_MORE = "<p>More of them, with scores: <code>curate image.report RUN</code>.</p>"
+_MORE = "<p>More of them, with scores: <code>curate image report RUN</code>.</p>"
 
 
 def pictures(run: RunRecord, room: int) -> Exhibit:
