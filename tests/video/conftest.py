@@ -43,6 +43,17 @@ def harbour(videos: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def refreshed(videos: Path) -> Path:
+    """Six seconds without keyframes but the first: parts of pictures are made anew in turns."""
+    from corpus.films import Film, Shot
+    from corpus.videos import Style, write_video
+
+    film = Film([Shot(75, "pan"), Shot(75, "object")])
+    style = Style(options={"x264-params": "intra-refresh=1"})
+    return write_video(videos / "refreshed.mp4", film, style)
+
+
+@pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """The folder of a tiny model by its name."""
     import tiny_video_models

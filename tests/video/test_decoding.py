@@ -41,6 +41,15 @@ def test_a_span_begins_and_ends_where_it_is_told(broken: dict[str, Path]) -> Non
     assert not damage
 
 
+@pytest.mark.parametrize("start", [2.04, 2.2, 4.8])
+def test_a_keyframe_that_only_begins_to_mend_pictures_costs_none(
+    refreshed: Path, start: float
+) -> None:
+    times, damage = walk(refreshed, start, start + 0.72)
+    assert times == [round(start + number / 25, 4) for number in range(18)]
+    assert not damage
+
+
 def test_damage_costs_its_own_span_and_the_rest_goes_on(broken: dict[str, Path]) -> None:
     times, [damage] = walk(broken["damaged middle"])
     assert 0.4 < damage.start < 1.2

@@ -62,6 +62,23 @@ def test_pictures_at_a_rate_are_bit_for_bit_those_of_a_full_decode(videos: Path,
             assert np.array_equal(picture, known[round(time - offset, 2)])
 
 
+@pytest.mark.parametrize("start", [2.2, 4.8])
+def test_a_keyframe_that_only_begins_to_mend_pictures_costs_none(
+    refreshed: Path, start: float
+) -> None:
+    five = Sampling(5.0)
+    known = dict(
+        examined(span(refreshed), Wanted(luma=True, frames=frozenset({five}))).pictures(five)
+    )
+    found = dict(
+        examined(span(refreshed, start, start + 0.7), Wanted(frames=frozenset({five}))).pictures(
+            five
+        )
+    )
+    assert list(found) == [time for time in known if start <= time < start + 0.7]
+    assert all(np.array_equal(found[time], known[time]) for time in found)
+
+
 def test_samples_are_the_first_pictures_at_or_after_each_point(harbour: Path) -> None:
     found = examined(span(harbour, 2.5, 5.7), Wanted(frames=frozenset({ONE, Sampling(3.0, 90)})))
     assert [time for time, _ in found.pictures(ONE)] == [3.0, 4.0, 5.0]

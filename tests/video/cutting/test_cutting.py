@@ -193,6 +193,29 @@ def test_clips_in_a_row_decode_each_picture_once(
     assert entered == [0.0]
 
 
+WAYS = {
+    "two keyframes lie between": ([(0.0, 0.5), (4.5, 5.0)], [0.0, 4.5]),
+    "a keyframe lies between": ([(0.5, 1.5), (2.5, 3.0)], [0.5, 2.5]),
+    "no keyframe lies between": ([(0.0, 0.3), (1.7, 2.0)], [0.0]),
+}
+
+
+@pytest.mark.parametrize(("spans", "entries"), WAYS.values(), ids=WAYS)
+def test_the_shorter_way_to_the_next_clip_is_taken(
+    harbour: Path,
+    spans: list[tuple[float, float]],
+    entries: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entered: list[float] = []
+    go_to = decoding.go_to
+    monkeypatch.setattr(
+        decoding, "go_to", lambda video, start: entered.append(start) or go_to(video, start)
+    )
+    run_stages([ClipCutter()], [clip(harbour, *edges) for edges in spans])
+    assert entered == entries
+
+
 def test_an_encoder_that_cannot_start_is_told_of_before_the_first_clip() -> None:
     stage = ClipCutter(preset="hurried")
     with pytest.raises(CuratorError, match=r"libx264 does not start .* preset and quality such"):

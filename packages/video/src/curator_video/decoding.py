@@ -20,7 +20,10 @@ _EPSILON = 1e-4
 _TOLERATED = 1.0
 """Seconds. A video that ends so much earlier than its headers say was cut short."""
 _NEAR = 1.0
-"""Seconds. So much is decoded on the way to the next span, rather than entering the file again."""
+"""Seconds. So much is decoded on the way to the next span, rather than entering the file again,
+where it is not known where keyframes are."""
+_ENTRIES = 4
+"""So many keyframes are tried before the video is decoded from its beginning."""
 
 
 class DamagedVideoError(UnreadableVideoError):
@@ -106,8 +109,12 @@ class Reel:
         return self._ahead is not None
 
     def leads_to(self, start: float) -> bool:
-        """Whether going on is the way there; farther off there may be a nearer keyframe."""
-        return self._ahead is not None and self._end <= start <= self._ahead.time + _NEAR
+        """Whether going on is the way there, rather than a keyframe that lies nearer."""
+        if self._ahead is None or start < self._end:
+            return False
+        keyframe = _keyframe_before(self._video, self._clock, start)
+        farthest = start - _NEAR if keyframe is None else keyframe
+        return farthest <= self._ahead.time + _EPSILON
 
     def pictures(self, start: float, end: float | None = None) -> Iterator[Shown | Damage]:
         """As the function of this name has it, wherever the reel stands."""
@@ -119,7 +126,8 @@ class Reel:
                     yield item
                 continue
             if end is not None and item.time >= end - _EPSILON:
-                if is_whole and item.frame.pts is not None:  # else others might count otherwise
+                is_told = self._clock.of_frame(item.frame) == item.time
+                if is_whole and is_told:  # else whoever enters elsewhere might count otherwise
                     self._ahead, self._end = item, end
                 return
             if item.time >= start - _EPSILON:
@@ -131,11 +139,28 @@ class Reel:
         self._ahead = None
         if ahead is not None and goes_on:
             return chain((ahead,), self._items)
-        self._clock = Clock(self._video)
-        go_to(self._video, start)
-        self._passage = _Passage(self._video, self._clock)
-        self._items: Iterator[Shown | Damage] = self._passage.items(start)
-        return self._items
+        return self._entered(start)
+
+    def _entered(self, start: float) -> Iterator[Shown | Damage]:
+        """Where a keyframe shows no picture at once, as with intra refresh, from one before it."""
+        place: float | None = start
+        for left in reversed(range(_ENTRIES)):
+            place = go_to(self._video, place if place and left else 0.0)
+            self._clock = Clock(self._video)
+            self._passage = _Passage(self._video, self._clock)
+            self._items: Iterator[Shown | Damage] = self._passage.items(start)
+            first = next(self._items, None)
+            if place is None or self._passage.is_broken or not self._lacks(place, first, start):
+                break
+            place -= self._clock.step / 2
+        return chain(() if first is None else (first,), self._items)
+
+    def _lacks(self, place: float, first: Shown | Damage | None, start: float) -> bool:
+        """Whether pictures are missing between the keyframe and the first one that is shown."""
+        if isinstance(first, Damage):
+            return False
+        late = max(start + _EPSILON, place + 1.5 * self._clock.step)
+        return first is None or first.time > late
 
     def _rest(self, start: float, end: float | None) -> Iterator[Damage]:
         rest, missing = self._passage.rest(), _missing_end(self._video, self._clock, end)
@@ -149,16 +174,30 @@ _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)
 """Seconds. Where there is no index, a file may be entered behind the keyframe that is wanted."""
 
 
-def go_to(video: Opened, start: float) -> None:
-    """To the last keyframe before `start`, or to one before that where the file has no index."""
+def go_to(video: Opened, start: float) -> float | None:
+    """To the last keyframe before `start`, or to one before that where the file has no index.
+
+    Its time; None where it is the beginning.
+    """
     clock = Clock(video)
     for back in _STEPS_BACK:
         if start - back <= 0:
             break
-        if _enter(video, clock, start - back) <= start + _EPSILON:
+        if (place := _enter(video, clock, start - back)) <= start + _EPSILON:
             _seek(video, clock, start - back)
-            return
+            return place
     rewind(video.container)
+    return None
+
+
+def _keyframe_before(video: Opened, clock: Clock, time: float) -> float | None:
+    """As the index has it; None where that is not known to have all of them."""
+    entries = video.stream.index_entries
+    is_whole = video.stream.frames == len(entries) or "matroska" in video.container.format.name
+    if not len(entries) or not is_whole or clock.at(entries[-1].timestamp) < time:
+        return None
+    place = entries.search_timestamp(clock.stamp(time))
+    return clock.at(entries[place].timestamp) if place >= 0 else None
 
 
 def _enter(video: Opened, clock: Clock, time: float) -> float:
@@ -209,6 +248,10 @@ class _Passage:
                 elif frame.key_frame and not frame.is_corrupt:
                     yield from self._mended(time)
                     yield Shown(time, frame)
+
+    @property
+    def is_broken(self) -> bool:
+        return self._broken is not None
 
     def rest(self) -> Damage | None:
         """Damage behind which no whole picture came."""

@@ -1,14 +1,14 @@
 """Examining: one decode of a span, of which everything that is wanted is kept."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from curator_video.analysis.findings import Findings
 from curator_video.analysis.observing import Observation, Observer
-from curator_video.analysis.selecting import selected
+from curator_video.analysis.selecting import Unseen, selected
 from curator_video.analysis.vectors import export_vectors
 from curator_video.analysis.wants import MOTION_FPS, Sampling, Wanted
 from curator_video.clips import Span
-from curator_video.decoding import Damage, DamagedVideoError, pictures
+from curator_video.decoding import Damage, DamagedVideoError, Shown, pictures
 from curator_video.opening import opened
 from curator_video.sources import VideoSource
 
@@ -39,6 +39,9 @@ def _looked_at(span: Span, wanted: Wanted) -> Iterator[Observation | Damage]:
     with opened(span.source) as video:
         observer = Observer(wanted, span.start)
         for item in selected(video, wanted.frames | sharp, span.start, span.end):
+            if isinstance(item, Unseen):
+                yield from _observed(observer, pictures(video, item.time, span.end))
+                return
             yield item if isinstance(item, Damage) else observer.observe(item)
 
 
@@ -49,6 +52,11 @@ def watched(
     with opened(source) as video:
         if wanted.motion:
             export_vectors(video.stream)
-        observer = Observer(wanted, start)
-        for item in pictures(video, start, end):
-            yield item if isinstance(item, Damage) else observer.observe(item)
+        yield from _observed(Observer(wanted, start), pictures(video, start, end))
+
+
+def _observed(
+    observer: Observer, items: Iterable[Shown | Damage]
+) -> Iterator[Observation | Damage]:
+    for item in items:
+        yield item if isinstance(item, Damage) else observer.observe(item)

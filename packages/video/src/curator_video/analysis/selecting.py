@@ -7,6 +7,7 @@ they would after decoding everything.
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curator_video.analysis.observing import Grid
@@ -24,10 +25,17 @@ if TYPE_CHECKING:
 _EPSILON = 1e-4
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """A picture that did not come, and no error said why: more than its own group is needed."""
+
+    time: float
+
+
 def selected(
     video: Opened, samplings: AbstractSet[Sampling], start: float, end: float
-) -> Iterator[Shown | Damage]:
-    """The pictures of a span that one of the samplings asks for."""
+) -> Iterator[Shown | Damage | Unseen]:
+    """The pictures of a span that one of the samplings asks for, up to the first unseen one."""
     clock = Clock(video)
     go_to(video, start)
     grids = [Grid(one.fps, start) for one in sorted(samplings)]
@@ -38,7 +46,10 @@ def selected(
         last = max([last, *stamps])
         if wanted:
             leads = min(wanted) < group[0][0]  # it is made of pictures of the group before, too
-            yield from _decoded(video, [*before, *group] if leads else group, wanted, clock)
+            for item in _decoded(video, [*before, *group] if leads else group, wanted, clock):
+                yield item
+                if isinstance(item, Unseen):
+                    return
         before = group
     if end - last > 2 * clock.step + 1.0:
         yield Damage(max(last, start), end, "the pictures end early")
@@ -81,14 +92,13 @@ def _decoded(
     group: "Sequence[tuple[float, AnyPacket]]",
     wanted: AbstractSet[float],
     clock: Clock,
-) -> Iterator[Shown | Damage]:
+) -> Iterator[Shown | Damage | Unseen]:
     import av
 
     context = video.stream.codec_context
     last = max(place for place, (time, _) in enumerate(group) if time in wanted)
     can_go = lonely(video.stream, [packet for _, packet in group])
-    missing = set(wanted)
-    reason = "pictures are missing"
+    missing, reason = set(wanted), ""
     try:
         for place, (time, packet) in enumerate(group[: last + 1]):
             if can_go[place] and time not in wanted:
@@ -99,15 +109,20 @@ def _decoded(
         reason = reason_of(error)
     finally:
         context.flush_buffers()
-    if missing:
+    if missing and reason:
         yield Damage(min(missing), max(missing) + clock.step, reason)
+    elif missing:
+        yield Unseen(min(missing))
 
 
 def _among(
     frames: "Iterable[VideoFrame]", clock: Clock, missing: set[float]
-) -> Iterator[Shown | Damage]:
+) -> Iterator[Shown | Unseen]:
     for frame in frames:
         time = clock.of_frame(frame)
         if time in missing and not frame.is_corrupt:
+            if time > min(missing):  # they come in the order in which they are shown
+                yield Unseen(min(missing))
+                return
             missing.discard(time)
             yield Shown(time, frame)
