@@ -1,6 +1,7 @@
 """Error rates are those of jiwer; what nobody can have said goes with a reason."""
 
 import random
+from typing import Any
 
 import jiwer
 import pytest
@@ -125,6 +126,47 @@ def test_what_nobody_says_goes() -> None:
     assert run.outputs[0].num_items == 3
 
 
+def doubt(text: str, **options: Any) -> str | None:
+    stage = HallucinationFilter(flag_field="doubt", **options)
+    (made,) = run_stage(stage, AudioBatch.from_pylist([{"pred_text": text}]))
+    found: str | None = made.to_pylist()[0]["doubt"]
+    return found
+
+
+def test_what_models_write_of_silence_is_known() -> None:
+    for text in (
+        "Thank you for watching!",
+        "Thanks for watching. " * 3,
+        "Untertitel der Amara.org-Community",
+        "Продолжение следует...",
+        "ご視聴ありがとうございました。",
+    ):
+        assert doubt(text) == "stock phrase"
+        assert doubt(text, phrases=[]) != "stock phrase"
+    assert doubt("Thank you for watching my dog.") is None
+    assert doubt("") is None
+
+
+def test_long_transcripts_are_looked_at_in_stretches() -> None:
+    chance = random.Random(1)
+    common = [f"word{n}" for n in range(400)]
+    honest = " ".join(chance.choices(common, k=4_000))
+    assert doubt(honest) is None
+    assert doubt(f"{honest} {'so it goes ' * 60}") == "repeated words"
+
+
+def test_scripts_without_spaces_have_no_endless_words() -> None:
+    japanese = (
+        "吾輩は猫である名前はまだ無いどこで生れたかとんと見当がつかぬ"
+        "何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している"
+    )
+    thai = "ประเทศไทยเป็นประเทศที่ตั้งอยู่ในภูมิภาคเอเชียตะวันออกเฉียงใต้มีพรมแดนติดกับลาว"
+    assert doubt(japanese) is None
+    assert doubt(thai) is None
+    assert doubt("谢谢大家" * 20) == "repeated words"
+    assert doubt(f"好的{'x' * 36}") == "word of more than 35 characters"
+
+
 def test_ends_that_were_cut_off_show_at_the_edges() -> None:
     said = "it was the best of times it was the worst of times"
     rows = [
@@ -152,6 +194,15 @@ def test_stages_keep_what_stages_promise() -> None:
 
 def test_mistakes_are_told() -> None:
     assert list(WerFilter(-1.0).check()) == ["at_most is -1, but must be 0 or more"]
+    wrong = HallucinationFilter(
+        unique_words=40, min_words=0, longest_word=0, characters_per_second=0
+    )
+    assert list(wrong.check()) == [
+        "unique_words is 40, but must be from 0 to 1",
+        "min_words is 0, but must be 1 or more",
+        "longest_word is 0, but must be 1 or more",
+        "characters_per_second is 0, but must be more than 0",
+    ]
 
 
 def test_rows_become_documents() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_audio.batches import DURATION, TEXT
-from curator_audio.transcripts.hallucinations import Doubts
+from curator_audio.transcripts.hallucinations import STOCK_PHRASES, Doubts
 from curator_audio.transcripts.rates import (
     Normalization,
     character_error_rate,
@@ -144,7 +144,8 @@ class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     """The column that holds the transcript."""
 
     unique_words: float = 0.4
-    """A share of different words up to this is repetition, from `min_words` words on."""
+    """A share of different words up to this, in a hundred words or all that there are, is
+    repetition."""
 
     min_words: int = 10
     """In fewer words, repetition is no sign."""
@@ -155,11 +156,23 @@ class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     characters_per_second: float = 40.0
     """Nobody speaks faster than this; asked where there is a `duration`."""
 
-    phrases: list[str] = field(default_factory=list)
-    """Transcripts that are nothing but one of these: what a model says of silence."""
+    phrases: list[str] = field(default_factory=lambda: list(STOCK_PHRASES))
+    """Transcripts that are nothing but one of these, once or again and again: what a model writes of
+    silence. Unless given, thanks to viewers and credits of subtitles in twelve languages."""
 
     flag_field: str | None = None
     """A column for the reason for doubt: rows then stay, and those without doubt have null."""
+
+    def check(self) -> Iterable[str]:
+        if not 0 <= self.unique_words <= 1:
+            yield f"unique_words is {self.unique_words:g}, but must be from 0 to 1"
+        for name in ("min_words", "longest_word"):
+            if getattr(self, name) < 1:
+                yield f"{name} is {getattr(self, name)}, but must be 1 or more"
+        if self.characters_per_second <= 0:
+            yield (
+                f"characters_per_second is {self.characters_per_second:g}, but must be more than 0"
+            )
 
     def outputs(self) -> Sequence[str]:
         return () if self.flag_field is None else (self.flag_field,)

@@ -1,10 +1,50 @@
 """Hallucinations: signs that a model made a transcript up."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from curator_audio.transcripts.rates import Normalization
 
 _NORMAL = Normalization()
+
+STOCK_PHRASES = (
+    "thanks for watching",
+    "thank you for watching",
+    "thank you so much for watching",
+    "thanks for watching and see you next time",
+    "please subscribe to my channel",
+    "don't forget to subscribe",
+    "like and subscribe",
+    "subtitles by the amara.org community",
+    "transcription by castingwords",
+    "untertitel der amara.org-community",
+    "untertitel im auftrag des zdf für funk",
+    "vielen dank fürs zuschauen",
+    "sous-titres réalisés par la communauté d'amara.org",
+    "merci d'avoir regardé cette vidéo",
+    "subtítulos realizados por la comunidad de amara.org",
+    "gracias por ver el video",
+    "sottotitoli creati dalla comunità amara.org",
+    "legendas pela comunidade amara.org",
+    "obrigado por assistir",
+    "ondertitels ingediend door de amara.org gemeenschap",
+    "napisy stworzone przez społeczność amara.org",
+    "продолжение следует",
+    "субтитры сделал dimatorzok",
+    "спасибо за просмотр",
+    "ご視聴ありがとうございました",
+    "请不吝点赞 订阅 转发 打赏支持明镜与点点栏目",
+    "시청해주셔서 감사합니다",
+)
+"""What models of Whisper's kind write where nobody speaks: they learned from subtitles."""
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+"""Scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+
+_STRETCH = 100
+"""Words that are looked at together: in longer texts words come again, and are no sign."""
 
 
 class Doubts:
@@ -22,18 +62,32 @@ class Doubts:
         self._min_words = min_words
         self._longest_word = longest_word
         self._rate = characters_per_second
-        self._phrases = {_NORMAL(phrase) for phrase in phrases}
+        self._phrases = sorted(filter(None, map(_NORMAL, phrases)))
 
     def about(self, text: str, seconds: float | None) -> str | None:
         """The first reason, or None where there is no doubt."""
         normal = _NORMAL(text)
-        words = normal.split()
-        if normal in self._phrases:
+        if normal and any(not normal.replace(phrase, "").strip() for phrase in self._phrases):
             return "stock phrase"
-        if len(words) >= self._min_words and len(set(words)) <= self._unique_words * len(words):
+        words = list(_words(normal))
+        if len(words) >= self._min_words and self._is_repeated(words):
             return "repeated words"
         if any(len(word) > self._longest_word for word in words):
             return f"word of more than {self._longest_word} characters"
         if seconds is not None and len(text.strip()) > self._rate * max(0.0, seconds):
             return f"more than {self._rate:g} characters a second"
         return None
+
+    def _is_repeated(self, words: Sequence[str]) -> bool:
+        """In any stretch: a model that goes round in circles may have begun well."""
+        starts = range(0, max(1, len(words) - _STRETCH // 2), _STRETCH // 2)
+        stretches = (words[first : first + _STRETCH] for first in starts)
+        return any(len(set(some)) <= self._unique_words * len(some) for some in stretches)
+
+
+def _words(normal: str) -> Iterator[str]:
+    """Words, and of scripts without spaces each two characters that follow each other."""
+    for word in normal.split():
+        yield from filter(None, _UNSPACED.split(word))
+        for run in _UNSPACED.findall(word):
+            yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
