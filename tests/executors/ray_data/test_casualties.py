@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from curator_ray.processes import ProcessIdentity
-from curator_ray_data.casualties import find_actors, find_dead, kill_workers
+from curator_ray_data.casualties import find_dead, find_working, kill_workers
 
 TELLS = """
 import json, sys, time
@@ -43,12 +43,12 @@ def test_a_worker_that_stays_is_killed_and_a_stranger_with_its_number_is_not(
     if not process.born:
         pytest.skip("this system does not tell when a process began")
     post(tmp_path, "actor-1", replace(process, born="1"))
-    assert find_actors(str(tmp_path)) == []
+    assert find_working(str(tmp_path)) == []
     kill_workers(str(tmp_path))
     assert other.poll() is None
 
     post(tmp_path, "actor-1", process)
-    assert find_actors(str(tmp_path)) == [process.pid]
+    assert find_working(str(tmp_path)) == [process.pid]
     kill_workers(str(tmp_path))
     assert other.wait(20) == -9
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from curator_core import Dropped, Pipeline, PipelineError, ProcessingStage, Resources, Task
 from curator_core.errors import ResourceError
+from curator_core.testing.contract.jobs import wait_until
+from curator_core.testing.contract.lifetimes import check_lives
 from curator_core.testing.contract.logs import lives, read_log
 from curator_core.testing.contract.stages import Adds, FansOut, Lives, Writes
 from curator_ray_data.executor import RayDataExecutor
@@ -57,6 +60,25 @@ class Meets(Lives):
             assert time.monotonic() < latest, "the others never came"
             time.sleep(0.02)
         return super().process(task)
+
+
+class Lingers(Lives):
+    def process(self, task: Task[int]) -> Task[int]:
+        time.sleep(0.1)
+        return super().process(task)
+
+
+@dataclass
+class Hangs(Numbers):
+    """Lets all pass, until it is told to be heard of no more."""
+
+    gate: str
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        if os.path.exists(self.gate):
+            Path(f"{self.gate}.seen").touch()
+            time.sleep(300)
+        return task
 
 
 class Swells(Numbers):
@@ -133,6 +155,27 @@ def test_large_results_come_while_the_rest_is_held_back() -> None:
         sizes = [len(task.data) for task in stream]
 
     assert sizes == [4 << 20] * 50
+
+
+def test_one_that_hangs_when_a_run_is_broken_off_takes_no_other_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing stays behind: a thread that asks Ray for something when it is gone ends this
+    process without a word."""
+    monkeypatch.setattr("curator_ray_data.driving._LAST_PATIENCE_S", 5.0)
+    log, gate = str(tmp_path / "log"), tmp_path / "gate"
+    half = Resources(cpus=0.5)
+    both = Lingers(log), Hangs(str(gate))
+    pipeline = Pipeline("p", stages=[s.with_(num_workers=1, resources=half) for s in both])
+
+    with pipeline.stream(RayDataExecutor(), tasks=tasks(400)) as stream:
+        next(stream)
+        gate.touch()
+        wait_until(lambda: Path(f"{gate}.seen").exists())
+
+    check_lives(read_log(log))
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith(("curator-ray-data", "StreamingExec"))]
 
 
 class TestRefusals:

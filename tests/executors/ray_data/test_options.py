@@ -1,5 +1,6 @@
 """Options are checked, named alike in both ways of giving them, and reach Ray Data."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -66,7 +67,9 @@ class TestContext:
             resource_limits={"cpu": 1},
             context={"read_op_min_num_blocks": 7},
         )
-        current = DataContext.get_current()
+        with warnings.catch_warnings():  # it warns of its own defaults, the first time
+            warnings.simplefilter("ignore")
+            current = DataContext.get_current()
         before = dict(vars(current))
         with context_for(options):
             assert current.execution_options.preserve_order

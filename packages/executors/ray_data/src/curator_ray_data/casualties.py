@@ -50,9 +50,9 @@ def find_dead(folder: str) -> list[tuple[str, LastWords]]:
     return found
 
 
-def find_actors(folder: str) -> list[int]:
-    """The processes on this machine that host stages in actors, and have not torn them down."""
-    return [one.pid for post, one in _posts(folder) if _is_actor(post) and one.runs()]
+def find_working(folder: str) -> list[int]:
+    """The processes on this machine that are at work, or host stages that are not torn down."""
+    return [one.pid for post, one in _posts(folder) if _holds_stages(post) and one.runs()]
 
 
 def stop(folder: str, flag: str, *, at_once: bool) -> None:
@@ -66,9 +66,7 @@ def stop(folder: str, flag: str, *, at_once: bool) -> None:
 def kill_workers(folder: str) -> None:
     """End those on this machine that are still at work, or did not tear down in time."""
     for post, process in _posts(folder):
-        words = read(post)
-        is_at_work = _is_actor(post) or (words is not None and words.note is not None)
-        if is_at_work and process.runs():  # else its number may be somebody else's by now
+        if _holds_stages(post) and process.runs():  # else its number may be another's by now
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
 
@@ -101,10 +99,10 @@ class Camp:
     def kill(self) -> None:
         self._ask(kill_workers, self.folder)
 
-    def wait_for_actors(self, patience_s: float) -> bool:
-        """Until all of them have torn down; whether they have."""
+    def wait_until_empty(self, patience_s: float) -> bool:
+        """Until nobody is at work, and all actors have torn down; whether it came to that."""
         until = time.monotonic() + patience_s
-        while any(self._ask(find_actors, self.folder)):
+        while any(self._ask(find_working, self.folder)):
             if time.monotonic() > until:
                 return False
             time.sleep(_LOOK_EVERY_S)
@@ -132,8 +130,12 @@ def _posts(folder: str) -> list[tuple[Post, ProcessIdentity]]:
     return found
 
 
-def _is_actor(post: Post) -> bool:
-    return post.worker_id.startswith(IN_ACTOR)
+def _holds_stages(post: Post) -> bool:
+    """Actors keep what they have set up; tasks have something only while they work."""
+    if post.worker_id.startswith(IN_ACTOR):
+        return True
+    words = read(post)
+    return words is not None and words.note is not None
 
 
 def _said_of_memory(errors: Iterable[BaseException]) -> Exception:

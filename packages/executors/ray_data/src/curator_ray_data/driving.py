@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from curator_core.outcomes import AnyTask
@@ -13,7 +13,7 @@ from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
 
 from curator_ray_data.contexts import Overheard, context_for, quietly
-from curator_ray_data.hosting import BREAK, DRAIN, Ticket
+from curator_ray_data.hosting import BREAK, DRAIN, Ticket, end_host
 from curator_ray_data.jobs import Job, dataset_of
 from curator_ray_data.losses import Losses
 from curator_ray_data.operators import operators_of
@@ -32,7 +32,10 @@ _END_PATIENCE_S = 30.0
 """How long workers may take to tear down."""
 
 _LAST_PATIENCE_S = 15.0
-"""How long at the end of a run that was broken off. On a busy machine 5 s were too few."""
+"""How long at the end of a run that was broken off."""
+
+_LEAVE_PATIENCE_S = 10.0
+"""How long Ray Data may take to let a job go that nobody works on any more."""
 
 _SHARE_OF_STORE = 0.25
 
@@ -146,16 +149,18 @@ class Driver:
     def _end(self, job: Job, *, breaks_off: bool) -> None:
         """See to it that every worker has torn down; who does not in time is ended."""
         camp = self._place.camp
-        patience_s = _LAST_PATIENCE_S if breaks_off else _END_PATIENCE_S
+        told: list[Any] = []
+        job.drop()
         try:
             if breaks_off:
                 camp.stop(BREAK, at_once=True)
-            if not job.close(patience_s):
-                camp.kill()
-                job.close(_LAST_PATIENCE_S)
+                # Not left to the blocks that still wait: on a busy machine they take minutes.
+                told = self._roll.tell(end_host)
             gc.collect()  # Ray Data's executor refers to itself, and with it to the actors
-            camp.wait_for_actors(patience_s)
+            camp.wait_until_empty(_LAST_PATIENCE_S if breaks_off else _END_PATIENCE_S)
         finally:  # also when somebody presses Ctrl-C once more
-            self._roll.dismiss()
+            del told
             if breaks_off:
                 camp.kill()
+            job.leave(_LEAVE_PATIENCE_S)
+            self._roll.dismiss()

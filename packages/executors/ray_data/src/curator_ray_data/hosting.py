@@ -15,6 +15,7 @@ import ray
 from curator_core.blame import Blame
 from curator_core.errors import CuratorError, StageError
 from curator_core.failing import reason_of
+from curator_core.lineage import SourceKey
 from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_core.watching import BrokenOffError
@@ -53,12 +54,7 @@ class RowHost(StageHost):
 
         The first output is not kept waiting.
         """
-        keys = tuple({key: None for task in tasks for key in task.lineage})
-        told = Told(self._info.worker_id, keys, Answer())
-        if ticket.is_flagged(BREAK) or (ticket.takes_sources and ticket.is_flagged(DRAIN)):
-            told.was_skipped = True
-            yield row_of(told)
-            return
+        told = Told(self._info.worker_id, _keys_of(tasks), Answer())
         try:
             line = self._ready(ticket.step)
             call = line.call(tasks, ticket.blame)
@@ -88,7 +84,8 @@ def host_for(ticket: Ticket, kind: str) -> RowHost:
     return _HOSTS[folder]
 
 
-def end_host() -> None:
+def end_host(_: object = None) -> None:
+    """Tear down; the actor may be given, which is how Ray calls a function in one."""
     while _HOSTS:
         _, host = _HOSTS.popitem()
         host.end()
@@ -100,8 +97,26 @@ def _walked(ticket: Ticket, kind: str, rows: pa.Table) -> Iterator[pa.Table]:
         yield earlier
     tasks = list(tasks_in(rows))
     del rows
-    if tasks:
-        yield from host_for(ticket, kind).walk(ticket, tasks)
+    if not tasks:
+        return
+    if ticket.takes_sources and ticket.is_flagged(DRAIN):
+        yield _skipped(tasks)
+        return
+    # A host first, and only then a look: whoever breaks off sees one of the two.
+    host = None if ticket.is_flagged(BREAK) else host_for(ticket, kind)
+    if host is None or ticket.is_flagged(BREAK):
+        end_host()
+        yield _skipped(tasks)
+        return
+    yield from host.walk(ticket, tasks)
+
+
+def _skipped(tasks: Iterable[AnyTask]) -> pa.Table:
+    return row_of(Told("", _keys_of(tasks), Answer(), was_skipped=True))
+
+
+def _keys_of(tasks: Iterable[AnyTask]) -> tuple[SourceKey, ...]:
+    return tuple({key: None for task in tasks for key in task.lineage})
 
 
 class InTasks:

@@ -95,7 +95,9 @@ class Job:
         self._overheard = overheard
         self._blocks: queue.Queue[pa.Table | type[_End]] = queue.Queue(_AHEAD)
         self._error: BaseException | None = None
-        self._is_closed = False
+        self._is_dropped = self._is_left = False
+        self._executors: list[Any] = []
+        _watch(dataset, self._executors)
         self._thread = threading.Thread(target=self._pull, name="curator-ray-data", daemon=True)
         self._thread.start()
 
@@ -114,9 +116,16 @@ class Job:
             yield block
             del block
 
-    def close(self, patience_s: float) -> bool:
-        """Let nothing more out, and wait for the end; whether it has come."""
-        self._is_closed = True
+    def drop(self) -> None:
+        """Let nothing more out: workers are not to wait for somebody who takes it."""
+        self._is_dropped = True
+
+    def leave(self, patience_s: float) -> bool:
+        """End it, whatever is still to be done; whether it has ended."""
+        self._is_dropped = self._is_left = True
+        if self._thread.is_alive():
+            for executor in self._executors:
+                executor.shutdown(force=False)  # which waits for nobody
         self._thread.join(patience_s)
         return not self._thread.is_alive()
 
@@ -126,16 +135,20 @@ class Job:
             batches = self._dataset.iter_batches(
                 batch_size=None, batch_format="pyarrow", prefetch_batches=0
             )
-            for block in batches:  # to the end: Ray Data kills its actors when it is left earlier
+            for block in batches:
                 self._put(block)
                 del block
+                if self._is_left:
+                    break
+            del batches
         except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
             self._error = error
         self._dataset = None  # and with it the actors
+        self._executors.clear()
         self._put(_End)
 
     def _put(self, block: pa.Table | type[_End]) -> None:
-        while not self._is_closed:
+        while not self._is_dropped:
             with suppress(queue.Full):
                 self._blocks.put(block, timeout=_LOOK_EVERY_S)
                 return
@@ -146,6 +159,23 @@ class Job:
         for error in errors:
             if isinstance(error, CuratorError) or not is_loss(error):
                 raise _explained(error)
+
+
+def _watch(dataset: "Dataset", executors: list[Any]) -> None:
+    """Note what runs it as soon as that is made: Ray Data has no other way to end a job at once.
+
+    It is about Ray's inside: where that looks other than it did, a job ends with its last block.
+    """
+    makes = getattr(dataset, "_create_executor", None)
+    if makes is None:
+        return
+
+    def create() -> Any:
+        del dataset._create_executor  # noqa: SLF001 - or it would hold itself
+        executors.append(makes())
+        return executors[-1]
+
+    dataset._create_executor = create  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def is_loss(error: BaseException) -> bool:

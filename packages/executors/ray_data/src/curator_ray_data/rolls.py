@@ -1,5 +1,6 @@
 """Rolls: the actors of a job by name, so that none of them outlives it."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from secrets import token_hex
@@ -23,6 +24,19 @@ class Roll:
         name = f"{self._prefix}-{next(self._numbers)}"
         self._names.append(name)
         return {**options, "name": name}
+
+    def tell(self, what: Callable[[Any], None]) -> list[Any]:
+        """Have each of them do this after the calls it has; whoever is dead or far gone does not.
+
+        Calls last as long as somebody holds what is returned.
+        """
+        import ray
+
+        told: list[Any] = []
+        for name in list(self._names):
+            with suppress(ValueError, AttributeError, ray.exceptions.RayError):
+                told.append(ray.get_actor(name).__ray_call__.remote(what))
+        return told
 
     def dismiss(self) -> None:
         """End those that are still there, or are about to come back."""
