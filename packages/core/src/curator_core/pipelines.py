@@ -89,7 +89,7 @@ class Pipeline:
         are served to Prometheus where it is True (the first free port from 9464 on), a port, or
         "HOST:PORT".
         """
-        with self.stream(
+        stream = self.stream(
             executor,
             tasks,
             run_dir,
@@ -97,11 +97,16 @@ class Pipeline:
             on_error=on_error,
             storage_options=storage_options,
             metrics=metrics,
-        ) as stream:
-            stream.result.tasks = outputs = []
-            for output in stream:  # an error that ends it has the result with those before
-                outputs.append(output)
-            return stream.result
+        )
+        stream.result.tasks = outputs = []
+        try:
+            with stream:
+                for output in stream:  # an error that ends it has the result with those before
+                    outputs.append(output)
+        finally:
+            if storage_options is None:
+                _leave_report(stream.result)
+        return stream.result
 
     def stream(  # noqa: PLR0913 - each of them is a wish of its own
         self,
@@ -134,7 +139,10 @@ class Pipeline:
         from curator_core.runs.retrying import retry
 
         chosen, _ = chosen_executor(executor)
-        return retry(self.build(chosen), run_dir, chosen, storage_options)
+        result = retry(self.build(chosen), run_dir, chosen, storage_options)
+        if storage_options is None:
+            _leave_report(result)
+        return result
 
     def describe(self) -> str:
         """The stages in a few lines of text."""
@@ -181,6 +189,14 @@ class Pipeline:
             self.timeout_s if stage.timeout_s is None else stage.timeout_s,
         )
         return PlannedStage.of(index, stage, policy)
+
+
+def _leave_report(result: RunResult) -> None:
+    """A run that is remembered has its page, however it ended."""
+    if result.run_dir is not None:
+        from curator_core.reporting.pages import leave_report
+
+        leave_report(result)
 
 
 def _checked(stage: object, where: str) -> AnyStage:

@@ -109,8 +109,6 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
     workflow = recipe.workflow.workflow
     with _attended(quiet=wishes.quiet):
         result = workflow.run(recipe.executor(), resume=resume, allow_empty=allow_empty)
-    for done in result.runs.values():
-        _write_page(done)
     show_workflow(screen, recipe.workflow, result, quiet=wishes.quiet)
     if wishes.strict and any(done.quarantined for done in result.runs.values()):
         raise click.exceptions.Exit(QUARANTINED)
@@ -139,7 +137,6 @@ def retry(screen: Screen, run: str, strict: bool, quiet: bool) -> None:
         return
     with _attended(quiet=quiet):
         result = pipeline.retry(run_dir, executor=executor)
-    _write_page(result)
     left = _tasks_in(result)
     headline = f"{pipeline.name}: {counted(before, 'task')} tried again, {left} still in quarantine"
     _close(screen, pipeline.name, result, Wishes(strict=strict, quiet=quiet), headline)

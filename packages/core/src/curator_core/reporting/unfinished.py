@@ -1,12 +1,12 @@
 """The page on a workflow that ended before it was done: what is done, what failed, how to go on."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from curator_core.filesystems import base_name, join, open_filesystem
+from curator_core.reporting.continuing import same_command
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, duration
 from curator_core.reporting.fragments import figures_table, page, section
@@ -112,8 +112,5 @@ def _next(ended: RunRecord | None) -> str:
         "<p>Run the same command again, once the cause is mended if there was one: what is done is "
         "not done again.</p>"
     )
-    command = [str(word) for word in (ended.facts.get("command") or [])] if ended else []
-    if not command:
-        return told
-    command[0] = base_name(command[0])
-    return f"{told}<pre>{escape(shlex.join(command))}</pre>"
+    command = same_command(ended.facts.get("command") or ()) if ended else ""
+    return f"{told}<pre>{escape(command)}</pre>" if command else told
