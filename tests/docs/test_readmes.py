@@ -1,16 +1,20 @@
 """What the READMEs show is run as a reader would run it: saved into a file, in a folder of data."""
 
-import ast
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from curator_core import PipelineError
+from curator_core.cli.calling import call
 from curator_core.recipes import load_recipe
 
 REPOSITORY = Path(__file__).parents[2]
@@ -19,7 +23,7 @@ READMES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "packages/**/README.md")
     for file in REPOSITORY.glob(pattern)
 )
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROSE = (
     "The harbour was quiet in the early morning, and the boats lay still on the water. A woman "
     "with a basket came down to the quay to see what the night had brought, as she had done on "
@@ -72,6 +76,21 @@ def recordings(folder: Path) -> None:
     put(folder, "beep.wav", wav(tone(0.2)))
 
 
+def clips(folder: Path) -> None:
+    """Clips of a film as a run left them, each with a vector in the index."""
+    films(folder.parent / "films")
+    from curator_core import LocalExecutor, Pipeline
+    from curator_video import ClipWriter, FixedStrideSplitter, VideoReader
+
+    stages = [VideoReader(str(folder.parent / "films")), FixedStrideSplitter(10.0),
+              ClipWriter(str(folder))]  # fmt: skip
+    Pipeline("clips", stages=stages).run(LocalExecutor(workers=0))
+    for file in (folder / "index").glob("*.parquet"):
+        table = pq.read_table(file)
+        vectors = [[1.0, 0.1 * row] for row in range(table.num_rows)]
+        pq.write_table(table.append_column("embedding", [vectors]), file)
+
+
 INPUTS: dict[str, Callable[[Path], None]] = {
     "README.md": lambda desk: pages(desk / "pages"),
     "packages/audio/README.md": lambda desk: recordings(desk / "recordings"),
@@ -83,25 +102,36 @@ INPUTS: dict[str, Callable[[Path], None]] = {
 }
 """What a README takes for granted that its reader has."""
 
-
-def blocks_of(text: str) -> list[str]:
-    return PYTHON.findall(text)
-
-
-BLOCKS = [
-    pytest.param(name, block, id=f"{name}#{number}")
-    for name, text in ((str(f.relative_to(REPOSITORY)), f.read_text()) for f in READMES)
-    if not name.startswith("docs/")  # whose blocks are run one after the other
-    for number, block in enumerate(blocks_of(text), 1)
-]
+SHELL_INPUTS = {
+    "packages/image/README.md": INPUTS["packages/image/README.md"],
+    "packages/video/README.md": lambda desk: clips(desk / "clips"),
+}
+RUN_ELSEWHERE = {
+    ("packages/dedup/README.md", "bash"): "tests/dedup/test_readme.py",
+    ("packages/executors/streaming/README.md", "text"): "it is what a run says",
+}
 
 
-def imports_of(block: str) -> str:
-    """What a block imports: enough to run of those that would start a cluster."""
-    found = (
-        node for node in ast.parse(block).body if isinstance(node, ast.Import | ast.ImportFrom)
-    )
-    return "\n".join(map(ast.unparse, found))
+def blocks_of(text: str, language: str = "python") -> list[str]:
+    return [block for kind, block in FENCE.findall(text) if kind == language]
+
+
+def all_blocks(language: str) -> list[Any]:
+    """Those of READMEs; the blocks of a page in docs are run one after the other."""
+    texts = ((str(file.relative_to(REPOSITORY)), file.read_text()) for file in READMES)
+    return [
+        pytest.param(name, block, id=f"{name}#{number}")
+        for name, text in texts
+        if not name.startswith("docs/") and (name, language) not in RUN_ELSEWHERE
+        for number, block in enumerate(blocks_of(text, language), 1)
+    ]
+
+
+BLOCKS = all_blocks("python")
+
+
+STARTS_RAY = ("connected()", ".open(")
+"""Such blocks are run where a Ray is up already: tests/executors/streaming/test_readme.py."""
 
 
 def skip_unless_installed(readme: str) -> None:
@@ -128,12 +158,64 @@ def test_what_a_readme_shows_runs(name: str, block: str, tmp_path: Path) -> None
     skip_unless_installed(name)
     if name.startswith("packages/executors/"):
         pytest.importorskip("ray")  # the light environment can install them, but has no cluster
-        block = imports_of(block)
+        if any(sign in block for sign in STARTS_RAY):
+            pytest.skip("run where a Ray is up")
     INPUTS.get(name, lambda desk: None)(tmp_path)
     ended = run_block(block, tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
-    if '"clean' in block:
+    if '"clean' in block and name in INPUTS:
         assert kept(tmp_path) == ["Day 0", "Day 1", "Day 2"]
+
+
+@pytest.mark.parametrize(("name", "block"), all_blocks("bash"))
+def test_what_a_readme_shows_for_a_shell_runs(name: str, block: str, tmp_path: Path) -> None:
+    skip_unless_installed(name)
+    pytest.importorskip("curator_dedup")
+    SHELL_INPUTS[name](tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "CURATOR_EXECUTOR": "local"}
+    done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("name", "block"), all_blocks("yaml"))
+def test_recipes_in_a_readme_are_sound(
+    name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workflow is run; steps are put between a reader and a writer."""
+    skip_unless_installed(name)
+    INPUTS[name](tmp_path)
+    monkeypatch.chdir(tmp_path)
+    recipe = tmp_path / "recipe.yaml"
+    if block.startswith("workflow:"):
+        recipe.write_text(block)
+        assert call(["run", str(recipe), "--executor", "local", "--workers", "0", "--quiet"]) == 0
+        return
+    steps = textwrap.indent(block, "  ")
+    recipe.write_text(STEPS_OF_VIDEO.replace("STEPS", steps))
+    plan = load_recipe(recipe).pipeline().build()
+    assert len(plan.stages) > 3
+
+
+STEPS_OF_VIDEO = """name: shown
+input: {stage: video.video_reader, file_paths: films}
+steps:
+  - stage: video.fixed_stride_splitter
+STEPS
+output: {stage: video.clip_writer, path: clips}
+"""
+
+
+def test_every_block_of_a_readme_is_run_by_somebody() -> None:
+    run_here = {"python", "bash", "yaml"}
+    for file in READMES:
+        name, text = str(file.relative_to(REPOSITORY)), file.read_text()
+        if name.startswith("docs/"):
+            continue
+        kinds = {kind for kind, _ in FENCE.findall(text)}
+        assert {kind for kind in kinds - run_here if (name, kind) not in RUN_ELSEWHERE} == set()
+        assert not re.findall(r"^ {4}curate .*$", text, re.M), f"{name}: put it between fences"
 
 
 def test_the_readmes_that_every_reader_meets_show_python() -> None:

@@ -1,10 +1,12 @@
 """What the README shows of an open pipeline is run as it stands there."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-README = Path(__file__).parents[3] / "packages" / "executors" / "streaming" / "README.md"
+EXECUTORS = Path(__file__).parents[3] / "packages" / "executors"
+README = EXECUTORS / "streaming" / "README.md"
 
 
 @pytest.mark.usefixtures("private_ray")
@@ -16,3 +18,14 @@ def test_the_open_pipeline_of_the_readme(capsys: pytest.CaptureFixture[str]) -> 
 
     said = capsys.readouterr().out.splitlines()
     assert said == ["HELLO ()", "5 AttributeError: 'int' object has no attribute 'upper'"]
+
+
+@pytest.mark.usefixtures("private_ray")
+def test_what_curator_ray_shows_joins_the_ray_that_is_there() -> None:
+    readme = EXECUTORS / "ray" / "README.md"
+    [block] = [text.split("```")[0] for text in readme.read_text().split("```python\n")[1:]]
+    shown: dict[str, Any] = {"__name__": "readme"}
+
+    exec(compile(block, str(readme), "exec"), shown)
+
+    assert shown["connection"].kind == "private", "the one that is up already"
