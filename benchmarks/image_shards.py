@@ -113,13 +113,13 @@ def _jpeg(side: int, sizes: Sizes) -> Figure:
     view = View(short_side=SIDE)
     likeness = [_psnr(decode(one, view), _plainly(one)) for one in data]
     ours, theirs = _seconds([lambda one: decode(one, view), _plainly], data, sizes.rounds)
-    mean = sum(likeness) / len(likeness)
+    worst = min(likeness)
     ratio, target = theirs / ours, JPEG_TARGETS[side]
     return Figure(
         f"JPEG of {side} pixels, decoded to {SIDE}",
-        f">= {target:g}x Pillow, >= {LEAST_PSNR:g} dB in the mean",
-        f"{ratio:.1f}x, {mean:.0f} dB (the worst {min(likeness):.0f})",
-        ratio >= target and mean >= LEAST_PSNR,
+        f">= {target:g}x Pillow, >= {LEAST_PSNR:g} dB each",
+        f"{ratio:.1f}x, {worst:.1f} dB or more",
+        ratio >= target and worst >= LEAST_PSNR,
         {"ours_per_s": len(data) / ours, "pillow_per_s": len(data) / theirs},
     )
 

@@ -38,6 +38,18 @@ def test_a_small_view_of_a_jpeg_is_what_decoding_all_of_it_gives(side: int) -> N
     assert psnr(found, expected) >= 50
 
 
+@pytest.mark.parametrize("view", [View(short_side=64), View(box=(32, 32), resampling="lanczos")])
+@pytest.mark.parametrize("size", [(1607, 1071), (903, 1015)])
+def test_a_side_that_is_no_multiple_of_eight_is_not_stretched(
+    size: tuple[int, int], view: View
+) -> None:
+    data = encoded(drawn(Dice("odd"), *size), quality=90)
+    full = Image.open(io.BytesIO(data))
+    kind = Image.Resampling[view.resampling.upper()]
+    expected = np.asarray(full.resize(view.size_for(*size), kind))
+    assert psnr(decode(data, view), expected) >= 50
+
+
 def flaws() -> Iterator[bytes]:
     """JPEGs of many kinds, and some that are damaged."""
     picture = drawn(Dice("whole"), 97, 61)
