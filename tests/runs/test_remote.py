@@ -12,7 +12,8 @@ from curator_core import LocalExecutor, Pipeline, ProcessingStage, ResumeError, 
 from curator_core.documents import DocumentBatch
 from curator_core.functions import processing_stage
 from curator_core.reading import JsonlReader
-from curator_core.runs import locks
+from curator_core.reporting.histories import events_in
+from curator_core.runs import events, locks
 from curator_core.writing import JsonlWriter
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -70,8 +71,28 @@ def test_a_run_keeps_its_directory_there(fs: MemoryFileSystem) -> None:
     assert not fs.exists(f"{OUT}/.curator/job/lock")
     facts = json.loads(fs.cat_file(f"{OUT}/.curator/job/run.json"))
     assert facts["status"] == "done"
-    events = fs.cat_file(f"{OUT}/.curator/job/events.jsonl").splitlines()
-    assert [json.loads(line)["event"] for line in events][-1] == "run_ended"
+    told = [event["event"] for event in events_in(str(result.run_dir))]
+    assert (told[0], told[-1]) == ("run_started", "run_ended")
+
+
+def test_what_happened_is_there_while_the_run_is_under_way(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as it took to be told at its end, a run that was killed had told nothing."""
+    monkeypatch.setattr(events, "_PART_EVERY_S", 0.0)
+    with pipeline().stream(HERE) as stream:
+        run_dir = str(stream.result.run_dir)
+        next(stream)
+        found = [event["event"] for event in events_in(run_dir)]
+        assert (found[0], found.count("sources_done") > 0) == ("run_started", True)
+        assert len(fs.ls(f"{OUT}/.curator/job/events")) > 1
+        for _ in stream:
+            pass
+    ended = [event["event"] for event in events_in(run_dir)]
+    assert (ended[: len(found)], ended[-1]) == (found, "run_ended")
+    pipeline().run(HERE, resume=False)
+    again = [event["event"] for event in events_in(run_dir)]
+    assert again.count("run_started") == 1
 
 
 class Guarded(MemoryFileSystem):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.filesystems import join, open_filesystem
+from curator_core.runs.events import event_files
 from curator_core.runs.journal import parsed_line
 
 MOST_POINTS = 400
@@ -115,15 +115,13 @@ def read_history(run_dir: str) -> History:
 
 def events_in(run_dir: str) -> Iterator[dict[str, Any]]:
     """Line by line, in little memory; damaged lines are left out."""
-    fs, root = open_filesystem(run_dir)
-    where = join(root, "events.jsonl")
-    if not fs.exists(where):
-        return
-    with fs.open(where, "rb") as file:
-        for number, line in enumerate(_lines(file), start=1):
-            event = parsed_line(line, where, number)
-            if event is not None:
-                yield event
+    fs, files = event_files(run_dir)
+    for where in files:
+        with fs.open(where, "rb") as file:
+            for number, line in enumerate(_lines(file), start=1):
+                event = parsed_line(line, where, number)
+                if event is not None:
+                    yield event
 
 
 def _lines(file: Any) -> Iterator[bytes]:

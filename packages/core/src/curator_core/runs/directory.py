@@ -43,8 +43,8 @@ def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> st
 
 
 _OF_ONE_RUN = (
-    "journal.jsonl", "journal", "quarantine", "events.jsonl", "latest.json", "metrics.prom",
-    "run.json",
+    "journal.jsonl", "journal", "quarantine", "events.jsonl", "events", "latest.json",
+    "metrics.prom", "run.json",
 )  # fmt: skip
 
 

@@ -56,15 +56,16 @@ _KEPT_OF_EACH_SPAN = 100
 """A run twice as long has some 70 more."""
 
 
+FILE, FOLDER = "events.jsonl", "events"
+
+
 class EventFile:
-    """Writes events as lines of JSON; on an object store, as one object at the end."""
+    """Writes events as lines of JSON; on an object store, where none can be added to, in parts."""
 
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
         fs, path = open_filesystem(run_dir, storage_options)
-        self._fs = fs
-        self._path = join(path, "events.jsonl")
-        self._local = open(self._path, "ab", buffering=0) if is_local(fs) else None  # noqa: SIM115
-        self._kept: list[bytes] = []
+        self._path = join(path, FILE if is_local(fs) else FOLDER)
+        self._lines = _Appended(self._path) if is_local(fs) else _Parts(fs, self._path)
         self._thinning = Thinning()
 
     def __call__(self, event: Event) -> None:
@@ -77,14 +78,61 @@ class EventFile:
             self._write(redact(to_line(event).decode()).encode())
 
     def _write(self, line: bytes) -> None:
-        if self._local:
-            self._local.write(line)
-        else:
-            self._kept.append(line)
+        self._lines.write(line)
 
     def close(self) -> None:
-        if self._local:
-            self._local.close()
-        elif self._kept:
-            before = self._fs.cat_file(self._path) if self._fs.exists(self._path) else b""
-            self._fs.pipe_file(self._path, before + b"".join(self._kept))
+        with explained(self._path):
+            self._lines.close()
+
+
+class _Appended:
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - until the run ends
+
+    def write(self, line: bytes) -> None:
+        self._file.write(line)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Parts:
+    """Numbered objects, ever longer ones: whoever looks on sees them, and little waits in memory.
+
+    A day has some hundred and fifty of them.
+    """
+
+    def __init__(self, fs: Any, folder: str) -> None:
+        self._fs, self._folder = fs, folder
+        self._number = len(fs.ls(folder, detail=False)) if fs.exists(folder) else 0
+        self._waiting = bytearray()
+        self._began = time.monotonic()
+        self._next = self._began + _PART_EVERY_S
+
+    def write(self, line: bytes) -> None:
+        self._waiting += line
+        now = time.monotonic()
+        if now >= self._next or len(self._waiting) > _PART_BYTES:
+            self._next = now + max(_PART_EVERY_S, (now - self._began) / 20)
+            self._put()
+
+    def close(self) -> None:
+        if self._waiting:
+            self._put()
+
+    def _put(self) -> None:
+        self._fs.pipe_file(f"{self._folder}/{self._number:09}.jsonl", bytes(self._waiting))
+        self._waiting.clear()
+        self._number += 1
+
+
+_PART_EVERY_S = 10.0
+_PART_BYTES = 4 << 20
+
+
+def event_files(run_dir: str) -> tuple[Any, list[str]]:
+    """The file system and the files in which the events of a run stand, the first ones first."""
+    fs, root = open_filesystem(run_dir)
+    file, folder = join(root, FILE), join(root, FOLDER)
+    parts = sorted(fs.ls(folder, detail=False)) if fs.isdir(folder) else []
+    return fs, [*([file] if fs.exists(file) else []), *map(str, parts)]
