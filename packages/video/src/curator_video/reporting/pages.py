@@ -123,9 +123,9 @@ def _failure(one: QuarantineRecord) -> str:
 
 
 _KEY = (
-    '<p class="key"><span style="background:var(--good)"></span>kept'
-    '<span style="background:var(--bar)"></span>dropped'
-    '<span style="background:var(--line)"></span>no clip: a cut, or too short</p>'
+    '<p class="key"><span><i style="background:var(--good)"></i>kept</span>'
+    '<span><i style="background:var(--bar)"></i>dropped</span>'
+    '<span><i style="background:var(--line)"></i>no clip: a cut, or too short</span></p>'
 )
 
 

@@ -16,8 +16,9 @@ STYLE = """
 .times { display: flex; justify-content: space-between; font-size: .72rem; opacity: .8;
   font-variant-numeric: tabular-nums }
 .video details { font-size: .8rem } .video ol { margin: .2rem 0; columns: 16rem }
-.key span { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem;
-  vertical-align: -1px } .key { margin: 0 0 .6rem -1rem }
+.key { margin: 0 0 .6rem; display: flex; flex-wrap: wrap; gap: .1rem 1rem }
+.key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .3rem;
+  vertical-align: -1px }
 .failures { padding-left: 0; list-style: none; font-size: .9rem }
 .failures b { margin-right: .4rem }
 .failures li { margin: 0 0 .4rem; overflow-wrap: anywhere }
