@@ -205,3 +205,16 @@ def test_row_groups_are_partitions(tmp_path: Path) -> None:
     exchange(tmp_path / "ex", [[{"key": n} for n in range(100)]], partitions=6)
     [file] = (tmp_path / "ex").glob("part-*")
     assert pq.ParquetFile(file).num_row_groups == 6
+
+
+def test_only_what_may_repeat_gets_a_dictionary(tmp_path: Path) -> None:
+    digests = pa.array([n.to_bytes(16) for n in range(50)], pa.binary(16))
+    table = pa.table({"key": digests, "row": range(50), "file": ["a.jsonl"] * 50})
+    writer = ExchangeWriter(str(tmp_path / "ex"), hashed=True, partitions=1)
+    Pipeline("write", stages=[writer]).run(HERE, [DocumentBatch(table)])
+    [path] = (tmp_path / "ex").glob("part-*")
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(place) for place in range(3)]
+    found = {one.path_in_schema: one.has_dictionary_page for one in columns}
+    assert found == {"key": False, "row": False, "file": True}
+    assert pq.read_table(path).equals(table)

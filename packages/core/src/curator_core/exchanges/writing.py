@@ -65,7 +65,23 @@ class ExchangeWriter(FileWriter):
         places = partition_column(table, self.keys, self.partitions, hashed=self.hashed)
         kind = self.compression or "none"
         with pq.ParquetWriter(
-            file, table.schema, compression=kind, write_page_checksum=True
+            file,
+            table.schema,
+            compression=kind,
+            write_page_checksum=True,
+            use_dictionary=_with_dictionary(table.schema),
         ) as writer:
             for rows in in_partitions(table, places, self.partitions):
                 writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+
+
+def _with_dictionary(schema: pa.Schema) -> bool | list[str]:
+    """The columns whose values may well repeat. Hashes and places do not: looking for repeats in
+    them takes longer than all else, and leaves larger files."""
+    if any(pa.types.is_nested(column.type) for column in schema):
+        return True  # what lies within is named by other paths
+    return [column.name for column in schema if not _is_of_one_kind(column.type)]
+
+
+def _is_of_one_kind(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_primitive(kind) or pa.types.is_fixed_size_binary(kind))
