@@ -5,6 +5,7 @@ CPU time of all processes of a job, from its start to its end.
 """
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -145,7 +146,9 @@ def _bin(
     here = [pair for pair in pairs if low <= pair.jaccard < high]
     mine, others = _found(here, ours), _found(here, theirs)
     value = f"{mine:.1%} and {others:.1%}: {100 * (mine - others):+.1f} points"
-    value += f" (the formula: {_ideal(here):.1%}; {len(here):,} pairs, {len(ours)} seeds)"
+    chance = 100 * math.sqrt(2 * others * (1 - others) / max(1, len(here) * len(theirs)))
+    value += f" ± {chance:.1f} by chance (the formula: {_ideal(here):.1%}; "
+    value += f"{len(here):,} pairs, {len(ours)} seeds)"
     what = f"recall of planted pairs of Jaccard {low:g} to {min(high, 1):g}, ours and datatrove's"
     return Figure(what, "within 1 point", value, abs(mine - others) <= 0.01)
 

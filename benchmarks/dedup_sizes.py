@@ -22,7 +22,9 @@ class Sizes:
     """Whose time is that of starting, which is not counted for that sample."""
 
     recall: int = 60_000
-    seeds: int = 3
+    seeds: int = 6
+    """So many that chance moves what is compared by a third of a point."""
+
     memory: int = 4000
     """Twenty times as many are compared with these."""
 
