@@ -48,4 +48,4 @@ def limit_problems(stage: Any) -> Iterator[str]:
         if name.startswith("min_") and value > numbers.get(most, value):
             yield f"{name} is {value}, but {most} is {numbers[most]}: no number is in between"
         if name in SHARES and value > 1:
-            yield f"{name} is {value}, but a share is at most 1 ({value:g} % are {value / 100:g})"
+            yield f"{name} is {value:g}, but a share is at most 1 ({value:g} % are {value / 100:g})"
