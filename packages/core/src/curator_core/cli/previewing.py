@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from curator_core.previewing import Change, DropExample, Preview, StagePreview
 
 MOST_CHANGES = 4
+_FEW_BYTES = 32
+"""Such as a hash: these are shown as digits."""
+
 _INDENT = 4
 
 
@@ -138,5 +141,10 @@ def _short(value: Any, width: int) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """A text with its line ends and odd blanks to be seen."""
+    """A text with its line ends and odd blanks to be seen; of many bytes only their number."""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= _FEW_BYTES else f"<{len(value):,} bytes>"
+    if isinstance(value, dict):
+        inside = ", ".join(f"{name}: {_quoted(one)}" for name, one in value.items())
+        return f"{{{inside}}}"
     return repr(value)
