@@ -38,7 +38,7 @@ class Job:
         return running
 
 
-def ended(running: "subprocess.Popen[bytes]", patience_s: float = 30.0) -> tuple[int, str]:
+def ended(running: "subprocess.Popen[bytes]", patience_s: float = 90.0) -> tuple[int, str]:
     """Wait for its end: its exit code, and what it said on the way."""
     try:
         said = running.communicate(timeout=patience_s)[1].decode()
@@ -47,7 +47,7 @@ def ended(running: "subprocess.Popen[bytes]", patience_s: float = 30.0) -> tuple
     return running.returncode, said
 
 
-def wait_until(reached: Callable[[], bool], patience_s: float = 20.0) -> None:
+def wait_until(reached: Callable[[], bool], patience_s: float = 60.0) -> None:
     """Look again and again; an AssertionError when it takes too long."""
     deadline = time.monotonic() + patience_s
     while not reached():

@@ -42,7 +42,7 @@ def lives(events: Iterable[Event], kind: str) -> Counter[tuple[str, int, str]]:
     return Counter((event.stage, event.pid, event.place) for event in events if event.kind == kind)
 
 
-def still_running(pids: Iterable[int], patience_s: float = 5.0) -> set[int]:
+def still_running(pids: Iterable[int], patience_s: float = 30.0) -> set[int]:
     """Those of the processes, other than this one, that have not ended in `patience_s`."""
     left = set(pids) - {os.getpid()}
     deadline = time.monotonic() + patience_s

@@ -182,7 +182,7 @@ class Waits(Numbers):
     """Lets the first number through, and the others when `gate` is there."""
 
     gate: str
-    patience_s: float = 20.0
+    patience_s: float = 60.0
 
     def process(self, task: Task[int]) -> Task[int]:
         deadline = time.monotonic() + self.patience_s

@@ -19,7 +19,7 @@ RUN_OPTIONS = frozenset({"run_dir", "resume"})
 class Trial:
     """What the parts of the contract run their pipelines with."""
 
-    patience_s = 20.0
+    patience_s = 60.0
     """How long an executor may take to start its workers and give the first output."""
 
     def make_executor(self) -> Executor:
