@@ -48,7 +48,7 @@ class TestErrands:
     ) -> None:
         post = Post(str(tmp_path / "posts"), look().nodes[0].node_id, "w")
         worker = script(WORKER, POST=f"{post.folder}|{post.node_id}|{post.worker_id}")
-        assert worker.communicate(timeout=30) == ("", "")
+        assert worker.communicate(timeout=90) == ("", "")
         handle = os.open(post.board, os.O_RDWR)
         board = Board(handle)
         if not is_near:  # this process sees no files of the node, as if it were another machine
@@ -59,7 +59,7 @@ class TestErrands:
         assert (words.note.stage_index, words.note.task_ids) == (3, ["a.7"])
         board.begin(4, [], None)
         break_off(post)
-        assert eventually(lambda: _is_broken_off(board), 20)
+        assert eventually(lambda: _is_broken_off(board), 60)
         board.close()
         sweep(post.folder, [post.node_id])
         assert not os.path.exists(post.folder)
@@ -87,7 +87,7 @@ class TestErrands:
 
         begun = time.monotonic()
         assert [errands._there(node, answer) for _ in range(20)] == [None] * 20
-        assert time.monotonic() - begun < 0.3
+        assert time.monotonic() - begun < 4
 
         monkeypatch.setattr(errands, "_PATIENCE_S", 20)
         monkeypatch.setattr(errands, "_SILENT_FOR_S", 0.0)

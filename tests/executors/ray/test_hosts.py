@@ -130,7 +130,7 @@ def run(cluster: Any) -> Iterator[Any]:
 def got(ref: Any) -> Any:
     import ray
 
-    return ray.get(ref, timeout=30)
+    return ray.get(ref, timeout=90)
 
 
 def lines_of(folder: Path, pattern: str) -> list[str]:
@@ -177,7 +177,7 @@ class TestLives:
         got(work.call(host, "x").answer)
         work.started.clear()
         del host
-        assert eventually(lambda: len(lines_of(tmp_path, "a-teardown")) == 1, 10)
+        assert eventually(lambda: len(lines_of(tmp_path, "a-teardown")) == 1, 60)
 
     def test_a_setup_that_fails_is_an_answer(self, run: Any) -> None:
         work = run(FailsToSetUp())
@@ -304,7 +304,7 @@ class TestDeaths:
         cluster.remove_node(doomed, allow_graceful=False)
         with pytest.raises(ray.exceptions.RayError) as error:
             got(work.call(host, "x").answer)
-        assert eventually(lambda: look().node(node.node_id) is None, 20)
+        assert eventually(lambda: look().node(node.node_id) is None, 60)
         assert host.death(error.value).reason == "was on a node that is gone"
 
 
@@ -321,7 +321,7 @@ class TestBreakingOff:
         answer = got(call.answer)
         assert answer.broken_off
         assert answer.report is None
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 9
         got(host.end())
 
 

@@ -34,7 +34,7 @@ class Greets:
         return "hello"
 with connected() as connection:
     import ray
-    print(connection.kind, ray.get(ray.remote(Greets).remote().greet.remote(), timeout=20))
+    print(connection.kind, ray.get(ray.remote(Greets).remote().greet.remote(), timeout=90))
 """
 
 
@@ -124,13 +124,13 @@ class TestJoining:
         marked: Any,
     ) -> None:
         driver = script(DRIVER, RAY_ADDRESS=plain_cluster, HOME=str(home))
-        said, complaints = driver.communicate(timeout=40)
+        said, complaints = driver.communicate(timeout=90)
         assert complaints == ""
         joined, private, again = map(json.loads, said.splitlines())
         assert joined == again == ["joined", plain_cluster, 3.0]
         assert (private[0], private[2]) == ("private", 1.0)
         refused = script(REFUSED, RAY_ADDRESS=plain_cluster, **wrong_environment(home))
-        said, _ = refused.communicate(timeout=40)
+        said, _ = refused.communicate(timeout=90)
         assert said.startswith(told_of(home, plain_cluster))
         assert any("gcs_server" in process.name() for process in marked("plain"))
 
@@ -178,7 +178,7 @@ class TestJoining:
             (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
         driver = script(STARTS_A_WORKER, RAY_ADDRESS=cluster.address, HOME=str(tmp_path))
 
-        said, complaints = driver.communicate(timeout=40)
+        said, complaints = driver.communicate(timeout=90)
 
         assert (said, complaints) == ("joined hello\n", "")
 

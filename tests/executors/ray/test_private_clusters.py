@@ -48,7 +48,7 @@ class TestPrivateCluster:
             if connection.status == psutil.CONN_LISTEN
         ]
         assert facts["address"] in private_addresses()  # which `auto` never stands for
-        said, complaints = driver.communicate(timeout=30)
+        said, complaints = driver.communicate(timeout=90)
         assert (driver.returncode, complaints) == (0, "")
         assert facts["address"] not in private_addresses()
         assert listening
@@ -81,9 +81,9 @@ class TestPrivateCluster:
             gone = eventually(lambda name=name: not marked(name), 60)  # type: ignore[misc]
             assert gone, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
-        _, complaints = drivers["kill"].communicate(timeout=20)
+        _, complaints = drivers["kill"].communicate(timeout=90)
         assert "curator: the process that ran on a private Ray cluster ended without" in complaints
-        assert "curator:" not in drivers["ctrl-c"].communicate(timeout=20)[1]
+        assert "curator:" not in drivers["ctrl-c"].communicate(timeout=90)[1]
 
     def test_outlives_the_thread_that_started_it(self, script: Any) -> None:
         """Others may use it by then."""
@@ -98,12 +98,12 @@ class TestPrivateCluster:
             with connected() as connection:
                 import ray
                 answer = ray.remote(num_cpus=0)(lambda: "answers").remote()
-                print(connection.kind, ray.get(answer, timeout=30))
+                print(connection.kind, ray.get(answer, timeout=90))
             first.__exit__(None, None, None)
             print(ray.is_initialized())
             """
         )
-        said, complaints = driver.communicate(timeout=60)
+        said, complaints = driver.communicate(timeout=90)
         assert (said, complaints) == ("private answers\nFalse\n", "")
 
     def test_says_what_failed_where_ray_does_not_start(
@@ -124,7 +124,7 @@ class TestPrivateCluster:
             """,
             TMPDIR=short_folder,
         )
-        said, _ = driver.communicate(timeout=30)
+        said, _ = driver.communicate(timeout=90)
         first, left = said.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")

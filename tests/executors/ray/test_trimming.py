@@ -1,7 +1,11 @@
 """A private cluster has no process that nobody asks, and wakes those that somebody does ask."""
 
 import json
+import socket
+import sys
 from typing import Any
+
+import pytest
 
 DRIVER = """
 import json, os, psutil, ray
@@ -43,6 +47,22 @@ class TestTrimming:
         assert not {"log_monitor.py", "dashboard.py", "agent.py", "main.py"}.intersection(before)
         assert (plain, flavoured) == (None, "plum")
         assert not heavy
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a port cannot be held so")
+    def test_the_port_of_an_agent_that_wakes_is_nobody_elses(self) -> None:
+        from curator_ray.sleeping import _keep
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        _keep(listener)
+
+        with socket.socket() as stranger, pytest.raises(OSError, match="in use"):
+            stranger.bind(("127.0.0.1", port))
+        with socket.socket() as agent:
+            agent.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            agent.bind(("127.0.0.1", port))
+            agent.listen()
+            socket.create_connection(("127.0.0.1", port), 5).close()
 
     def test_ray_is_as_it_was_afterwards(self) -> None:
         from curator_ray.trimming import ended_at_once, trimmed

@@ -28,8 +28,24 @@ def main(command: list[str]) -> None:
     port = listener.getsockname()[1]
     _say(told, "runtime_env_agent_port", port)
     if _sleep([listener]):
+        _keep(listener)
         others = [part for part in command if not part.startswith(f"{_PORT}=")]
         os.execv(sys.executable, [sys.executable, *others, f"{_PORT}={port}"])
+
+
+def _keep(listener: socket.socket) -> None:
+    """See to it that nobody gets the port while the agent imports what it needs.
+
+    It could not come up then, and the raylet, and the driver, would end with it. On Linux a port
+    that is bound but not listened at may be bound once more, by who says that this is well.
+    """
+    address = listener.getsockname()
+    listener.close()
+    if sys.platform == "linux":
+        held = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(address)
+        os.set_inheritable(held.detach(), True)
 
 
 def _say(told: dict[str, str], name: str, port: int) -> None:
