@@ -22,8 +22,8 @@ LOG = logging.getLogger("curator_core")
 _END_PATIENCE_S = 30.0
 """How long an actor may take to tear down."""
 
-_LAST_PATIENCE_S = 5.0
-"""How long at the end of a run that was broken off."""
+_LAST_PATIENCE_S = 15.0
+"""How long at the end of a run that was broken off. On a busy machine 5 s are soon over."""
 
 _START_PATIENCE_S = 20.0
 """After how long it is said that an actor does not start."""
