@@ -6,11 +6,14 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, ProcessingStage, processing_stage
 from curator_core.reading import JsonlReader
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render, write_report
+from curator_core.reporting.stages import funnel
+from curator_core.results import StageCounts
 from curator_core.usages import Usage
 from curator_core.writing import JsonlWriter
 from reportkit import usage_of, write_run
@@ -112,6 +115,14 @@ def test_a_page_of_a_real_run_has_it_all(tmp_path: Path) -> None:
     assert "waits for the rest: more workers for doze (num_workers)" in page
     assert "few: too &lt;much&gt;" in page
     assert '<polyline class="c0"' in page
+
+
+@pytest.mark.parametrize("files", [1, 13])
+def test_what_is_left_are_records_however_many_files_they_became(files: int) -> None:
+    few = StageCounts(items_in=9, items_out=5, items_dropped=4)
+    stages = {"few": few, "writer": StageCounts(items_in=5, items_out=files)}
+    assert "<span>left at the end</span><span>5 " in funnel(stages, wrote=True)
+    assert f"<span>left at the end</span><span>{files} " in funnel(stages, wrote=False)
 
 
 class References(HTMLParser):

@@ -76,7 +76,7 @@ def _above(record: RunRecord) -> list[str]:
     return [
         _head(record),
         section("What holds it up", _bottleneck(record)),
-        section("What was left", funnel(result.stages)),
+        section("What was left", funnel(result.stages, wrote=bool(record.folders))),
         section("Stages", stage_tables(result.stages, result.usages, result.seconds)),
         section("Over time", timelines(record.history, _worker_stages(record))),
         section("Dropped, by reason", _drops(result.stages)),

@@ -17,8 +17,11 @@ _NONE = Usage()
 Stages = Mapping[str, StageCounts]
 
 
-def funnel(stages: Stages) -> str:
-    """How much went into each stage that kept something back, and how much was left at the end."""
+def funnel(stages: Stages, *, wrote: bool) -> str:
+    """How much went into each stage that kept something back, and how much was left at the end.
+
+    The last stage of a run that wrote files takes records and gives files.
+    """
     names = [name for name, counts in stages.items() if _kept_back(counts)]
     if not names:
         return ""
@@ -29,7 +32,7 @@ def funnel(stages: Stages) -> str:
     given = max(_given(counts) for counts in stages.values()) or 1
     rows = [_bar(name, _given(stages[name]), given) for name in names]
     *_, last = stages.values()
-    left = last.items_in - last.items_failed if _writes(last) else last.items_out
+    left = last.items_in - _kept_back(last) if wrote else last.items_out
     rows.append(_bar("left at the end", left, given))
     note = f"<p>{count(hidden)} more stages kept less back.</p>" if hidden > 0 else ""
     return f'<div class="funnel">{"".join(rows)}</div>{note}'
@@ -46,11 +49,6 @@ def _bar(name: str, items: int, of: int) -> str:
 def _given(counts: StageCounts) -> int:
     """What it had to do with: a reader takes files and gives records."""
     return max(counts.items_in, counts.items_out + _kept_back(counts))
-
-
-def _writes(counts: StageCounts) -> bool:
-    """A writer takes records and gives files."""
-    return counts.items_out < counts.items_in - _kept_back(counts)
 
 
 def _kept_back(counts: StageCounts) -> int:
