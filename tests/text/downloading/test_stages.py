@@ -267,5 +267,5 @@ def test_archives_of_a_crawl_are_fetched(tmp_path: Path, server: ThreadingHTTPSe
 
 def test_a_list_that_is_not_there_is_told_before_running(tmp_path: Path) -> None:
     stages = [CommonCrawlReader(str(tmp_path / "no.paths")), JsonlWriter(str(tmp_path / "out"))]
-    with pytest.raises(PipelineError, match=r"no\.paths: it is not there"):
+    with pytest.raises(PipelineError, match=r"'common_crawl_reader_files'.*no\.paths: it is not"):
         Pipeline("x", stages=stages).build()

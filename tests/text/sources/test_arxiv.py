@@ -72,6 +72,13 @@ def test_an_archive_that_breaks_off_keeps_what_is_whole(tmp_path: Path) -> None:
     assert bad.reason.startswith("the archive is damaged: ")
 
 
+def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    path.write_bytes(gzip.compress(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"))
+    [bad] = read(path).report.quarantined
+    assert f"cannot read {path}: it is no tar file of papers (" in bad.reason
+
+
 def test_files_that_take_each_other_in_end() -> None:
     files = {"a.tex": rb"\documentclass x \input{b}\input{b}", "b.tex": rb"\input{a}" * 60}
     with pytest.raises(NoPaperError, match="larger than max_paper_bytes"):

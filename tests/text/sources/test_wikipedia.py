@@ -1,10 +1,12 @@
 import bz2
+import gzip
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from curator_core import Empty
+from curator_core import Empty, InputError
 from curator_core.files import FilePart
 from curator_core.testing import check_stage, run_stages
 from curator_text import WikipediaReader
@@ -74,6 +76,14 @@ def test_a_dump_in_one_stream_and_a_broken_one(tmp_path: Path) -> None:
     run = read(path)
     assert 20 < sum(task.num_items for task in run.outputs) < 40
     assert [bad.reason for bad in run.report.quarantined] == ["the compressed data ends too early"]
+
+
+@pytest.mark.parametrize("packed", [bytes, bz2.compress, gzip.compress])
+def test_what_is_no_dump_is_refused_whole(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "w.xml"
+    path.write_bytes(packed(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n") * 3)
+    with pytest.raises(InputError, match=r"no XML dump of a wiki, but begins with b'WARC/1\.0"):
+        list(WikipediaReading().rows(FilePart(str(path))))
 
 
 def test_entities_are_not_expanded(tmp_path: Path) -> None:

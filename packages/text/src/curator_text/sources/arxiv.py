@@ -45,7 +45,9 @@ class ArxivReading(RecordReading):
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 if last is None:
-                    raise InputError(f"cannot read {part.path}: {error}") from None
+                    raise InputError(
+                        f"cannot read {part.path}: it is no tar file of papers ({error})"
+                    ) from None
                 where = f"{part.path} behind {last.name!r}, byte {last.offset} (decompressed)"
                 yield Rejected(f"the archive is damaged: {error}; what follows is lost", where)
 

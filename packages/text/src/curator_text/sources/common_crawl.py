@@ -66,7 +66,7 @@ class CommonCrawlReader(CompositeStage[Empty, DocumentBatch]):
         reader = self._reader(urls)
         listing, reading = reader.decompose()
         if problem is not None:
-            return [_Unlisted(problem), reading]
+            return [_Unlisted(problem).with_(name=f"{self.name}_files"), reading]
         if self.download_to is None:
             return [listing, reading]
         reading = reader.reading_stage(FilePartitioning(urls)).with_(name=reader.name)

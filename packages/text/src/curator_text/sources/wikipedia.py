@@ -80,13 +80,23 @@ def _members(file: BinaryIO, part: FilePart) -> Iterator[Member]:
     sign = file.read(3)
     kind = next((kind for magic, kind in _MAGIC.items() if sign.startswith(magic)), None)
     if kind is not None:
-        yield from Members(file, kind, _begins_page).in_range(part.start, part.end)
+        for member in Members(file, kind, _begins_page).in_range(part.start, part.end):
+            is_first = member.offset == 0
+            yield Member(0, _of_dump(part, member.content)) if is_first else member
     elif part.start == 0:
         file.seek(0)
-        if not file.read(1024).lstrip(b"\xef\xbb\xbf \r\n").startswith(b"<"):
-            raise InputError(f"cannot read {part.path}: it is no XML dump of a wiki")
-        file.seek(0)
-        yield Member(0, iter(lambda: file.read(_INPUT_BYTES), b""))
+        yield Member(0, _of_dump(part, iter(lambda: file.read(_INPUT_BYTES), b"")))
+
+
+def _of_dump(part: FilePart, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of a file, once it is seen to begin like one with pages in it."""
+    for number, piece in enumerate(pieces):
+        if number == 0 and not piece[:1024].lstrip(b"\xef\xbb\xbf \r\n").startswith(b"<"):
+            raise InputError(
+                f"cannot read {part.path}: it is no XML dump of a wiki, but begins with "
+                f"{piece[:40]!r}"
+            )
+        yield piece
 
 
 def _begins_page(data: bytes) -> bool:
