@@ -40,6 +40,7 @@ def test_a_report_shows_pictures(tmp_path: Path) -> None:
     assert "&lt;small&gt;" in shown
     assert "<small>.png" not in page
     assert ".of-image-pictures { " in page
+    assert f"curate image report {tmp_path}/out/.curator/look</code>" in shown
 
 
 def test_pictures_that_have_no_room_are_left_out(tmp_path: Path) -> None:

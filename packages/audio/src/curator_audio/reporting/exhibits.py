@@ -1,5 +1,6 @@
 """The recordings of a run in its report: hours by rule, and some of each kind to listen to."""
 
+import shlex
 from collections.abc import Iterator
 from html import escape
 
@@ -16,7 +17,10 @@ from curator_audio.reporting.styles import STYLE
 LOOKED_AT, SHOWN, MOST_RULES = 2000, 3, 6
 """A run ends with its report: it may take a second, and not a minute."""
 
-_MORE = "<p>More of them, with scores: <code>curate audio.report RUN</code>.</p>"
+
+def _more(run: RunRecord) -> str:
+    command = f"curate audio report {shlex.quote(run.path)}"
+    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
 
 
 def recordings(run: RunRecord, room: int) -> Exhibit:
@@ -25,13 +29,13 @@ def recordings(run: RunRecord, room: int) -> Exhibit:
     if not found.kept_rows and not any(rule.examples for rule in found.rules.values()):
         raise InputError(f"run {run.path} left no recordings to be heard")
     html = hours_by_rule(found) if is_all else ""  # those of a part would be taken for the whole
-    sounds = Sounds(room // 2)
+    sounds, more = Sounds(room // 2), _more(run)
     for title, rows in _sorts(found):
         part = f"<h3>{escape(title)}</h3>{sheet(rows, sounds)}"
-        if len(html) + len(part) + len(_MORE) + len(STYLE) > room:
+        if len(html) + len(part) + len(more) + len(STYLE) > room:
             break
         html += part
-    return Exhibit("Recordings", html + _MORE, STYLE)
+    return Exhibit("Recordings", html + more, STYLE)
 
 
 def _sorts(found: Sorted) -> Iterator[tuple[str, list[Row]]]:

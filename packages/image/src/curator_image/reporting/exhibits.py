@@ -1,5 +1,6 @@
 """The pictures of a run in its report: what was kept to the end, and what each rule dropped."""
 
+import shlex
 from collections.abc import Iterator
 from html import escape
 
@@ -15,22 +16,25 @@ from curator_image.reporting.thumbnails import thumbnail
 LOOKED_AT, SHOWN = 500, 12
 """A run ends with its report: it may take a second, and not a minute."""
 
-_MORE = "<p>More of them, with scores: <code>curate image report RUN</code>.</p>"
+
+def _more(run: RunRecord) -> str:
+    command = f"curate image report {shlex.quote(run.path)}"
+    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
 
 
 def pictures(run: RunRecord, room: int) -> Exhibit:
     """A sheet of each kind, as far as there is room for them."""
-    found = _looked_at(run)
+    found, more = _looked_at(run), _more(run)
     html = ""
     for title, records in _sheets(found):
         shown = "".join(thumbnail(one.image, one.name) for one in records)
         part = f'<h3>{escape(title)}</h3><div class="sheet">{shown}</div>'
-        if len(html) + len(part) + len(_MORE) + len(STYLE) > room:
+        if len(html) + len(part) + len(more) + len(STYLE) > room:
             break
         html += part
     if not html:
         raise InputError(f"run {run.path} left no pictures to be shown")
-    return Exhibit("Pictures", html + _MORE, STYLE)
+    return Exhibit("Pictures", html + more, STYLE)
 
 
 def _sheets(found: Sorted) -> Iterator[tuple[str, list[Record]]]:

@@ -1,5 +1,6 @@
 """The clips of a run in its report, as filmstrips: some that were kept, some of each filter."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from html import escape
@@ -17,21 +18,24 @@ from curator_video.reporting.timelines import clock
 LOOKED_AT, KEPT, DROPPED, MOST_FILTERS = 500, 6, 3, 6
 """A run ends with its report, and each strip is decoded for it."""
 
-_MORE = "<p>More of them, with scores: <code>curate video.report RUN</code>.</p>"
+
+def _more(run: RunRecord) -> str:
+    command = f"curate video report {shlex.quote(run.path)}"
+    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
 
 
 def clips(run: RunRecord, room: int) -> Exhibit:
     """A few strips of each kind, as far as there is room for them."""
     records = list(records_in(_folder_of(run), LOOKED_AT))
-    html = ""
+    html, more = "", _more(run)
     for title, shown in _sorts(records):
         part = f'<h3>{escape(title)}</h3><div class="strips">{"".join(map(_figure, shown))}</div>'
-        if len(html) + len(part) + len(_MORE) + len(STYLE) > room:
+        if len(html) + len(part) + len(more) + len(STYLE) > room:
             break
         html += part
     if not html:
         raise InputError(f"run {run.path} has written no clips")
-    return Exhibit("Clips", html + _MORE, STYLE)
+    return Exhibit("Clips", html + more, STYLE)
 
 
 def _folder_of(run: RunRecord) -> str:
