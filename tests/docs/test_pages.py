@@ -138,6 +138,18 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert (set(listed), len(listed)) == (there, len(there))
 
 
+OURS = ("core", "text", "dedup", "image", "video", "audio")
+
+
+def test_there_is_something_to_migrate_to() -> None:
+    packages = [pytest.importorskip(f"curator_{name}") for name in OURS]
+    rows = re.findall(r"^\| `.*? \| (.*) \|$", (DOCS / "migrating.md").read_text(), re.M)
+    named = re.findall(r"`(?:curator_\w+\.)?([A-Z]\w*[a-z]\w*)`", "".join(rows))
+    assert len(named) > 40
+    missing = {name for name in named if not any(hasattr(one, name) for one in packages)}
+    assert missing == set()
+
+
 def test_every_error_is_explained() -> None:
     import curator_core.errors as errors
 
