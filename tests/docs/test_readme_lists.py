@@ -48,7 +48,7 @@ def test_a_list_that_is_behind_is_made_anew() -> None:
     assert LISTS.anew(behind) == text
 
 
-@pytest.mark.parametrize("plugin", ["core", "text", "dedup", "video"])
+@pytest.mark.parametrize("plugin", FOLDERS)
 def test_packages_have_a_list_of_their_stages(plugin: str) -> None:
     assert ("stages", plugin) in LISTS.lists_in(readme(plugin))
 
