@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from curator_image.models.text_areas import TextAreaFilter
     from curator_image.models.thresholds import ScoreThreshold
     from curator_image.models.vision_language import Captioner
+    from curator_image.models.watermarks import WatermarkFilter
     from curator_image.parquet import ImageParquetReader, ParquetWriter
     from curator_image.resizing.buckets import AspectBucketing
     from curator_image.resizing.stages import ImageReencoder, ImageResizer
@@ -91,6 +92,7 @@ _HOMES = {
     "NSFWFilter": "models.nudity",
     "ScoreThreshold": "models.thresholds",
     "TextAreaFilter": "models.text_areas",
+    "WatermarkFilter": "models.watermarks",
 }
 
 __all__ = [
@@ -135,6 +137,7 @@ __all__ = [
     "UniformityFilter",
     "ValueFilter",
     "View",
+    "WatermarkFilter",
     "WebDatasetReader",
     "WebDatasetWriter",
 ]

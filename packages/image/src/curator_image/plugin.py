@@ -62,4 +62,5 @@ def curator_stages() -> dict[str, str]:
         "image.nsfw_filter": f"{_MODELS}.nudity:NSFWFilter",
         "image.score_threshold": f"{_MODELS}.thresholds:ScoreThreshold",
         "image.text_area_filter": f"{_MODELS}.text_areas:TextAreaFilter",
+        "image.watermark_filter": f"{_MODELS}.watermarks:WatermarkFilter",
     }

@@ -48,16 +48,10 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
             )
         scores = pc.cast(column, pa.float64()).to_pylist()
         reasons = [self.reason_for(score) for score in scores]
-        stays = [why is None for why in reasons]
-        found = [reason for reason in dict.fromkeys(reasons) if reason is not None]
-        bare = task.with_data(task.data)  # whoever keeps dropped records keeps no pixels
-        passed_on = task.filter(stays) if found else task
-        tell(passed_on, scores, stays)
-        outcomes: list[ImageBatch | Dropped] = [passed_on]
-        for reason in found:
-            gone = [why == reason for why in reasons]
-            outcomes.append(Dropped(reason, sum(gone), partial(bare.filter, gone)))
-        return outcomes
+        passed_on, *dropped = divided(task, reasons)
+        assert isinstance(passed_on, ImageBatch)
+        tell(passed_on, scores, [why is None for why in reasons])
+        return [passed_on, *dropped]
 
     def reason_for(self, score: float | None) -> str | None:
         """Why a picture with this score goes; None where it stays."""
@@ -69,3 +63,16 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
         if self.max_score is not None and score > self.max_score:
             return f"{what} over {self.max_score:g}"
         return None
+
+
+def divided(task: ImageBatch, reasons: Sequence[str | None]) -> list[ImageBatch | Dropped]:
+    """The pictures without a reason to go, and a note for each reason that others have."""
+    found = [reason for reason in dict.fromkeys(reasons) if reason is not None]
+    bare = task.with_data(task.data)  # whoever keeps dropped records keeps no pixels
+    outcomes: list[ImageBatch | Dropped] = [task]
+    if found:
+        outcomes = [task.filter([why is None for why in reasons])]
+    for reason in found:
+        gone = [why == reason for why in reasons]
+        outcomes.append(Dropped(reason, sum(gone), partial(bare.filter, gone)))
+    return outcomes

@@ -1,0 +1,105 @@
+"""Watermarks: pictures on which stands whose they are, or that they are but a sample."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from curator_core import AnyStage, Dropped, InputError, ProcessingStage
+
+from curator_image.batches import ImageBatch
+from curator_image.models.composing import ImageModel
+from curator_image.models.text_areas import TextAreas
+from curator_image.models.thresholds import divided
+
+WORDS = (
+    "123rf", "adobe stock", "alamy", "bigstock", "can stock photo", "deposit photos", "dreamstime",
+    "fotolia", "freepik", "getty images", "istock", "sample photo", "shutterstock", "stock photo",
+    "vectorstock", "watermark",
+)  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class WatermarkFilter(ImageModel):
+    """Drops pictures that show words of which watermarks are made, such as names of stock agencies.
+
+    Text is read by PaddleOCR's networks (`rapidocr`, their weights come with it), which takes
+    several times as long as finding it. Marks that are faint, or no words, are missed.
+    """
+
+    words: list[str] = field(default_factory=lambda: list(WORDS))
+    """What no picture may show; capitals, blanks and signs make no difference."""
+
+    watermark_field: str = "watermark"
+    """A column for the word that was found, null where there is none."""
+
+    text_field: str = "text_seen"
+    """A column for all that was read, line by line."""
+
+    score_field: str = "text_area"
+    """A column for the share of the picture that text covers, 0 to 1."""
+
+    drops: bool = True
+    """Whether such pictures go; else they are only marked."""
+
+    model_field: str | None = "text_area_model"
+    """A column for the name of the model, and the digest of its weights; null for none."""
+
+    short_side: int = 736
+    """The shorter side that pictures are looked at with, if they are larger."""
+
+    def model_stages(self) -> Sequence[AnyStage]:
+        return [
+            TextAreas(
+                score_field=self.score_field,
+                text_field=self.text_field,
+                model_field=self.model_field,
+                short_side=self.short_side,
+                inference_batch_size=self.model_inference_batch_size,
+            )
+        ]
+
+    def other_stages(self) -> Sequence[AnyStage]:
+        return [
+            MarkedPictures(self.text_field, tuple(self.words), self.watermark_field, self.drops)
+        ]
+
+
+@dataclass
+class MarkedPictures(ProcessingStage[ImageBatch, ImageBatch]):
+    """Looks for words in what was read."""
+
+    text_field: str
+    words: tuple[str, ...]
+    watermark_field: str
+    drops: bool
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def outputs(self) -> Sequence[str]:
+        return (self.watermark_field,)
+
+    def check(self) -> Iterable[str]:
+        if not self.words:
+            yield "words is empty; name what marks a picture, or leave it out"
+        for word in self.words:
+            if not _bare(word):
+                yield f"words has {word!r}, which has neither letters nor digits"
+
+    def process(self, task: ImageBatch) -> list[ImageBatch | Dropped]:
+        texts = task.data.column(self.text_field)
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            raise InputError(f"column {self.text_field!r} holds {texts.type}, but must hold text")
+        found = [self.mark_in(text) for text in texts.to_pylist()]
+        marked = task.with_columns({self.watermark_field: pa.array(found, pa.string())})
+        reasons = [f"watermark: {word}" if word else None for word in found]
+        return divided(marked, reasons) if self.drops else [marked]
+
+    def mark_in(self, text: str | None) -> str | None:
+        """The first of the words that stands in a text, however it is spelled there."""
+        bare = _bare(text or "")
+        return next((word for word in self.words if _bare(word) in bare), None)
+
+
+def _bare(text: str) -> str:
+    return "".join(sign for sign in text.casefold() if sign.isalnum())
