@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from curator_core import InputError, LocalExecutor, ResumeError
+from curator_core.cli.calling import call
 from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
 from curator_dedup.indexes import held
 
@@ -78,6 +79,16 @@ def test_an_index_holds_each_hash_once(crawl: Callable[..., list[int]], tmp_path
     files = (tmp_path / "index/crawls").rglob("*.parquet")
     rows = [row for file in files for row in pq.read_table(file)["hash"].to_pylist()]
     assert len(rows) == len(set(rows)) == 6
+
+
+def test_a_shell_is_told_where_the_result_is_and_not_the_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [str(tmp_path / name) for name in ("monday", "out")]
+    options = ["--index-path", str(tmp_path / "index"), "--executor", "local", "--workers", "0"]
+    assert call(["dedup", "exact", *places, *options]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("files ")]
+    assert [line.split()[-1] for line in told] == [str(tmp_path / "out")]
 
 
 def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -> None:

@@ -56,6 +56,9 @@ class Workflow(ABC):
 
     name: ClassVar[str] = "workflow"
 
+    writer: ClassVar[str | None] = None
+    """The pipeline that writes the result; the last one unless named."""
+
     @property
     @abstractmethod
     def work_dir(self) -> str:

@@ -9,7 +9,7 @@ from curator_core.errors import PipelineError
 if TYPE_CHECKING:
     from curator_core.recipes import Recipe
     from curator_core.recipes.workflows import ChosenWorkflow
-    from curator_core.workflows import WorkflowResult
+    from curator_core.workflows import Workflow, WorkflowResult
 
 Line = tuple[str, str]
 
@@ -48,7 +48,7 @@ def show_workflow(
         return
     screen.show(_verdict(workflow.name, result), style="bold green")
     report = [("report", result.report)] if result.report else []
-    lines = [*_counted(result.metadata), *_set_aside(result), *_files(result), *report]
+    lines = [*_counted(result.metadata), *_set_aside(result), *_files(workflow, result), *report]
     screen.show(details(lines))
 
 
@@ -90,14 +90,15 @@ def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
             yield "", f"{len(done.quarantined):,} in all, in {done.run_dir}/quarantine ({name})"
 
 
-def _files(result: "WorkflowResult") -> Iterator[Line]:
+def _files(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]:
     from collections import Counter
 
     from curator_core.filesystems import parent_of
     from curator_core.reporting.figures import counted
 
-    last = list(result.runs.values())[-1:]
-    folders = Counter(parent_of(file) for done in last for file in done.files)
+    wrote = [run for name, run in result.runs.items() if name == workflow.writer]
+    wrote = wrote or list(result.runs.values())[-1:]
+    folders = Counter(parent_of(file) for done in wrote for file in done.files)
     for folder, files in folders.most_common(MOST_FOLDERS):
         yield "files", f"{counted(files, 'file')} in {folder}"
 
