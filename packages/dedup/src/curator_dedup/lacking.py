@@ -24,7 +24,8 @@ class Lacking(Counter[str]):
         [(worst, number)] = self.most_common(1)
         others = f" and {counted(len(self) - 1, 'more file')}" if len(self) > 1 else ""
         instead = f" (its fields: {', '.join(fields)})" if fields else ""
+        have, are = ("has", "counts") if self.total() == 1 else ("have", "count")
         return (
-            f"{count(self.total())} of {counted(documents, 'document')} have no field {field!r} "
-            f"and count as empty: {count(number)} in {worst}{instead}{others}"
+            f"{count(self.total())} of {counted(documents, 'document')} {have} no field {field!r} "
+            f"and {are} as empty: {count(number)} in {worst}{instead}{others}"
         )
