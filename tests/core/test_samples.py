@@ -168,3 +168,31 @@ def test_they_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "b").mkdir()
     monkeypatch.setenv("CURATOR_SAMPLES", "0")
     assert run(tmp_path / "b") == []
+
+
+class Blanks(Docs):
+    """Empties what begins with `e`, and writes what was empty."""
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        given = task.data["text"].to_pylist()
+        texts = ["" if text.startswith("e") else text or "new" for text in given]
+        return task.with_data(task.data.set_column(0, "text", pa.array(texts)))
+
+
+class DropsBlank(Docs):
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        yield from task.keep([bool(text) for text in task.data["text"].to_pylist()], "blank")
+
+
+def test_empty_texts_are_shown_as_empty(tmp_path: Path) -> None:
+    rows = [{"text": "end"}, {"text": ""}, {"text": "a word"}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    stages = [JsonlReader(str(tmp_path / "in.jsonl")), Blanks(), DropsBlank(),
+              JsonlWriter(str(tmp_path / "out"))]  # fmt: skip
+    result = Pipeline("blank", stages=stages).run(LocalExecutor(workers=0))
+    assert result.run_dir
+    samples = read_history(result.run_dir).samples
+    changed = [(one["before"], one["after"]) for one in samples if one["stage"] == "blanks"]
+    assert changed == [("end", ""), ("", "new")]
+    assert [one["before"] for one in samples if one["stage"] == "drops_blank"] == [""]
+    assert (Path(result.run_dir) / "report.html").is_file()

@@ -59,7 +59,7 @@ def _by_stage(samples: Sequence[Event], told: Callable[[Event], str]) -> str:
 
 
 def _change(sample: Event) -> str:
-    before, after = _marked(_cut(sample["before"]), _cut(sample["after"]))
+    before, after = _marked(_cut(sample.get("before", "")), _cut(sample["after"]))
     sides = _side("before", before, sample) + _side("after", after, sample)
     return f'{_heading(sample)}<div class="sides">{sides}</div>'
 
@@ -77,7 +77,7 @@ def _side(name: str, text: str, sample: Event) -> str:
 def _heading(sample: Event) -> str:
     parts = [str(sample.get(name, "")) for name in ("reason", "column", "label")]
     length = int(sample.get("length", 0))
-    if length > len(str(sample["before"])):
+    if length > len(str(sample.get("before", ""))):
         parts.append(f"{count(length)} characters in all")
     told = " · ".join(_safe(part[:300]) for part in parts if part)
     return f'<p class="sample"><bdi>{told}</bdi></p>'

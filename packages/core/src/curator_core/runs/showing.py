@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
@@ -52,6 +53,11 @@ class Showcase:
             if taken[sample.reason] >= most or (is_new and len(taken) > MOST_REASONS):
                 continue
             taken[sample.reason] += 1
-            facts = {name: told for name, told in vars(sample).items() if told not in ("", 0, None)}
-            facts.pop("stage_index", None)
-            self._events.tell("sample", stage=self._names[sample.stage_index], **facts)
+            self._events.tell("sample", stage=self._names[sample.stage_index], **_told(sample))
+
+
+def _told(sample: Sample) -> dict[str, Any]:
+    """What there is to tell; an empty text before or after is something."""
+    texts = {"before": sample.before} | ({} if sample.after is None else {"after": sample.after})
+    others = ("column", "reason", "label", "start", "length")
+    return texts | {name: told for name in others if (told := getattr(sample, name))}
