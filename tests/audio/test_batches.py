@@ -14,6 +14,7 @@ from curator_audio import (
     SegmentExtractor,
     SegmentJoiner,
 )
+from curator_audio.recordings import Recordings
 from curator_audio.waveforms import Waveform
 from curator_core import Empty, LocalExecutor, ParquetWriter, Pipeline
 from curator_core.testing import run_stage, run_stages
@@ -123,3 +124,15 @@ def test_shared_bytes_are_written_and_read(tmp_path: Path) -> None:
     writing.run(LocalExecutor(workers=0), tasks=[batch])
     read = run_stages([AudioParquetReader(str(tmp_path / "out"))], [Empty()]).outputs
     assert [row["audio"] for one in read for row in one.data.to_pylist()] == [data] * 3
+
+
+def test_what_is_too_long_is_gathered_no_second_time(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.flac", encoded(voice(30), 16_000, "flac"))
+    known = Recordings(budget=1_000_000)
+    for _ in range(2):
+        assert sum(block.seconds for block in known.hear(path, SPEECH, None)) == 30
+    assert known._too_long == {path}
+    assert not known._known
+    large = Recordings(budget=1_000)
+    assert list(large.hear(path, SPEECH, None))
+    assert not large._too_long  # its file alone is larger

@@ -1,10 +1,11 @@
 """Recordings that were decoded lately, for the stages that follow in the same process."""
 
+import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from curator_core.filesystems import StorageOptions
+from curator_core.filesystems import StorageOptions, local_path
 
 from curator_audio.decoding import decoded, formed
 from curator_audio.forms import NATIVE, Form
@@ -21,6 +22,7 @@ class Recordings:
     def __init__(self, budget: int = BUDGET) -> None:
         self._known: dict[tuple[Source, Form], list[Waveform]] = {}
         self._room = budget
+        self._too_long: set[Source] = set()
         self._shared: dict[tuple[int, int], tuple[Any, bytes]] = {}
         self._keys: dict[bytes, str] = {}
 
@@ -61,6 +63,7 @@ class Recordings:
         """Those of some sources: the others are free to go."""
         wanted = set(sources)
         kept = Recordings(self._room)
+        kept._too_long = self._too_long & wanted
         kept._shared = {place: one for place, one in self._shared.items() if one[1] in wanted}
         for (source, form), blocks in self._known.items():
             if source in wanted:
@@ -76,18 +79,29 @@ class Recordings:
         self._room = BUDGET
 
     def _kept(self, blocks: Iterable[Waveform], source: Source, form: Form) -> Iterator[Waveform]:
-        gathered: list[Waveform] | None = []
+        gathered: list[Waveform] | None = [] if self._may_fit(source) else None
         size = 0
         for block in blocks:
             size += block.samples.nbytes
-            if size > self._room:
+            if size > self._room and gathered is not None:
                 gathered = None
+                self._too_long.add(source)
             if gathered is not None:
                 gathered.append(block)
             yield block
         if gathered is not None:
             self._known[source, form] = gathered
             self._room -= size
+
+    def _may_fit(self, source: Source) -> bool:
+        """Not what was too long before, nor what is too large even as it lies there."""
+        if source in self._too_long:
+            return False
+        path = local_path(source) if isinstance(source, str) else None
+        try:
+            return path is None or os.stat(path).st_size <= self._room
+        except OSError:  # whoever opens it says what is wrong with it
+            return True
 
 
 def _size(blocks: Iterable[Waveform]) -> int:

@@ -157,7 +157,7 @@ class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Nobody speaks faster than this; asked where there is a `duration`."""
 
     phrases: list[str] = field(default_factory=lambda: list(STOCK_PHRASES))
-    """Transcripts that are nothing but one of these, once or again and again: what a model writes of
+    """Transcripts that are nothing but one of these, once or many times: what a model writes of
     silence. Unless given, thanks to viewers and credits of subtitles in twelve languages."""
 
     flag_field: str | None = None

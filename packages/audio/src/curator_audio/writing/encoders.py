@@ -102,11 +102,12 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
             size += len(answer[0])
             if size >= BATCH_BYTES:
                 yield self._batch(task, done)
-                done, size = {}, 0
+                size = 0
         if done:
             yield self._batch(task, done)
 
     def _batch(self, task: AudioBatch, done: dict[int, tuple[bytes, float, int]]) -> AudioBatch:
+        """The rows that are done, which are let go of: the batch has copies."""
         rows = sorted(done)
         taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
         paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
@@ -125,6 +126,7 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
             SOURCE: pa.array(paths, pa.string()) if sources is None else sources,
             SOURCE_OFFSET: pa.array(starts, pa.float64()),
         }
+        done.clear()
         known = taken.with_columns(columns)
         gone = [name for name in (OFFSET, GAIN) if name in known.columns()]
         return known.with_data(known.data.drop_columns(gone))

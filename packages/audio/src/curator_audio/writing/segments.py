@@ -30,13 +30,11 @@ class SegmentFiles(ManifestWriter):
     def process(self, task: DocumentBatch) -> FileGroup:
         written = FileGroup([], task.dataset_name)
         paths = []
-        rows = zip(
-            task.data.column(PATH).to_pylist(), task.data.column(AUDIO).to_pylist(), strict=True
-        )
-        for name, data in rows:
+        names = task.data.column(PATH).to_pylist()
+        for name, data in zip(names, task.data.column(AUDIO), strict=True):
             final = join(self.path, "audio", name)
             with writing(final, self._worker, self.storage_options) as draft:
-                draft.file.write(data)
+                draft.file.write(memoryview(data.as_buffer()))
             written.data.append(FilePart(draft.final, draft.size))
             written.staged = (*written.staged, draft.finished())
             paths.append(f"audio/{name}")
