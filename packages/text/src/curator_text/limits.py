@@ -6,7 +6,6 @@ from typing import Any
 
 SHARES = frozenset(
     {
-        "keep_fraction",
         "max_boilerplate_string_ratio",
         "max_bullet_lines_ratio",
         "max_comment_to_code_ratio",
