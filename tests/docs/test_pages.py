@@ -150,6 +150,18 @@ def test_there_is_something_to_migrate_to() -> None:
     assert missing == set()
 
 
+def test_every_metric_is_explained() -> None:
+    pytest.importorskip("prometheus_client")
+    from curator_core.metrics import names
+
+    made = {f"curator_{one.name}{'_total' * (one.kind == 'counter')}"
+            for one in (*names.OF_RUNS, *names.OF_STAGES)}  # fmt: skip
+    others = {f"curator_{name}" for name in (names.TASK_SECONDS, "machine_memory_bytes",
+              "gpu_memory_bytes", "gpu_utilization_ratio")}  # fmt: skip
+    told = re.findall(r"`(curator_\w+)`", (DOCS / "looking_on.md").read_text())
+    assert (set(told), len(told)) == (made | others, len(made | others))
+
+
 def test_every_error_is_explained() -> None:
     import curator_core.errors as errors
 
