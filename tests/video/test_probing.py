@@ -90,3 +90,12 @@ def test_what_is_no_video_is_told(broken: dict[str, Path], kind: str, reason: st
         probe(VideoSource(str(broken[kind])))
     assert reason in str(caught.value)
     assert broken[kind].name in str(caught.value)
+
+
+def test_recordings_that_were_joined_are_told_from_whole_ones(videos: Path) -> None:
+    film = Film([Shot(50), Shot(50)])
+    one = write_video(videos / "recording.ts", film, Style(audio="aac"))
+    assert probe(VideoSource(str(one))).duration == pytest.approx(4, abs=0.15)
+    joined = one.read_bytes() * 2
+    with pytest.raises(UnreadableVideoError, match=r"twice.ts was joined .* from 3.* to .* count"):
+        probe(VideoSource("twice.ts", len(joined), content=joined))

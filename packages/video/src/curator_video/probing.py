@@ -23,6 +23,12 @@ _READ = 60
 _REORDERED = 16
 """At the end of some packets, so many may have neighbours that were not read."""
 
+_PLACES = 12
+"""In a file without an index, so many are looked at to tell whether time goes on in it."""
+
+_SET_BACK = 1.0
+"""Seconds. By less, pictures come earlier in a file than those that are shown before them."""
+
 _TRIED = 100
 """Packets after which a video that has given no picture is said to have none."""
 
@@ -30,8 +36,41 @@ _TRIED = 100
 def probe(source: VideoSource) -> VideoFacts:
     """The facts; UnreadableVideoError where not one picture can be decoded."""
     with opened(source) as video:
-        variable = _is_variable(video)
-        return _facts(source, video, _first_picture(source, video), variable)
+        variable, picture = _is_variable(video), _first_picture(source, video)
+        _refuse_joined(source, video)
+        return _facts(source, video, picture, variable)
+
+
+def _refuse_joined(source: VideoSource, video: Opened) -> None:
+    """Transport streams can be joined end to end; then one time means several pictures.
+
+    Two places on either side are asked: a single one may be damaged.
+    """
+    stamps = list(_stamps_along(video)) if video.container.format.name == "mpegts" else []
+    for place in range(1, len(stamps)):
+        before, after = min(stamps[max(0, place - 2) : place]), max(stamps[place : place + 2])
+        if after < before - _SET_BACK:
+            raise UnreadableVideoError(
+                f"{source.path} was joined of several recordings: its times go back from "
+                f"{stamps[place - 1]:.1f} to {stamps[place]:.1f} s; let "
+                "`ffmpeg -i IN.ts -c copy OUT.mkv` count anew"
+            )
+
+
+def _stamps_along(video: Opened) -> Iterator[float]:
+    """The time of a packet at each of some places that lie equally far apart in the file."""
+    import av
+
+    container, size = video.container, video.container.size
+    for place in range(_PLACES):
+        try:
+            container.seek(size * place // _PLACES, unsupported_byte_offset=True, any_frame=True)
+        except av.FFmpegError:
+            return
+        for packet in islice(_packets(video), _READ):
+            if packet.pts is not None and packet.time_base is not None:
+                yield float(packet.pts * packet.time_base)
+                break
 
 
 def _facts(source: VideoSource, video: Opened, picture: "VideoFrame", variable: bool) -> VideoFacts:
