@@ -56,7 +56,7 @@ class Workflow(ABC):
 
     name: ClassVar[str] = "workflow"
 
-    writer: ClassVar[str | None] = None
+    written_by: ClassVar[str | None] = None
     """The pipeline that writes the result; the last one unless named."""
 
     @property

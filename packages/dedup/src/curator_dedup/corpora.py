@@ -68,7 +68,7 @@ class CorpusWorkflow(Workflow):
     report: bool = True
     """Whether to write a page, and the same as JSON, about the duplicates that were found."""
 
-    writer: ClassVar[str | None] = REMOVE
+    written_by: ClassVar[str | None] = REMOVE
 
     added_columns: ClassVar[Sequence[str]] = ()
     """The columns that it may add, which no document may have already."""
