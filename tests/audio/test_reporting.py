@@ -95,6 +95,17 @@ def test_recordings_that_are_gone_are_told(tmp_path: Path) -> None:
     assert Path(write_page(done)).read_text().count("the file is not there") == 4
 
 
+def test_what_could_not_be_heard_is_told_with_its_reason(tmp_path: Path) -> None:
+    rows = [*recordings(tmp_path).to_pylist(), {"audio_filepath": f"{tmp_path}/no <b>.wav"}]
+    stages = [SnrFilter(20.0), SegmentWriter(f"{tmp_path}/out")]
+    pipeline = Pipeline(name="cut", stages=stages)
+    tasks = [AudioBatch.from_pylist(rows)]
+    done = pipeline.run(LocalExecutor(), tasks=tasks, on_error="quarantine")
+    text = Path(write_page(str(done.run_dir))).read_text()
+    assert "4.0 s kept in 1 row, 1 set aside" in text
+    assert "snr_filter: the file is not there" in text
+
+
 def test_drawings_hold_their_spans_and_any_sound() -> None:
     samples = tone(10)[0]
     drawn = drawing(

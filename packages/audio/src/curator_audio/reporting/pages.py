@@ -23,6 +23,7 @@ MOST_LOOKED_AT = 50_000
 """Of more rows than that a part is looked at; counts are of all of them."""
 
 _ROOM = 2_600_000
+_REASONS = 12
 _SOURCES, _SOURCE_SECONDS, _SECONDS = 5, 60.0, 12.0
 
 
@@ -63,6 +64,7 @@ def render(name: str, found: Sorted, dropped_path: str) -> str:
         section("In their recordings", _timelines(found, sounds)),
         section("Kept", sheet(found.kept, sounds)),
         *(section(f"Dropped by {escape(rule.name)}", _about(rule, sounds)) for rule in rules),
+        section("Set aside, since they could not be heard", _set_aside(found)),
         section("Measured", _histograms(found)),
     ]
     return page(f"{name}: recordings", "".join(parts), STYLE)
@@ -85,7 +87,15 @@ def hours(seconds: float) -> str:
 def _sentence(found: Sorted) -> str:
     lost = sum(rule.seconds for rule in found.rules.values())
     kept = f"{hours(found.kept_seconds)} kept in {counted(found.kept_rows, 'row')}"
-    return f"{kept}, {hours(lost)} dropped" if lost else kept
+    aside = f", {count(found.set_aside.total())} set aside" if found.set_aside else ""
+    return (f"{kept}, {hours(lost)} dropped" if lost else kept) + aside
+
+
+def _set_aside(found: Sorted) -> str:
+    listed = found.set_aside.most_common(_REASONS)
+    more = len(found.set_aside) - len(listed)
+    note = f"<p>{count(more)} more reasons, in the quarantine of the run.</p>" if more else ""
+    return facts_table((reason, count(times)) for reason, times in listed) + note if listed else ""
 
 
 def hours_by_rule(found: Sorted) -> str:

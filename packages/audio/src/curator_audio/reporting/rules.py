@@ -8,6 +8,7 @@ from typing import Any
 
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.histograms import Scores
+from curator_core.reporting.reasons import failures_of
 
 from curator_audio.measuring import stages as measuring
 from curator_audio.reporting.rows import Row
@@ -57,6 +58,9 @@ class Sorted:
     scores: dict[str, Scores] = field(default_factory=dict)
     sources: dict[str, list[Row]] = field(default_factory=dict)
     """Recordings of which segments were made, with some of these."""
+
+    set_aside: Counter[str] = field(default_factory=Counter)
+    """How many rows could not be worked on, by stage and reason."""
 
     def add_kept(self, row: Row) -> None:
         self.kept_rows += 1
@@ -127,7 +131,9 @@ def rules_of(run: RunRecord) -> Sorted:
         if reasons or limits:
             column = _column_of(stage.get("stage", ""), options)
             rules[name] = Rule(name, column, limits, reasons, counts.items_out)
-    return Sorted(rules)
+    failures = failures_of(run.result.quarantined)
+    aside = Counter({f"{one.stage}: {one.reason}": one.items for one in failures})
+    return Sorted(rules, set_aside=aside)
 
 
 def _column_of(stage: str, options: Mapping[str, Any]) -> str | None:
