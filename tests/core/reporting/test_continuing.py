@@ -52,6 +52,10 @@ def test_every_run_that_is_remembered_has_its_page(tmp_path: Path) -> None:
     page.unlink()
     Pipeline("done", stages=ends).run(LocalExecutor(workers=0))
     assert not page.exists(), "a run that did nothing has nothing to tell"
+    page.write_text("of a run that was here before")
+    with Pipeline("done", stages=ends).stream(LocalExecutor(workers=0), resume=False) as stream:
+        assert not page.exists(), "it would be taken for that of the run under way"
+        list(stream)
     elsewhere = JsonlWriter(str(tmp_path / "elsewhere"))
     failing = Pipeline("bad", stages=[ends[0], refuses, elsewhere], on_error="fail")
     with pytest.raises(StageError):

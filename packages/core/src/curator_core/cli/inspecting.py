@@ -8,6 +8,7 @@ import click
 
 from curator_core.cli.options import speaks
 from curator_core.cli.screens import Screen, note
+from curator_core.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -121,7 +122,7 @@ def report(screen: Screen, run: str) -> None:
     page = None
     try:
         page = write_report(run_dir)
-    except OSError as error:
+    except (OSError, OutputError) as error:
         note(f"the report could not be written: {error}")
     reasons = drop_reasons(record.result.stages)
     listed = [{"stage": s, "reason": r, "items": n} for s, r, n in reasons]

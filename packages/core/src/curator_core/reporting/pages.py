@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from curator_core.errors import CuratorError
-from curator_core.filesystems import join, open_filesystem
+from curator_core.filesystems import join
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.comparing import comparison
 from curator_core.reporting.continuing import next_step
@@ -26,6 +26,7 @@ from curator_core.reporting.styling import PLOTS, SCORES
 from curator_core.reporting.summaries import Summary
 from curator_core.reporting.timelines import timelines
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
+from curator_core.runs.directory import RunDirectory
 from curator_core.statistics.summaries import read_summary
 
 LOG = logging.getLogger("curator_core")
@@ -45,8 +46,7 @@ def report_path(run_dir: str) -> str:
 def write_report(run_dir: str) -> str:
     """Write the page into the run directory; where it is."""
     page = render(read_run(run_dir, in_short=True)).encode("utf-8", "replace")
-    fs, root = open_filesystem(run_dir)
-    fs.pipe_file(join(root, FILE), page)
+    RunDirectory(run_dir).put(FILE, page)
     return report_path(run_dir)
 
 

@@ -44,7 +44,7 @@ def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> st
 
 _OF_ONE_RUN = (
     "journal.jsonl", "journal", "quarantine", "events.jsonl", "events", "latest.json",
-    "metrics.prom", "run.json",
+    "metrics.prom", "report.html", "run.json",
 )  # fmt: skip
 
 
@@ -120,7 +120,11 @@ class RunDirectory:
         return self._fs.cat_file(path).decode() if self._fs.exists(path) else ""
 
     def _put(self, name: str, content: bytes) -> None:
-        content, path = redact(content.decode()).encode(), join(self._root, name)
+        self.put(name, redact(content.decode()).encode())
+
+    def put(self, name: str, content: bytes) -> None:
+        """A file of the run, whole or as it was before; secrets are the caller's to strike out."""
+        path = join(self._root, name)
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
