@@ -10,6 +10,8 @@ from itertools import compress, pairwise
 from operator import sub
 from typing import NamedTuple
 
+from curator_text.sharing import listed
+
 
 class Level(NamedTuple):
     """The runs of one length that occur more than once."""
@@ -48,14 +50,14 @@ class Repeats:
         if length == 1:
             return _level(words, range(len(words)))
         if length == 2:
-            return _level(list(pairwise(words)), range(len(words) - 1))
+            return _level(listed(pairwise(words), len(words)), range(len(words) - 1))
         shorter = self.of(length - 1)
         if not shorter.positions:
             return _NONE
         # Two runs that begin side by side make a longer one, which is told by what they are.
         places = shorter.positions
         follows = list(map((1).__eq__, map(sub, places[1:], places)))
-        runs = list(compress(pairwise(shorter.firsts), follows))
+        runs = listed(compress(pairwise(shorter.firsts), follows), len(places))
         return _level(runs, list(compress(places, follows)))
 
 

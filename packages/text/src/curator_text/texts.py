@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import compress
 from typing import Any, Generic, Self, TypeVar, overload
 
+from curator_text.sharing import words_of
 from curator_text.wording import Wording, WordKind, tokenized
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class Text(str):
     @feature
     def words(self) -> list[str]:
         """What white space separates."""
-        return self.split()
+        return words_of(self)
 
     @feature
     def wording(self) -> Wording:

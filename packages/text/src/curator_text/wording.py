@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 from curator_text.repeating import Repeats
+from curator_text.sharing import words_of
 
 WordKind: TypeAlias = Literal["whitespace", "punctuation", "cjk-aware"]
 """`whitespace`: what white space separates. `punctuation`: each mark is a word of its own, unless
@@ -39,7 +40,7 @@ _FINDERS = {"punctuation": _PUNCTUATED.findall, "cjk-aware": _CJK_AWARE.findall}
 def tokenized(text: str, words: WordKind = "whitespace") -> list[str]:
     """The words of any string. A text that is not blank has one at least."""
     if words == "whitespace" or (words == "cjk-aware" and text.isascii()):
-        return text.split()
+        return words_of(text)
     return _FINDERS[words](text)
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
+from curator_text.sharing import listed
 from curator_text.wording import Wording
 
 NGram: TypeAlias = tuple[str, ...]
@@ -96,7 +97,7 @@ class Repetitions:
         for start, end in self._suspects(length):
             run = words[start:end]
             shifted = (run[place:] for place in range(length))
-            pieces.append((start, list(zip(*shifted, strict=False))))
+            pieces.append((start, listed(zip(*shifted, strict=False), len(run))))
         grams = list(chain.from_iterable(inside for _, inside in pieces))
         if len(set(grams)) == len(grams):
             return _Level([], tuple(words[:length]), 1)
