@@ -9,7 +9,7 @@ import pytest
 from curator_core import PipelineError
 from curator_core.scores import Scores
 from curator_core.testing import check_stage, run_stages
-from curator_image import decoding
+from curator_image import batches
 from curator_image.batches import ImageBatch
 from curator_image.measuring.columns import MEASURES, ImageMeasures
 from curator_image.measuring.filtering import ImageFilter
@@ -115,7 +115,7 @@ def test_counts_and_reasons_are_those_of_each_rule() -> None:
 
 def test_each_picture_is_decoded_once_for_all_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[object] = []
-    monkeypatch.setattr(decoding, "picture", _counting(decoding.picture, loads))
+    monkeypatch.setattr(batches, "decode", _counting(batches.decode, loads))
     batch = batch_of([NOISE, SOFT, FLAT])
     stages = [SizeFilter(), UniformityFilter(), BrightnessFilter(), ContrastFilter(), BlurFilter()]
     run_stages(stages, [batch])
