@@ -41,8 +41,11 @@ def test_spans_of_a_manifest_are_cut(tmp_path: Path) -> None:
 
 def test_turns_of_a_manifest_make_conversations(tmp_path: Path) -> None:
     turns = [{"start": n * 10, "end": n * 10 + 10, "speaker": n % 2} for n in range(12)]
-    (made,) = read(tmp_path, ConversationBuilder(), {**ROW, "turns": turns})
-    assert (made["offset"], made["duration"], made["num_speakers"]) == (5.0, 120.0, 2)
+    for name in ("turns", "segments"):
+        stage = ConversationBuilder(turns_field=name)
+        (made,) = read(tmp_path / name, stage, {**ROW, name: turns})
+        assert (made["offset"], made["duration"], made["num_speakers"]) == (5.0, 120.0, 2)
+        assert made["turns"][0] == {"start": 0.0, "end": 10.0, "speaker": "0"}
 
 
 def test_words_of_a_manifest_are_mapped_and_stay_as_they_are(tmp_path: Path) -> None:

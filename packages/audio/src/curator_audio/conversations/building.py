@@ -40,6 +40,9 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
     max_overlap: float = 0.5
     """The share of a window that may be part of another one, too."""
 
+    turns_field: str = TURNS_COLUMN
+    """The column of turns, each with start, end and speaker: `segments` in manifests of NeMo."""
+
     def check(self) -> Iterator[str]:
         if self.duration <= 0:
             yield f"duration is {self.duration:g}, but must be more than 0"
@@ -55,7 +58,7 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
             yield f"max_gap is {self.max_gap:g}, but must be 0 or more"
 
     def inputs(self) -> Sequence[str]:
-        return (PATH, TURNS_COLUMN)
+        return (PATH, self.turns_field)
 
     def outputs(self) -> Sequence[str]:
         return (OFFSET, DURATION, SEGMENT, TURNS_COLUMN, SPEAKERS_COLUMN, OVERLAP_COLUMN)
@@ -68,7 +71,7 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         )
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
-        read = entries_in(task, TURNS_COLUMN, ("speaker",))
+        read = entries_in(task, self.turns_field, ("speaker",))
         rows: list[int] = []
         windows: list[Window] = []
         for row, listed in enumerate(read.values):
