@@ -5,6 +5,9 @@ from collections.abc import Callable
 
 from measuring.figures import Figure
 
+_CLOSE = 2.0
+"""Below it, a tenth decides whether a target is met, and is told to a hundredth."""
+
 
 def cpu_seconds(work: Callable[[], object]) -> float:
     """What it takes, with the processes that it starts and waits for."""
@@ -23,5 +26,6 @@ def faster(
 ) -> Figure:
     """How many times as much the peer spends, by the medians of what `in_turns` measured."""
     ratio = seconds[peer] / seconds["ours"]
-    value = f"{ratio:.1f}x ({seconds[peer]:.2f} against {seconds['ours']:.2f} CPU-s)"
+    told = f"{ratio:.2f}" if least < _CLOSE else f"{ratio:.1f}"
+    value = f"{told}x ({seconds[peer]:.2f} against {seconds['ours']:.2f} CPU-s)"
     return Figure(what, f">= {least:g}x", value, ratio >= least, {"seconds": every})
