@@ -220,7 +220,7 @@ class AudioBatch(DocumentBatch):
         return taken
 
     def repeated(self, rows: Sequence[int]) -> Self:
-        """Rows, many of them several times: each encoded recording is there once for all of these."""
+        """Rows, many of them several times: an encoded recording is there once for all of these."""
         import pyarrow as pa
 
         table = self.data
