@@ -28,8 +28,11 @@ START_PATIENCE_S = 20.0
 LOOK_EVERY_S = 1.0
 """How often those are looked in on of whom nothing is heard."""
 
-LAST_PATIENCE_S = 5.0
-"""How long at the end of a run that was broken off."""
+LAST_PATIENCE_S = 15.0
+"""How long at the end of a run that was broken off: a busy machine needs more than a moment."""
+
+_DOUBTFUL_S = 3.0
+"""How long for those who were never heard of, and may have nothing to tear down."""
 
 
 @dataclass(eq=False)
@@ -187,13 +190,16 @@ class Crew:
         import ray
 
         self._inbox.forget_all()  # or whoever is held up would never hear of it
-        ends = []
+        ends, certain = [], []
         for member in self.members.values():
             member.host.break_off()
             ends.append(member.host.end())
+            if member.is_up:
+                certain.append(ends[-1])
         try:
-            if ends:
-                ray.wait(ends, num_returns=len(ends), timeout=LAST_PATIENCE_S)
+            for waited, patience_s in ((ends, _DOUBTFUL_S), (certain, LAST_PATIENCE_S)):
+                if waited:
+                    ray.wait(waited, num_returns=len(waited), timeout=patience_s)
         finally:
             for member in self.members.values():
                 member.host.kill()

@@ -18,7 +18,7 @@ from curator_ray.suspicions import Suspicions
 
 from curator_streaming.accounts import Accounts
 from curator_streaming.capacities import capacity_of
-from curator_streaming.crews import Crew, Subject
+from curator_streaming.crews import LAST_PATIENCE_S, Crew, Subject
 from curator_streaming.hearing import Hearing
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
@@ -41,7 +41,9 @@ _LOOK_EVERY_S = 0.1
 _LOOK_EVERY_SERVING_S = 0.01
 _SURVEY_EVERY_S = 1.0
 _FOR_EVER_S = 1e9
-_LAST_PATIENCE_S = 15.0
+_LAST_PATIENCE_S = LAST_PATIENCE_S + 15.0
+"""How long the thread may take to end: its workers first, and then what else it is busy with."""
+
 _WORTH_A_WARNING = ("wait", "large")
 
 
@@ -107,6 +109,7 @@ class Driver:
         self._is_serving = False
         self._has_told_end = False
         self._is_stopping = self._is_overdue = self._is_broken_off = False
+        self._is_left_behind = False
         self._next_look = self._next_survey = 0.0
         self._next_word = time.monotonic() + self._options.logging_interval
         self._failure: CuratorError | None = None
@@ -142,6 +145,7 @@ class Driver:
         self._bell.set()
         self._thread.join(_LAST_PATIENCE_S if self._is_broken_off else None)
         if self._thread.is_alive():  # it is held up, by a file system say: do without it
+            self._is_left_behind = True
             self._crew.end_all()
 
     def _drive(self) -> None:
@@ -153,6 +157,8 @@ class Driver:
                 self._turn()
         except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
             failure = error
+        if self._is_left_behind:  # Ray is gone by now, and ends the process that asks it for more
+            return
         try:
             self._crew.end_all()
             self._reservations.close()
