@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from curator_audio import (
     AudioBatch,
@@ -83,3 +84,17 @@ def test_what_is_none_goes_alone(value: str, told: str) -> None:
     assert [one.where for one in found.rejected] == ["a"]
     assert found.rejected[0].reason.startswith(told)
     assert run_stage(TimestampMapper("speech"), found.batch)
+
+
+@pytest.mark.parametrize("kind", ["speech", "turns"])
+def test_many_entries_are_not_copied_into_each_of_their_rows(kind: str) -> None:
+    entries = [
+        {"start": n * 60.0, "end": n * 60.0 + 60, "speaker": str(n % 2)} for n in range(4_000)
+    ]
+    task = AudioBatch.from_pylist([{"audio_filepath": "a.wav", kind: entries}])
+    stage = SegmentExtractor() if kind == "speech" else ConversationBuilder(max_overlap=0.5)
+    before = pa.default_memory_pool().max_memory()
+    (made,) = run_stage(stage, task)
+    assert isinstance(made, AudioBatch)
+    assert made.num_items >= 1_999
+    assert pa.default_memory_pool().max_memory() < before + 50_000_000

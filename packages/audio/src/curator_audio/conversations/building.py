@@ -66,9 +66,8 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
     def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
         if before is None:
             return None
-        return frozenset(SOURCE_TEXT if name == TEXT else name for name in before) | set(
-            self.outputs()
-        )
+        renamed = {SOURCE_TEXT if name == TEXT else name for name in before}
+        return frozenset((renamed - {self.turns_field}) | set(self.outputs()))
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
         read = entries_in(task, self.turns_field, ("speaker",))
@@ -98,7 +97,8 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         )
 
     def _made(self, task: AudioBatch, rows: Sequence[int], windows: Sequence[Window]) -> AudioBatch:
-        table = task.repeated(rows).data
+        bare = task.with_table(task.data.drop_columns([self.turns_field]))  # not all in each row
+        table = bare.repeated(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         offsets = [task.start(row) + one.start for row, one in zip(rows, windows, strict=True)]
         inside = [

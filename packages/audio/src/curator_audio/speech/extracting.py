@@ -56,7 +56,8 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
     def _segments(
         self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]
     ) -> AudioBatch:
-        table = task.repeated(rows).data.drop_columns([self.spans_field])
+        bare = task.with_table(task.data.drop_columns([self.spans_field]))  # not all in each row
+        table = bare.repeated(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         starts, lengths, numbers = zip(*places, strict=True)
         columns: dict[str, Any] = {
