@@ -147,6 +147,8 @@ def test_filters_say_why_and_set_aside_what_cannot_be_heard(tmp_path: Path) -> N
     assert row["audio_filepath"].endswith("quiet.wav")
     assert row["seconds"] == 3.0
     assert run.counts.reasons == {"duration above 4 s": 1, "duration below 1 s": 1}
+    lengths = run.counts.scores["duration"]
+    assert (sum(lengths.kept.values()), sum(lengths.dropped.values())) == (1, 2)
     assert run.counts.items_rejected == 1
 
 

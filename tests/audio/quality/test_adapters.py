@@ -39,6 +39,8 @@ def test_a_script_scores_recordings_together(tmp_path: Path, script: str) -> Non
     assert [row["utmos"] for row in rows] == pytest.approx([4.0, 3.0], abs=1e-3)
     assert rows[0]["utmos_model"].startswith("utmos utmos sha256:")
     assert run.counts.reasons == {"utmos below 2": 1}
+    assert run.counts.models == {rows[0]["utmos_model"]: 2}
+    assert sum(run.counts.scores["utmos"].dropped.values()) == 1
     check_stage(UtmosFilter(weights=script), batch(tmp_path, 0.5))
 
 

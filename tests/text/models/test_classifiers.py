@@ -198,6 +198,14 @@ def test_more_tokens_than_the_model_knows_are_not_shown(tiny: Tiny) -> None:
     assert row["label"] is not None
 
 
+def test_the_run_remembers_which_weights_judged(tiny: Tiny) -> None:
+    stage = FineWebEduClassifier(model=tiny("score"), device="cpu")
+    report = run_stages([stage], [batch(*TEXTS)]).report
+    [(known_as, texts)] = report.of(1).models.items()  # behind the tokens
+    assert known_as.startswith(f"{Path(tiny('score')).name} sha256:")
+    assert texts == len(TEXTS)
+
+
 def test_education(tiny: Tiny) -> None:
     stage = FineWebEduClassifier(model=tiny("score"), device="cpu")
     for row, text in zip(rows_of(stage, *TEXTS), TEXTS, strict=True):

@@ -34,7 +34,9 @@ def test_means_have_length_one() -> None:
 
 def test_the_vector_is_the_mean_of_those_of_its_pictures(harbour_clips: list[Clip]) -> None:
     twice = [ClipEmbedder(device="cpu"), ClipEmbedder(device="cpu", embedding_field="again")]
-    [clip] = run_stages(twice, harbour_clips[:1]).outputs
+    ran = run_stages(twice, harbour_clips[:1])
+    [clip] = ran.outputs
+    assert ran.counts.models == {clip.scores["embedding_model"]: 1}
     assert clip.data.vectors["embedding"] == clip.data.vectors["again"]
     assert len(clip.data.vectors["embedding"]) == 1280
     assert np.linalg.norm(clip.data.vectors["embedding"]) == pytest.approx(1)

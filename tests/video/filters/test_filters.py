@@ -65,6 +65,13 @@ def test_frozen_black_and_blurred(clips: dict[str, Clip]) -> None:
     assert dropped(BlurFilter(), clips) == {"black": "blurred", "blurred": "blurred"}
 
 
+def test_scores_are_counted_on_the_side_on_which_they_fell(clips: dict[str, Clip]) -> None:
+    counts = run_stages([BlurFilter()], list(clips.values())).counts
+    [scores] = counts.scores.values()
+    assert sum(scores.dropped.values()) == sum(counts.reasons.values()) == 2
+    assert sum(scores.kept.values()) == len(clips) - 2
+
+
 def test_lengths_and_sizes(clips: dict[str, Clip]) -> None:
     one = {"pan": clips["pan"]}
     assert dropped(DurationFilter(2.5), one) == {"pan": "too short"}

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
 from curator_core.filesystems import StorageOptions
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import keep_to_cores, release
@@ -16,6 +17,7 @@ from curator_models.devices import keep_to_cores, release
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.cutting import Awaited, Cut, CuttingListener, Piece
 from curator_audio.forms import SPEECH, Form
+from curator_audio.settling import numbers_in, settled
 
 LOG = logging.getLogger("curator_audio")
 
@@ -165,17 +167,11 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
             if row not in failed
         ]
         names = pa.array([self._known_as] * len(amounts), pa.string())
-        known = batch.with_columns({**self.described(amounts), self.model_column: names})
-        yield from settled(known, [self.fault(amount) for amount in amounts])
+        columns = self.described(amounts)
+        known = batch.with_columns({**columns, self.model_column: names})
+        faults = [self.fault(amount) for amount in amounts]
+        for one in settled(known, faults, numbers_in(columns)):
+            if isinstance(one, AudioBatch):
+                tell_model(one, self._known_as)
+            yield one
         yield from rejected
-
-
-def settled(batch: AudioBatch, faults: Sequence[str | None]) -> Iterator[AudioBatch | Dropped]:
-    """The rows without fault, and a note for each reason that others go."""
-    bare = batch.with_data(batch.data)  # whoever keeps dropped records keeps no samples
-    for reason in dict.fromkeys(filter(None, faults)):
-        rows = [row for row, fault in enumerate(faults) if fault == reason]
-        yield Dropped(reason, len(rows), bare.take(rows))
-    if None in faults:
-        kept = [row for row, fault in enumerate(faults) if fault is None]
-        yield batch if len(kept) == len(faults) else batch.take(kept)

@@ -12,6 +12,7 @@ from curator_core.suggestions import hint
 from curator_audio.batches import DURATION, PATH, AudioBatch
 from curator_audio.forms import NATIVE
 from curator_audio.measuring.measures import MEASURES, Answer, Together
+from curator_audio.settling import settled
 
 
 @dataclass
@@ -116,19 +117,9 @@ class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
         if self.score_field is not None:
             scores = pa.array(heard.values, pa.float64())
             batch = batch.with_columns({self.score_field: scores})
-        yield from self._settled(batch, [self._fault(value) for value in heard.values])
+        faults = [self._fault(value) for value in heard.values]
+        yield from settled(batch, faults, {self.measure: heard.values})
         yield from heard.rejected
-
-    def _settled(
-        self, batch: AudioBatch, faults: Sequence[str | None]
-    ) -> Iterator[AudioBatch | Dropped]:
-        """The rows without fault, and a note for each reason that others go."""
-        bare = batch.with_data(batch.data)
-        for reason in dict.fromkeys(filter(None, faults)):
-            rows = [row for row, fault in enumerate(faults) if fault == reason]
-            yield Dropped(reason, len(rows), bare.take(rows))
-        if None in faults:
-            yield batch.take([row for row, fault in enumerate(faults) if fault is None])
 
     def _fault(self, value: Answer) -> str | None:
         """Why a recording with this value goes, or None where it stays."""

@@ -2,23 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
 from curator_core.filesystems import StorageOptions
+from curator_core.models import tell_model
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH
 from curator_audio.opening import UndecodableError
+from curator_audio.settling import settled
 from curator_audio.speech.detectors import RATE
 from curator_audio.speech.listening import Probabilities, probabilities
 from curator_audio.speech.segmenting import Rules, spans_of_speech
 from curator_audio.speech.weights import DetectorError, load, locate
 from curator_audio.waveforms import Waveform
-
-if TYPE_CHECKING:
-    pass
 
 SPEECH_COLUMN, SHARE_COLUMN, DETECTOR_COLUMN = "speech", "speech_share", "speech_detector"
 SPANS = pa.list_(pa.struct([("start", pa.float64()), ("end", pa.float64())]))
@@ -133,10 +132,11 @@ class SpeechFinder(ProcessingStage[AudioBatch, AudioBatch]):
             DETECTOR_COLUMN: pa.array([self._label] * len(spans), pa.string()),
         }
         known = batch.with_columns(columns)
-        if self.keep_silent:
-            yield known
-        else:
-            yield from known.keep([bool(spoken) for spoken in spans], self.reason)
+        faults = [None if spoken or self.keep_silent else self.reason for spoken in spans]
+        for one in settled(known, faults, {SHARE_COLUMN: shares}):
+            if isinstance(one, AudioBatch):
+                tell_model(one, self._label)
+            yield one
 
     @property
     def _rules(self) -> Rules:

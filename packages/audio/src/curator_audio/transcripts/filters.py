@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_audio.batches import DURATION, TEXT
+from curator_audio.settling import settled
 from curator_audio.transcripts.hallucinations import STOCK_PHRASES, Doubts
 from curator_audio.transcripts.rates import (
     Normalization,
@@ -16,16 +17,6 @@ from curator_audio.transcripts.rates import (
 )
 
 HEARD = "pred_text"
-
-
-def settled(batch: Any, faults: Sequence[str | None]) -> Iterator[Any]:
-    """The rows without fault, and a note for each reason that others go."""
-    table = batch.data
-    for reason in dict.fromkeys(filter(None, faults)):
-        rows = [row for row, fault in enumerate(faults) if fault == reason]
-        yield Dropped(reason, len(rows), batch.with_data(table.take(pa.array(rows, pa.int64()))))
-    if None in faults:
-        yield from batch.keep([fault is None for fault in faults], "")[:1]
 
 
 def _with(batch: DocumentBatch, name: str, values: pa.Array) -> DocumentBatch:
@@ -87,7 +78,8 @@ class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
             for said, heard in pairs
         ]
         scored = _with(task, self.score_field, pa.array(rates, pa.float64()))
-        yield from settled(scored, [self._fault(rate) for rate in rates])
+        faults = [self._fault(rate) for rate in rates]
+        yield from settled(scored, faults, {self.score_field: rates})
 
     def _fault(self, rate: float | None) -> str | None:
         if self.at_most is None:

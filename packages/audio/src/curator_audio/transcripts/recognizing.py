@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pyarrow as pa
 from curator_core import CuratorError, ProcessingStage, Rejected, WorkerInfo
 from curator_core.filesystems import StorageOptions
+from curator_core.models import tell_model
 from curator_core.suggestions import hint
 
 from curator_audio.batches import PATH, AudioBatch
@@ -107,7 +108,9 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
             else:
                 told[row] = self._engine.hear(wave.samples[0])
         batch, rejected = task.without(failed)
-        yield batch.with_columns(self._columns([told[row] for row in sorted(told)]))
+        written = batch.with_columns(self._columns([told[row] for row in sorted(told)]))
+        tell_model(written, self._known_as)
+        yield written
         yield from rejected
 
     def _columns(self, told: Sequence[Recognition]) -> dict[str, Any]:

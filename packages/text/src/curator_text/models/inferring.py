@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import Autocast, device_of, keep_to_cores, precision
+from curator_models.digests import digest_of, weights_in
 
 from curator_text.models.locating import ModelSource
 from curator_text.models.token_columns import TOKENS, Side, TokenRows
@@ -85,7 +87,11 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def setup(self, worker: WorkerInfo) -> None:
         keep_to_cores(worker)
         device = device_of(worker, self.resources, self.name)
-        network = self.load(self.source.folder())
+        folder = self.source.folder()
+        network = self.load(folder)
+        name = self.source.name if self.source.local is None else folder.name
+        weights = weights_in(folder)
+        self._known_as = f"{name} sha256:{digest_of(weights)}" if weights else name
         self._network = network.to(device).eval()
         self._device = device
         self._precision = precision(device, self.inference.autocast)
@@ -111,7 +117,10 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         by_row = dict(zip(tokens.rows, answers, strict=True))
         lost = {tokens.rows[place] for place in failed}
         left = [by_row.get(row) for row in range(task.num_items) if row not in lost]
-        return errors.settle(lambda table: self._with_columns(table, left))
+        for one in errors.settle(lambda table: self._with_columns(table, left)):
+            if isinstance(one, DocumentBatch):
+                tell_model(one, self._known_as)
+            yield one
 
     def _with_columns(self, table: pa.Table, answers: Sequence[Any]) -> pa.Table:
         for name, values in self.described(answers).items():

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
+from curator_core.models import tell_model
 from curator_core.outcomes import Rejected
 
 from curator_video.analysis.observing import Pixels
@@ -113,7 +114,9 @@ class Describing(LookingStage, ABC):
                 return Rejected(str(said), where=clip.place)
             done.append(window.with_caption(self.caption_field, said))
         labels = {self.model_field: self.known_as} if self.model_field else {}
-        return clip.with_windows(done).with_scores(**labels)
+        captioned = clip.with_windows(done).with_scores(**labels)
+        tell_model(captioned, self.known_as)
+        return captioned
 
 
 def _within(window: Window, pictures: Sequence[tuple[float, Pixels]]) -> list[Pixels]:

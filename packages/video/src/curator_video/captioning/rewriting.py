@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from curator_core.models import tell_model
 from curator_core.outcomes import Rejected
 from curator_core.stages import ProcessingStage
 
@@ -89,4 +90,6 @@ class Rewriting(ProcessingStage[Clip, Clip], ABC):
                 return Rejected(str(said), where=clip.place)
             done.append(window.with_caption(self.enhanced_field, said))
         labels = {self.model_field: self.known_as} if self.model_field else {}
-        return clip.with_windows(done).with_scores(**labels)
+        rewritten = clip.with_windows(done).with_scores(**labels)
+        tell_model(rewritten, self.known_as)
+        return rewritten

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from curator_core.models import tell_model
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_models.devices import Autocast, Device, device_of, precision, resources_for
 from curator_models.digests import digest_of, weights_in
@@ -113,4 +114,6 @@ class VideoModelEmbedder(LookingStage):
         chosen = spread(seen, self.pictures or self._network.count)
         vector = unit(self._network.vector(chosen, self._half))
         labels = {self.model_field: self._known_as} if self.model_field else {}
-        return task.with_vector(self.embedding_field, vector).with_scores(**labels)
+        known = task.with_vector(self.embedding_field, vector).with_scores(**labels)
+        tell_model(known, self._known_as)
+        return known

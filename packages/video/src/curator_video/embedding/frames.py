@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from curator_core.models import tell_model
 from curator_models.devices import Autocast
 
 from curator_video.clips import Clip
@@ -64,4 +65,6 @@ class ClipEmbedder(PictureModelStage):
 
     def process(self, task: Clip) -> Clip:
         mean = mean_of(self.answers(task))
-        return task.with_vector(self.embedding_field, mean).with_scores(**self.labels())
+        known = task.with_vector(self.embedding_field, mean).with_scores(**self.labels())
+        tell_model(known, self.known_as)
+        return known

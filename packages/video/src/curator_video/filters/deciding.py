@@ -3,7 +3,9 @@
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
+from curator_core.models import tell_model
 from curator_core.outcomes import Dropped
+from curator_core.scores import Scores, tell_scores
 
 from curator_video.clips import Clip, Score
 from curator_video.sharing import LookingStage
@@ -27,10 +29,20 @@ class ClipFilter(LookingStage):
     def reason(self, scores: dict[str, Score]) -> str | None:
         """Why a clip with such scores is dropped; None where it is kept."""
 
+    def made_with(self) -> str | None:
+        """The model that gave the scores, and the digest of its weights, where there is one."""
+        return None
+
     def process(self, task: Clip) -> Clip | Dropped:
         scores = self.scores(task)
         scored = task.with_scores(**scores)
         reason = None if self.score_only else self._verdict(scores)
+        for name, score in scores.items():
+            if isinstance(score, int | float):
+                one = [float(score)]
+                tell_scores(scored, name, Scores.of(one) if reason is None else Scores.of([], one))
+        if (model := self.made_with()) is not None:
+            tell_model(scored, model)
         return scored if reason is None else Dropped(reason, records=scored)
 
     def _verdict(self, scores: dict[str, Score]) -> str | None:

@@ -42,6 +42,9 @@ class PictureModelFilter(PictureModelStage, ClipFilter):
         found = self.shares(clip)
         return {self.score_field: _WAYS[self.reduction](found), **self.labels()}
 
+    def made_with(self) -> str:
+        return self.known_as
+
     def shares(self, clip: Clip) -> list[float]:
         """What the model says of each picture."""
         return [float(answer) for answer in self.answers(clip)]

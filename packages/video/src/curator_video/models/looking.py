@@ -81,6 +81,11 @@ class PictureModelStage(LookingStage, ABC):
 
     shares_vectors = False
 
+    @property
+    def known_as(self) -> str:
+        """The name of the model, and the digest of its weights."""
+        return self._model.known_as
+
     def labels(self) -> dict[str, str]:
         """Which model it was, under the name that was given for that."""
-        return {self.model_field: self._model.known_as} if self.model_field else {}
+        return {self.model_field: self.known_as} if self.model_field else {}

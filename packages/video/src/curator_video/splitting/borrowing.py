@@ -11,7 +11,7 @@ from curator_core.suggestions import hint
 from curator_video.analysis.observing import Pixels
 from curator_video.clips import Score
 from curator_video.splitting.detecting import ShotDetector
-from curator_video.splitting.shots import ShotSplitter
+from curator_video.splitting.shots import SHOT_MODEL, ShotSplitter
 
 Kind: TypeAlias = Literal["adaptive", "content", "hash", "histogram"]
 
@@ -56,7 +56,7 @@ class SceneDetectShotSplitter(ShotSplitter):
     def labels(self) -> dict[str, Score]:
         import scenedetect
 
-        return {"shot_model": f"scenedetect {scenedetect.__version__} {self.kind}"}
+        return {SHOT_MODEL: f"scenedetect {scenedetect.__version__} {self.kind}"}
 
     def detector(self) -> "BorrowedDetector":
         return BorrowedDetector(self.kind, self.threshold, self.min_scene_frames)

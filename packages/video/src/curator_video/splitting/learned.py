@@ -9,7 +9,7 @@ from typing import Any
 from curator_core.places import NodeInfo, WorkerInfo
 
 from curator_video.clips import Score
-from curator_video.splitting.shots import ShotSplitter
+from curator_video.splitting.shots import SHOT_MODEL, ShotSplitter
 from curator_video.splitting.transnet import (
     Precision,
     TransNetDetector,
@@ -61,7 +61,7 @@ class TransNetShotSplitter(ShotSplitter):
         LOG.info("stage %r uses %s", self.name, self._network.known_as)
 
     def labels(self) -> dict[str, Score]:
-        return {"shot_model": self._network.known_as}
+        return {SHOT_MODEL: self._network.known_as}
 
     def teardown(self) -> None:
         self._network = None

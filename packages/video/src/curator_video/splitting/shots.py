@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, get_args
 
+from curator_core.models import tell_model
 from curator_core.outcomes import Dropped, Rejected
 from curator_core.stages import AnyStage, ProcessingStage
 from curator_core.suggestions import hint
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from curator_video.splitting.detecting import ShotDetector
 
 _EPSILON = 1e-4
+
+SHOT_MODEL = "shot_model"
+"""The score that says what told where shots end."""
 
 
 @dataclass
@@ -153,6 +157,8 @@ class _Passage:
         for start, end in edges:
             clip = Clip(Span(self._video.data, self._facts, start, end, self.clips, self._labels))
             self.clips += 1
+            if isinstance(model := self._labels.get(SHOT_MODEL), str):
+                tell_model(clip, model)
             if self._wanted:
                 inside = [o for o in self._seen if start - _EPSILON <= o.time < end - _EPSILON]
                 keep_findings(clip, Findings(self._wanted, inside))

@@ -1,0 +1,48 @@
+"""Settling: rows without a fault go on, the others are dropped; what they scored is told."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from curator_core import Dropped
+from curator_core.scores import Scores, tell_scores
+
+Values = Sequence[float | None]
+
+
+def settled(
+    batch: Any, faults: Sequence[str | None], scores: Mapping[str, Values] | None = None
+) -> Iterator[Any]:
+    """The rows without fault, and a note for each reason that others go.
+
+    `scores` are by their name what the rows were judged by, for the report of the run.
+    """
+    told = scores or {}
+    for reason in dict.fromkeys(filter(None, faults)):
+        rows = [row for row, fault in enumerate(faults) if fault == reason]
+        # Without what was decoded: whoever keeps dropped records keeps no samples.
+        gone = batch.with_data(batch.data.take(pa.array(rows, pa.int64())))
+        for name, values in told.items():
+            tell_scores(gone, name, Scores.of([], _known(values, rows)))
+        yield Dropped(reason, len(rows), gone)
+    kept = [row for row, fault in enumerate(faults) if fault is None]
+    if kept:
+        left = batch
+        if len(kept) < len(faults):
+            left = batch.keep([fault is None for fault in faults], "")[0]
+        for name, values in told.items():
+            tell_scores(left, name, Scores.of(_known(values, kept)))
+        yield left
+
+
+def numbers_in(columns: Mapping[str, pa.Array]) -> dict[str, Values]:
+    """Those columns of which the values are numbers."""
+    return {
+        name: column.to_pylist()
+        for name, column in columns.items()
+        if pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+    }
+
+
+def _known(values: Values, rows: Sequence[int]) -> list[float]:
+    return [value for row in rows if (value := values[row]) is not None]
