@@ -5,6 +5,8 @@ from fractions import Fraction
 
 from curator_core.errors import CuratorError
 
+from curator_video.cutting.priorities import as_before
+
 _X264 = (
     "threads=1:lookahead-threads=1:"  # workers run side by side
     "cpu-independent=1"  # else AVX-512 gives other bytes now and then, and other machines always
@@ -62,7 +64,8 @@ class Encoder:
         context.width, context.height, context.pix_fmt = 320, 256, "yuv420p"  # type: ignore[attr-defined]
         context.time_base, context.options = Fraction(1, 25), self.options
         try:
-            context.open()
+            with as_before():
+                context.open()
         except (av.FFmpegError, OSError) as error:
             said = getattr(error, "strerror", None) or error
             raise CuratorError(

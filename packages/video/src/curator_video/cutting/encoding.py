@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from curator_video.clips import Encoded, Span
 from curator_video.cutting.encoders import Encoder
 from curator_video.cutting.files import drafted, kind_for
+from curator_video.cutting.priorities import as_before
 from curator_video.cutting.sound import SoundTrack
 from curator_video.decoding import Clock, Damage, DamagedVideoError, Reel, Shown
 from curator_video.opening import Opened, opened
@@ -93,6 +94,8 @@ def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
     track.codec_context.thread_count = 1
     tick = video.stream.time_base  # a coarse one would give two pictures the same time
     track.codec_context.time_base = tick if tick and tick < Fraction(1, 999) else _TICK
+    with as_before():
+        track.codec_context.open()
     return track
 
 
