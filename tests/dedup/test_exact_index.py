@@ -82,8 +82,9 @@ def test_an_index_holds_each_hash_once(crawl: Callable[..., list[int]], tmp_path
 
 
 def test_a_shell_is_told_where_the_result_is_and_not_the_index(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     places = [str(tmp_path / name) for name in ("monday", "out")]
     options = ["--index-path", str(tmp_path / "index"), "--executor", "local", "--workers", "0"]
     assert call(["dedup", "exact", *places, *options]) == 0

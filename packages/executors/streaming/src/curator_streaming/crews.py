@@ -31,6 +31,9 @@ LOOK_EVERY_S = 1.0
 LAST_PATIENCE_S = 15.0
 """How long at the end of a run that was broken off: a busy machine needs more than a moment."""
 
+HURRIED_S = 5.0
+"""How long where somebody had asked for the end before."""
+
 _DOUBTFUL_S = 3.0
 """How long for those who were never heard of, and may have nothing to tear down."""
 
@@ -185,7 +188,7 @@ class Crew:
             subjects | {Subject("call", member.number, call) for call in member.calls}
         )
 
-    def end_all(self) -> None:
+    def end_all(self, patience_s: float = LAST_PATIENCE_S) -> None:
         """The run is broken off: stop what is at work, tear down, and leave nobody behind."""
         import ray
 
@@ -197,9 +200,9 @@ class Crew:
             if member.is_up:
                 certain.append(ends[-1])
         try:
-            for waited, patience_s in ((ends, _DOUBTFUL_S), (certain, LAST_PATIENCE_S)):
-                if waited:
-                    ray.wait(waited, num_returns=len(waited), timeout=patience_s)
+            for waited, seconds in ((ends, _DOUBTFUL_S), (certain, patience_s - _DOUBTFUL_S)):
+                if waited and seconds > 0:
+                    ray.wait(waited, num_returns=len(waited), timeout=seconds)
         finally:
             for member in self.members.values():
                 member.host.kill()

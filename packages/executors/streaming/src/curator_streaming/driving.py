@@ -18,7 +18,7 @@ from curator_ray.suspicions import Suspicions
 
 from curator_streaming.accounts import Accounts
 from curator_streaming.capacities import capacity_of
-from curator_streaming.crews import LAST_PATIENCE_S, Crew, Subject
+from curator_streaming.crews import HURRIED_S, LAST_PATIENCE_S, Crew, Subject
 from curator_streaming.hearing import Hearing
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
@@ -160,7 +160,7 @@ class Driver:
         if self._is_left_behind:  # Ray is gone by now, and ends the process that asks it for more
             return
         try:
-            self._crew.end_all()
+            self._crew.end_all(HURRIED_S if self._run.stopping.is_asked else LAST_PATIENCE_S)
             self._reservations.close()
             self._sum_up()
         except BaseException as error:  # noqa: BLE001 - as above; what came first says more
