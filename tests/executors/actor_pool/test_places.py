@@ -29,6 +29,15 @@ def test_cpu_stages_stay_off_nodes_with_gpus_if_others_can_hold_them() -> None:
     assert may_hold(stage(32), nodes, {"gpus"}) == []
 
 
+def test_cpu_stages_wait_a_moment_for_nodes_that_are_about_to_be_theirs() -> None:
+    gpus, plain = node("gpus", 16, 8), node("plain")
+
+    assert may_hold(stage(1), [gpus], {"gpus"}, [plain]) == []
+    assert may_hold(stage(8), [gpus], {"gpus"}, [plain]) == ["gpus"]
+    assert may_hold(stage(1), [gpus], {"gpus", "more"}, [node("more", 4, 1)]) == ["gpus"]
+    assert may_hold(stage(1, gpus=1), [gpus], {"gpus"}, [plain]) == ["gpus"]
+
+
 def test_as_many_as_fit_beside_those_who_keep_their_devices() -> None:
     gpus = Resources(cpus=4, gpus=1)
     here = node("gpus", 4, 4)

@@ -81,6 +81,7 @@ class Pools:
         """The nodes that may be used, with what is ours there."""
 
         self.with_gpus: set[str] = set()
+        self._expected: list[NodeFacts] = []
         self.changes = 0
         """Counts whatever may leave room for another actor."""
 
@@ -111,6 +112,12 @@ class Pools:
         self.nodes[node.node_id] = node
         self.changes += 1
 
+    def expect(self, nodes: list[NodeFacts]) -> None:
+        """These are not ours yet, but likely to be in a moment."""
+        if nodes != self._expected:
+            self._expected = nodes
+            self.changes += 1
+
     def staff(self, planned: PlannedStage, most: int, shunned: Iterable[str] = ()) -> None:
         """Have up to `most` actors for a stage, or as many as fit or were asked for."""
         mine = self.of(planned)
@@ -119,7 +126,7 @@ class Pools:
         missing = min(most, planned.num_workers or most) - len(mine)
         if missing <= 0:
             return
-        fit = may_hold(planned, list(self.nodes.values()), self.with_gpus)
+        fit = may_hold(planned, list(self.nodes.values()), self.with_gpus, self._expected)
         names = [name for name in fit if name not in set(shunned)] or fit
         present = Counter(member.node for member in mine)
         if sum(self._room(planned, name, present) for name in names) < missing:

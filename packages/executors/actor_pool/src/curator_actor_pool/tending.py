@@ -68,6 +68,7 @@ class Tending:
         for node, cpus in self._reservations.granted():
             ours = self._ours.get(node.node_id, node)
             self._pools.use(replace(ours, cpus=cpus))
+        self._pools.expect(self._reservations.expected())
         now = time.monotonic()
         if now < self._next_look:
             return

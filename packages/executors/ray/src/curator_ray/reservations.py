@@ -20,6 +20,7 @@ _PATIENCE_S = 1.0
 """How long all that is wanted of a node is waited for, before less is taken."""
 
 _TELL_AFTER_S = 3.0
+_SOON_S = 5.0
 
 
 @dataclass(eq=False)
@@ -61,6 +62,11 @@ class Reservations:
             if wish.group is not None:
                 self._held[wish.node.node_id] = wish.group
         return [(wish.node, wish.cpus) for wish in found]
+
+    def expected(self) -> list[NodeFacts]:
+        """Nodes that were asked for just now, and are likely to be granted in a moment."""
+        latest = time.monotonic() - _SOON_S
+        return [wish.node for wish in self._wishes.values() if wish.since > latest]
 
     def gone(self, node_id: str) -> None:
         wish = self._wishes.pop(node_id, None)
