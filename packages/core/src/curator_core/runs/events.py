@@ -113,7 +113,7 @@ class _Parts:
         self._waiting += line
         now = time.monotonic()
         if now >= self._next or len(self._waiting) > _PART_BYTES:
-            self._next = now + max(_PART_EVERY_S, (now - self._began) / 20)
+            self._next = now + max(_PART_EVERY_S, (now - self._began) / _PARTS_OF_A_SPAN)
             self._put()
 
     def close(self) -> None:
@@ -127,6 +127,9 @@ class _Parts:
 
 
 _PART_EVERY_S = 10.0
+_PARTS_OF_A_SPAN = 20.0
+"""The longer a run has lasted, the longer a part may be."""
+
 _PART_BYTES = 4 << 20
 
 
