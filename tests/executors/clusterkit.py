@@ -57,6 +57,16 @@ class Where(Tasks):
         return task.with_data((*task.data, met) if isinstance(task.data, tuple) else (met,))
 
 
+@contextmanager
+def two_cpus() -> Iterator[None]:
+    """Ray on this machine alone, of the size that every machine has."""
+    from curator_ray.connecting import connected
+    from curator_ray.starting import PrivateCluster
+
+    with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
+        yield
+
+
 @dataclass(frozen=True)
 class Met:
     stage: str

@@ -1,11 +1,16 @@
 """One Ray at a time: a process can have only one, and each folder of tests wants another."""
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "core" / "metrics")]
+"""Where `clusterkit` and `prometheuskit` are."""
 
 Start = Callable[[], AbstractContextManager[Any]]
 

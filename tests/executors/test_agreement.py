@@ -1,13 +1,13 @@
 """One pipeline on every executor that is installed: the same rows, ids, counts and quarantine."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clusterkit import two_cpus
 from curator_core import DocumentBatch, Executor, Pipeline, ProcessingStage, Task
 from curator_core.local.executor import LocalExecutor
 from curator_core.outcomes import Dropped, Mixed
@@ -163,15 +163,6 @@ OTHERS = {
     "actor_pool-batch": registered("actor_pool", **BATCH),
     **{name: registered(name) for name in plugins().executors.places if name != "core.local"},
 }
-
-
-@contextmanager
-def two_cpus() -> Iterator[None]:
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
-
-    with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
-        yield
 
 
 @pytest.fixture(params=OTHERS)

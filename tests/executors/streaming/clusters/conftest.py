@@ -1,6 +1,5 @@
 """One cluster of three nodes on this machine; what tests share stands in `clusterkit`."""
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("ray")
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 @contextmanager

@@ -1,0 +1,19 @@
+"""A real Prometheus reads a run of every executor on Ray: the same names, the run's own counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusterkit import two_cpus
+from curator_core import Executor
+from curator_core.plugins import plugins
+from prometheuskit import check_dashboard, needed
+
+pytestmark = needed
+
+
+@pytest.mark.parametrize("name", ["streaming", "actor_pool", "ray_data"])
+def test_the_dashboard_shows_a_run(name: str, one_ray: Any, tmp_path: Path) -> None:
+    one_ray.use(two_cpus, Path(__file__).parent)
+    executor: Executor = plugins().executors.load(name)()
+    check_dashboard(executor, tmp_path)
