@@ -56,6 +56,16 @@ def test_watching_ends_with_the_run(curate: Curate) -> None:
     assert json.loads(curate("status", "out", "--watch", "--json").out)["state"] == "done"
 
 
+def test_watching_tells_by_its_exit_code_how_the_run_ended(curate: Curate, desk: Path) -> None:
+    curate("run", "recipe.yaml")
+    assert curate("status", "out", "--watch").code == 0
+    facts = desk / "out/.curator/trial/run.json"
+    ended = json.loads(facts.read_text())
+    for status, code in (("failed", 1), ("interrupted", 1), ("done", 0)):
+        facts.write_text(json.dumps({**ended, "status": status}))
+        assert (curate("status", "out", "--watch").code, curate("status", "out").code) == (code, 0)
+
+
 def test_a_torn_last_line_is_what_a_run_under_way_has(curate: Curate, desk: Path) -> None:
     curate("run", "recipe.yaml")
     for name in ("journal.jsonl", "events.jsonl"):

@@ -21,21 +21,28 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True, help="Look again every second, until the run ends.")
 @speaks
 def status(screen: Screen, run: str, watch: bool) -> None:
-    """Show how far RUN is, from any terminal: a run directory, or the output folder of a run."""
+    """Show how far RUN is, from any terminal: a run directory, or the output folder of a run.
+
+    With --watch the exit code is 1 if the run did not get to its end.
+    """
     from curator_core.cli.runs import find_run
     from curator_core.reporting.directories import read_run
 
     run_dir = find_run(run)
     if watch:
-        _watch(screen, run_dir)
+        if _watch(screen, run_dir) not in ("done", "running"):
+            raise click.exceptions.Exit(1)
         return
     record = read_run(run_dir)
     screen.give(record.to_json())
     screen.show(_drawn(record))
 
 
-def _watch(screen: Screen, run_dir: str) -> None:
-    """Draw it anew in its place on a terminal; elsewhere a line of text or JSON each time."""
+def _watch(screen: Screen, run_dir: str) -> str:
+    """Draw it anew in its place on a terminal; elsewhere a line of text or JSON each time.
+
+    How the run stands when nobody looks any more.
+    """
     from rich.live import Live
 
     from curator_core.cli.watching import looks
@@ -49,14 +56,17 @@ def _watch(screen: Screen, run_dir: str) -> None:
         record = read_run(run_dir)
         screen.give_line(record.to_json())
         screen.say(_headline(record))
-        return
+        return record.state
     # Ctrl-C is how one leaves: it ends the looking, not the run.
     with suppress(KeyboardInterrupt), Live(console=screen.console, auto_refresh=False) as live:
         for look in looks(run_dir):
             size = screen.console.size
             shown = look.drawn(size.height, size.width) if look else "the run has only just begun"
             live.update(shown, refresh=True)
-        live.update(_drawn(read_run(run_dir)), refresh=True)
+        record = read_run(run_dir)
+        live.update(_drawn(record), refresh=True)
+        return record.state
+    return "running"
 
 
 def _headline(record: "RunRecord") -> str:
