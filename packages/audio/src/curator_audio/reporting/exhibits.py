@@ -1,12 +1,10 @@
 """The recordings of a run in its report: hours by rule, and some of each kind to listen to."""
 
-import shlex
 from collections.abc import Iterator
-from html import escape
 
 from curator_core import InputError
 from curator_core.reporting.directories import RunRecord
-from curator_core.reporting.exhibits import Exhibit
+from curator_core.reporting.exhibits import Exhibit, fitting, where_more_is
 
 from curator_audio.reporting.pages import folders_of, hours_by_rule, sheet
 from curator_audio.reporting.rows import Row, rows_in
@@ -18,23 +16,15 @@ LOOKED_AT, SHOWN, MOST_RULES = 2000, 3, 6
 """A run ends with its report: it may take a second, and not a minute."""
 
 
-def _more(run: RunRecord) -> str:
-    command = f"curate audio report {shlex.quote(run.path)}"
-    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
-
-
 def recordings(run: RunRecord, room: int) -> Exhibit:
     """A few players of each kind, as far as there is room for them."""
     found, is_all = _looked_at(run)
     if not found.kept_rows and not any(rule.examples for rule in found.rules.values()):
         raise InputError(f"run {run.path} left no recordings to be heard")
     html = hours_by_rule(found) if is_all else ""  # those of a part would be taken for the whole
-    sounds, more = Sounds(room // 2), _more(run)
-    for title, rows in _sorts(found):
-        part = f"<h3>{escape(title)}</h3>{sheet(rows, sounds)}"
-        if len(html) + len(part) + len(more) + len(STYLE) > room:
-            break
-        html += part
+    sounds, more = Sounds(room // 2), where_more_is(run, "audio report")
+    sheets = ((title, sheet(rows, sounds)) for title, rows in _sorts(found))
+    html += fitting(sheets, room - len(html) - len(more) - len(STYLE))
     return Exhibit("Recordings", html + more, STYLE)
 
 

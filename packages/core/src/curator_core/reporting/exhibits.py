@@ -1,7 +1,8 @@
 """Exhibits: what packages add to the report of a run: pictures to see, sounds to hear."""
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -34,6 +35,23 @@ class Shown:
 
     html: str = ""
     style: str = ""
+
+
+def fitting(kinds: Iterable[tuple[str, str]], room: int) -> str:
+    """Titles, and the HTML under each, as far as there is room for them."""
+    html = ""
+    for title, shown in kinds:
+        part = f"<h3>{escape(title)}</h3>{shown}"
+        if len(html) + len(part) > room:
+            break
+        html += part
+    return html
+
+
+def where_more_is(run: RunRecord, command: str) -> str:
+    """Says by which command a page of its own is made of the run."""
+    typed = f"curate {command} {shlex.quote(run.path)}"
+    return f"<p>More of them, with scores: <code>{escape(typed)}</code>.</p>"
 
 
 def shown_exhibits(record: RunRecord, room: int, plugins: Plugins | None = None) -> Shown:

@@ -1,5 +1,6 @@
 """Text areas: how much of a picture is covered with text, and what it says."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,21 +22,11 @@ _RASTER = 256
 
 
 @dataclass(kw_only=True)
-class TextAreaFilter(ImageModel):
-    """Drops pictures that are covered with text: slides, screens, memes, watermarks.
-
-    Text is found by PaddleOCR's network (`rapidocr`, its weights come with it). Reading it as well
-    takes several times as long, and is done only where `text_field` asks for it.
-    """
+class TextAreaModel(ImageModel):
+    """What looks for text, whatever it then does about it."""
 
     score_field: str = "text_area"
     """A column for the share of the picture that text covers, 0 to 1."""
-
-    max_area: float | None = 0.2
-    """The largest share that stays; null only adds it."""
-
-    text_field: str | None = None
-    """A column for what the text says, line by line."""
 
     model_field: str | None = "text_area_model"
     """A column for the name of the model, and the digest of its weights; null for none."""
@@ -43,16 +34,38 @@ class TextAreaFilter(ImageModel):
     short_side: int = 736
     """The shorter side that pictures are looked at with, if they are larger."""
 
+    @abstractmethod
+    def text_column(self) -> str | None:
+        """The column for what is read, where it is."""
+
     def model_stages(self) -> Sequence[AnyStage]:
         return [
             TextAreas(
                 score_field=self.score_field,
-                text_field=self.text_field,
+                text_field=self.text_column(),
                 model_field=self.model_field,
                 short_side=self.short_side,
                 inference_batch_size=self.model_inference_batch_size,
             )
         ]
+
+
+@dataclass(kw_only=True)
+class TextAreaFilter(TextAreaModel):
+    """Drops pictures that are covered with text: slides, screens, memes, watermarks.
+
+    Text is found by PaddleOCR's network (`rapidocr`, its weights come with it). Reading it as well
+    takes several times as long, and is done only where `text_field` asks for it.
+    """
+
+    max_area: float | None = 0.2
+    """The largest share that stays; null only adds it."""
+
+    text_field: str | None = None
+    """A column for what the text says, line by line."""
+
+    def text_column(self) -> str | None:
+        return self.text_field
 
     def other_stages(self) -> Sequence[AnyStage]:
         if self.max_area is None:

@@ -7,8 +7,7 @@ import pyarrow as pa
 from curator_core import AnyStage, Dropped, InputError, ProcessingStage
 
 from curator_image.batches import ImageBatch
-from curator_image.models.composing import ImageModel
-from curator_image.models.text_areas import TextAreas
+from curator_image.models.text_areas import TextAreaModel
 from curator_image.models.thresholds import divided
 
 WORDS = (
@@ -19,7 +18,7 @@ WORDS = (
 
 
 @dataclass(kw_only=True)
-class WatermarkFilter(ImageModel):
+class WatermarkFilter(TextAreaModel):
     """Drops pictures that show words of which watermarks are made, such as names of stock agencies.
 
     Text is read by PaddleOCR's networks (`rapidocr`, their weights come with it), which takes
@@ -35,28 +34,11 @@ class WatermarkFilter(ImageModel):
     text_field: str = "text_seen"
     """A column for all that was read, line by line."""
 
-    score_field: str = "text_area"
-    """A column for the share of the picture that text covers, 0 to 1."""
-
     drops: bool = True
     """Whether such pictures go; else they are only marked."""
 
-    model_field: str | None = "text_area_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
-
-    short_side: int = 736
-    """The shorter side that pictures are looked at with, if they are larger."""
-
-    def model_stages(self) -> Sequence[AnyStage]:
-        return [
-            TextAreas(
-                score_field=self.score_field,
-                text_field=self.text_field,
-                model_field=self.model_field,
-                short_side=self.short_side,
-                inference_batch_size=self.model_inference_batch_size,
-            )
-        ]
+    def text_column(self) -> str:
+        return self.text_field
 
     def other_stages(self) -> Sequence[AnyStage]:
         return [

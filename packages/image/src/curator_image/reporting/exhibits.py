@@ -1,12 +1,10 @@
 """The pictures of a run in its report: what was kept to the end, and what each rule dropped."""
 
-import shlex
 from collections.abc import Iterator
-from html import escape
 
 from curator_core import InputError
 from curator_core.reporting.directories import RunRecord
-from curator_core.reporting.exhibits import Exhibit
+from curator_core.reporting.exhibits import Exhibit, fitting, where_more_is
 
 from curator_image.reporting.records import Record, records_in
 from curator_image.reporting.rules import Sorted, rules_of, sample_of
@@ -17,27 +15,22 @@ LOOKED_AT, SHOWN = 500, 12
 """A run ends with its report: it may take a second, and not a minute."""
 
 
-def _more(run: RunRecord) -> str:
-    command = f"curate image report {shlex.quote(run.path)}"
-    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
-
-
 def pictures(run: RunRecord, room: int) -> Exhibit:
     """A sheet of each kind, as far as there is room for them."""
-    found, more = _looked_at(run), _more(run)
-    html = ""
-    for title, records in _sheets(found):
-        shown = "".join(thumbnail(one.image, one.name) for one in records)
-        part = f'<h3>{escape(title)}</h3><div class="sheet">{shown}</div>'
-        if len(html) + len(part) + len(more) + len(STYLE) > room:
-            break
-        html += part
+    more = where_more_is(run, "image report")
+    sheets = ((title, _sheet(records)) for title, records in _sorts(_looked_at(run)))
+    html = fitting(sheets, room - len(more) - len(STYLE))
     if not html:
         raise InputError(f"run {run.path} left no pictures to be shown")
     return Exhibit("Pictures", html + more, STYLE)
 
 
-def _sheets(found: Sorted) -> Iterator[tuple[str, list[Record]]]:
+def _sheet(records: list[Record]) -> str:
+    shown = "".join(thumbnail(one.image, one.name) for one in records)
+    return f'<div class="sheet">{shown}</div>'
+
+
+def _sorts(found: Sorted) -> Iterator[tuple[str, list[Record]]]:
     sorts = [("Kept to the end", found.kept)]
     sorts += [(f"Dropped by {rule.name}", rule.examples) for rule in found.rules.values()]
     for title, records in sorts:

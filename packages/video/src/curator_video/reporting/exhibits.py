@@ -1,6 +1,5 @@
 """The clips of a run in its report, as filmstrips: some that were kept, some of each filter."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from html import escape
@@ -8,7 +7,7 @@ from html import escape
 from curator_core import InputError
 from curator_core.filesystems import base_name
 from curator_core.reporting.directories import RunRecord
-from curator_core.reporting.exhibits import Exhibit
+from curator_core.reporting.exhibits import Exhibit, fitting, where_more_is
 
 from curator_video.reporting.records import Record, records_in
 from curator_video.reporting.strips import strip
@@ -19,23 +18,19 @@ LOOKED_AT, KEPT, DROPPED, MOST_FILTERS = 500, 6, 3, 6
 """A run ends with its report, and each strip is decoded for it."""
 
 
-def _more(run: RunRecord) -> str:
-    command = f"curate video report {shlex.quote(run.path)}"
-    return f"<p>More of them, with scores: <code>{escape(command)}</code>.</p>"
-
-
 def clips(run: RunRecord, room: int) -> Exhibit:
     """A few strips of each kind, as far as there is room for them."""
     records = list(records_in(_folder_of(run), LOOKED_AT))
-    html, more = "", _more(run)
-    for title, shown in _sorts(records):
-        part = f'<h3>{escape(title)}</h3><div class="strips">{"".join(map(_figure, shown))}</div>'
-        if len(html) + len(part) + len(more) + len(STYLE) > room:
-            break
-        html += part
+    more = where_more_is(run, "video report")
+    strips = ((title, _strips(shown)) for title, shown in _sorts(records))
+    html = fitting(strips, room - len(more) - len(STYLE))
     if not html:
         raise InputError(f"run {run.path} has written no clips")
     return Exhibit("Clips", html + more, STYLE)
+
+
+def _strips(records: Sequence[Record]) -> str:
+    return f'<div class="strips">{"".join(map(_figure, records))}</div>'
 
 
 def _folder_of(run: RunRecord) -> str:
