@@ -1,8 +1,8 @@
 """A Prometheus for tests, a run for it to read, and what it must then know."""
 
 import json
-import socket
 import shutil
+import socket
 import subprocess
 import time
 import urllib.parse

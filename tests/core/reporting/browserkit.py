@@ -42,7 +42,8 @@ const look = frame => {
       .filter(one => !one.name.startsWith("data:")).length,
     pictures: all("img").filter(one => one.naturalWidth > 0 && box(one).width > 0).length,
     broken: all("img").filter(one => one.complete && one.naturalWidth === 0).length,
-    players: all("audio").filter(one => box(one).width > 100 && box(one).right <= root.clientWidth).length,
+    players: all("audio")
+      .filter(one => box(one).width > 100 && box(one).right <= root.clientWidth).length,
     taken: frame.contentWindow.taken === undefined ? "" : "taken over",
     lowest: low(".histogram"), limits: all("line.limit").length,
     sides: new Set(all(".sides > div").map(one => box(one).left)).size,

@@ -3,6 +3,7 @@
 import io
 from typing import Any, Literal, TypeAlias
 
+from curator_audio.cores import one_core
 from curator_audio.waveforms import Waveform
 
 Format: TypeAlias = Literal["flac", "wav", "opus"]
@@ -32,7 +33,13 @@ def encode(wave: Waveform, kind: Format, bit_rate: int | None = None) -> bytes:
             stream.bit_rate = bit_rate
         stream.codec_context.options = {"flags": "+bitexact"}
         stream.open()
-        for frame in _frames(wave, sample_format, layout, stream.frame_size):
+        frames = _frames(wave, sample_format, layout, stream.frame_size)
+        first = next(frames, None)
+        if first is not None:
+            with one_core():  # here FFmpeg decides how many threads convert its samples
+                packets = stream.encode(first)
+            container.mux(packets)
+        for frame in frames:
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return file.getvalue()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 RATE, FRAME = 16_000, 512
 _CONTEXT, _WINDOW, _HOP, _WIDTH = 64, 256, 128, 128
-_AT_ONCE = 512
+_AT_ONCE = 128
 """Frames that go through the encoder together: they stay in a processor's cache."""
 
 _STEPS = (FRAME + 2 * _CONTEXT - _WINDOW) // _HOP + 1
