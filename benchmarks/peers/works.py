@@ -88,8 +88,8 @@ def sleeping(*milliseconds: float) -> tuple[Step, ...]:
     return tuple(Step(sleep_s=ms / 1000) for ms in milliseconds)
 
 
-def cold(tasks: int) -> Work:
-    return Work(sleeping(0, 0), tasks)
+def cold(tasks: int, cpus: float = 0.25) -> Work:
+    return Work(sleeping(0, 0), tasks, cpus)
 
 
 def mixed(tasks: int) -> Work:
