@@ -8,10 +8,10 @@ class Sizes:
     """How much work each row is measured on; each number is an option of the command."""
 
     rounds: int = 3
-    exact: int = 160_000
+    exact: int = 480_000
     """Documents, as are all numbers that are named for a row alone."""
 
-    exact_few: int = 40_000
+    exact_few: int = 160_000
     """Once more on these, where starting up weighs more."""
 
     fuzzy: int = 40_000
