@@ -1,8 +1,12 @@
 """Usages: what stages took, added up over calls, whatever became of their sources."""
 
 import math
+import os
 import pickle
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from curator_core import (
@@ -107,6 +111,32 @@ def test_who_computes_and_who_waits_is_told_apart(workers: int) -> None:
     assert 0.05 <= lazy.quantile(0.95) <= lazy.longest_s
     assert busy.rss_bytes > 1e6
     assert busy.setups == 1
+
+
+BURN = "while True: pass"
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="Linux tells of it")
+def test_whoever_has_to_share_a_cpu_is_told_apart_from_who_waits() -> None:
+    """All on one CPU: this process, and two others that never rest."""
+    free = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(free)})
+    others = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(2)]
+    try:
+        spins = [spin.with_(name=f"spin_{number}") for number in range(8)]
+        found = usages_of(LocalExecutor(workers=0), *spins, doze)
+    finally:
+        os.sched_setaffinity(0, free)
+        for other in others:
+            other.kill()
+            other.wait()
+    busy = Usage()
+    for index in range(8):
+        busy.add(found[index])
+    assert busy.crowded_s > 0.3 * busy.seconds
+    assert busy.crowded_s < busy.seconds
+    assert Usage.from_json(busy.to_json()).crowded_s == pytest.approx(busy.crowded_s, abs=0.001)
+    assert pickle.loads(pickle.dumps(busy)).crowded_s == busy.crowded_s
 
 
 @processing_stage(name="three")

@@ -37,6 +37,9 @@ def test_the_bottleneck_has_a_name_and_a_change_to_try() -> None:
         "it keeps its CPUs busy: more CPUs or machines, or a faster slow, would help most",
     )
     assert "more workers for slow (num_workers)" in advice_for(usage(9.0, cpu=0.1))[1]
+    crowded = usage(9.0, cpu=0.5)
+    crowded.crowded_s = 4.0
+    assert "no CPU was free: fewer workers at once" in advice_for(crowded)[1]
     assert "larger batches for slow (batch_size)" in advice_for(usage(9.0), gpus=1.0)[1]
     assert "its tasks are tiny" in advice_for(usage(9.0, tasks=100_000))[1]
     setting_up = usage(9.0)

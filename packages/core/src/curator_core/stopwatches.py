@@ -2,6 +2,7 @@
 
 import time
 
+from curator_core.crowding import crowded_now_and_then
 from curator_core.residency import resident_now_and_then
 from curator_core.usages import Usage
 
@@ -26,6 +27,7 @@ class Stopwatch:
         elapsed = now - self._started
         usage.seconds += elapsed
         usage.cpu_s += time.process_time() - self._cpu
+        usage.crowded_s += crowded_now_and_then(now)
         self._spent += elapsed
         if (resident := resident_now_and_then(self._index, now)) > usage.rss_bytes:
             usage.rss_bytes = resident

@@ -17,19 +17,20 @@ BOUNDS = (
 
 
 class Usage:
-    """What one stage took. `waited_s`: its workers had no call; `held_s`: nobody took its outputs.
+    """What one stage took. `waited_s`: its workers had no call; `held_s`: nobody took its outputs;
+    `crowded_s`: they had work, and no CPU was free.
 
     `seconds` are those in the stage's own code, of all its workers together.
     """
 
     __slots__ = (
-        "cpu_s", "crashes", "held_s", "longest_s", "rss_bytes", "seconds", "setup_s", "setups",
-        "tasks", "timeouts", "times", "waited_s",
+        "cpu_s", "crashes", "crowded_s", "held_s", "longest_s", "rss_bytes", "seconds", "setup_s",
+        "setups", "tasks", "timeouts", "times", "waited_s",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.seconds = self.cpu_s = self.longest_s = 0.0
-        self.waited_s = self.held_s = self.setup_s = 0.0
+        self.waited_s = self.held_s = self.setup_s = self.crowded_s = 0.0
         self.tasks = self.setups = self.timeouts = self.crashes = self.rss_bytes = 0
         self.times: dict[int, int] = {}
         """How many tasks took up to the bound of that number."""
@@ -39,12 +40,14 @@ class Usage:
         return (
             self.seconds, self.cpu_s, self.longest_s, self.waited_s, self.held_s, self.setup_s,
             self.tasks, self.setups, self.timeouts, self.crashes, self.rss_bytes, self.times,
+            self.crowded_s,
         )  # fmt: skip
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         (
             self.seconds, self.cpu_s, self.longest_s, self.waited_s, self.held_s, self.setup_s,
             self.tasks, self.setups, self.timeouts, self.crashes, self.rss_bytes, self.times,
+            self.crowded_s,
         ) = state  # fmt: skip
 
     def took(self, seconds: float, tasks: int = 1) -> None:
@@ -68,6 +71,7 @@ class Usage:
         self.waited_s += other.waited_s
         self.held_s += other.held_s
         self.setup_s += other.setup_s
+        self.crowded_s += other.crowded_s
         self.tasks += other.tasks
         self.setups += other.setups
         self.timeouts += other.timeouts
@@ -95,6 +99,7 @@ class Usage:
             "seconds": round(self.seconds, 3), "cpu_s": round(self.cpu_s, 3),
             "longest_s": round(self.longest_s, 6), "waited_s": round(self.waited_s, 3),
             "held_s": round(self.held_s, 3), "setup_s": round(self.setup_s, 3),
+            "crowded_s": round(self.crowded_s, 3),
             "tasks": self.tasks, "setups": self.setups, "timeouts": self.timeouts,
             "crashes": self.crashes, "rss_bytes": self.rss_bytes,
             "times": " ".join(f"{bound}:{tasks}" for bound, tasks in sorted(self.times.items())),

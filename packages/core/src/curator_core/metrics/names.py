@@ -137,6 +137,8 @@ OF_STAGES = (
            _plain(lambda stage: stage.usage.setups)),
     Metric("cpu_seconds", "counter", "CPU time while in the stage's own code.",
            _plain(lambda stage: stage.usage.cpu_s)),
+    Metric("cpu_wait_seconds", "counter", "Time that it was ready to work and no CPU was free.",
+           _plain(lambda stage: stage.usage.crowded_s)),
     Metric("rss_peak_bytes", "gauge", "The most that a worker held while at this stage.",
            _plain(lambda stage: stage.usage.rss_bytes)),
 )  # fmt: skip

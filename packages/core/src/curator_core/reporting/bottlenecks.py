@@ -13,6 +13,7 @@ _TELLING = 0.4
 
 _IDLE = 0.5
 _COMPUTES = 0.7
+_CROWDED = 0.25
 _OVERHEAD_S = 0.002
 
 
@@ -70,6 +71,7 @@ def _of_listing(busy: float, waited: float) -> Bottleneck:
 
 def _advice(name: str, usage: Usage, resources: Mapping[str, Any]) -> str:
     computes = usage.cpu_s / usage.seconds if usage.seconds else 0.0
+    crowded = usage.crowded_s / usage.seconds if usage.seconds else 0.0
     per_task = usage.seconds / usage.tasks if usage.tasks else 0.0
     if resources.get("gpus") or resources.get("gpu_memory_gb"):
         return (
@@ -80,6 +82,11 @@ def _advice(name: str, usage: Usage, resources: Mapping[str, Any]) -> str:
         return (
             f"setting {name} up took longer than its work ({duration(usage.setup_s)}): fewer "
             "workers (num_workers), or more work for each"
+        )
+    if computes < _COMPUTES and crowded > _CROWDED:
+        return (
+            f"it was ready for work {_percent(crowded)} of the time and no CPU was free: fewer "
+            "workers at once, less besides the run on this machine, or more CPUs"
         )
     if computes < _COMPUTES:
         return (
