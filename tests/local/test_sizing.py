@@ -80,14 +80,6 @@ def test_what_is_lacking_is_said(resources: Resources, problem: str) -> None:
     assert list(lacking(plan(resources), in_process=False)) == [problem]
 
 
-def test_an_environment_of_its_own() -> None:
-    wanting = plan(Resources(), runtime_env={"pip": ["x"]})
-    assert list(lacking(wanting, in_process=False)) == [
-        "stage 1 'stage_0' asks for a runtime_env of its own, which the local executor cannot "
-        "give; use the executor 'streaming'"
-    ]
-
-
 def test_enough_is_enough() -> None:
     assert list(lacking(plan(Resources(cpus=64, gpus=2, memory_gb=16)), in_process=True)) == []
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from curator_core.capabilities import beyond
 from curator_core.checking import find_problems, notes_on
 from curator_core.choosing import chosen_executor
 from curator_core.errors import PipelineError, ResourceError
@@ -64,7 +65,8 @@ class Pipeline:
             plan = self._planned(on_error)
         except ValueError as error:
             raise PipelineError(str(error)) from None
-        problems = find_problems(plan, has_tasks=tasks is not None)
+        problems = list(find_problems(plan, has_tasks=tasks is not None))
+        problems += beyond(executor, plan) if executor else ()
         if problems:
             raise PipelineError(problems)
         lacking = list(executor.check(plan)) if executor else []

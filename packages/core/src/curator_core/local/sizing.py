@@ -32,11 +32,6 @@ def lacking(plan: Plan, *, in_process: bool) -> Iterator[str]:
                 f"{at} asks for the custom resource {names}, which only a cluster has; "
                 "use the executor 'streaming'"
             )
-        if planned.runtime_env:
-            yield (
-                f"{at} asks for a runtime_env of its own, which the local executor cannot give; "
-                "use the executor 'streaming'"
-            )
         if planned.policy.timeout_s and in_process and not AlarmClock.works_here():
             yield (
                 f"{at} has a timeout_s, which cannot be kept in a thread of this process; "

@@ -1,0 +1,71 @@
+"""What an executor does not claim to be able to do is refused in the plan, with one that can."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+from curator_core import Executor, LocalExecutor, Pipeline, ProcessingStage, Task
+from curator_core.capabilities import beyond
+from curator_core.errors import PipelineError
+from curator_core.plans import Plan
+from curator_core.runs.running import Run
+
+
+class Plain(Executor):
+    """Claims nothing."""
+
+    def execute(self, plan: Plan, run: Run) -> Iterator[Task[Any]]:
+        raise AssertionError("it must not come to that")
+
+
+class Patient(Plain):
+    capabilities: ClassVar[frozenset[str]] = frozenset({"timeouts"})
+
+
+class Passes(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task
+
+
+def pipeline(**options: Any) -> Pipeline:
+    return Pipeline("p", stages=[Passes(), Passes().with_(name="second", **options)])
+
+
+def offering(monkeypatch: pytest.MonkeyPatch, **executors: type[Executor]) -> None:
+    known = SimpleNamespace(places=list(executors), load=lambda name: executors[name])
+    monkeypatch.setattr("curator_core.plugins.plugins", lambda: SimpleNamespace(executors=known))
+
+
+def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, plain=Plain, patient=Patient, local=LocalExecutor)
+    with pytest.raises(PipelineError) as error:
+        pipeline(timeout_s=5.0).run(Plain(), [Task(1)])
+    assert str(error.value) == (
+        "stage 2 'second' asks for a timeout_s, which Plain cannot give; "
+        "use the executor 'patient' or 'local'"
+    )
+    assert pipeline(timeout_s=5.0).build(Patient(), [Task(1)])
+
+
+def test_an_environment_of_its_own_and_nobody_who_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, patient=Patient)
+    with pytest.raises(PipelineError, match="'second' asks for a runtime_env of its own, which "
+                       "LocalExecutor cannot give; install an executor that can"):  # fmt: skip
+        pipeline(runtime_env={"pip": ["x"]}).run(LocalExecutor(), [Task(1)])
+
+
+def test_what_cannot_be_imported_is_no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> type[Executor]:
+        if name == "broken":
+            raise ImportError("no Ray here")
+        return Patient
+
+    known = SimpleNamespace(places=["broken", "patient"], load=load)
+    monkeypatch.setattr("curator_core.plugins.plugins", lambda: SimpleNamespace(executors=known))
+    (problem,) = beyond(Plain(), pipeline(timeout_s=1.0).build())
+    assert problem.endswith("use the executor 'patient'")
+
+
+def test_who_asks_for_nothing_runs_anywhere() -> None:
+    assert list(beyond(Plain(), pipeline().build())) == []
