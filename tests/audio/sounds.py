@@ -23,6 +23,7 @@ CODECS = {
     "mka": ("matroska", "libopus"),
     "wma": ("asf", "wmav2"),
     "amr": ("amr", "libopencore_amrnb"),
+    "ts": ("mpegts", "aac"),
 }
 
 

@@ -15,8 +15,8 @@ WHOLE = {
     ending: encoded(voice(4, RATES.get(ending, 16_000)), RATES.get(ending, 16_000), ending)
     for ending in CODECS
 }
-SAY_NOTHING = {"aac", "amr"}
-"""Frames one after the other, without anything around them."""
+SAY_NOTHING = {"aac", "amr", "ts"}
+"""Frames one after the other, with nothing around them that tells how many there are."""
 
 
 @pytest.mark.parametrize("ending", CODECS)
@@ -33,7 +33,7 @@ def test_what_was_cut_off_is_refused(ending: str, share: float) -> None:
 
 
 @pytest.mark.parametrize("ending", sorted(SAY_NOTHING))
-def test_bare_frames_are_heard_as_far_as_they_go(ending: str) -> None:
+def test_frames_alone_are_heard_as_far_as_they_go(ending: str) -> None:
     cut = WHOLE[ending][: len(WHOLE[ending]) // 2]
     assert decode(cut, NATIVE).seconds == pytest.approx(2.0, abs=0.2)
 

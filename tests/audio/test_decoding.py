@@ -100,6 +100,13 @@ def test_what_is_left_of_a_frame_at_the_end_is_no_damage() -> None:
     assert abs(decode(sound + sound[-400:-200], SPEECH).seconds - 2) < 0.1
 
 
+def test_streams_that_come_up_on_the_way_are_passed_over() -> None:
+    """A packet of a stream that was not announced, as in recordings of broadcasts."""
+    late = bytes.fromhex("47430010000001e000008080052100010001")
+    whole = encoded(tone(2, 44_100), 44_100, "ts")
+    assert abs(decode(whole + late.ljust(188, b"\xff"), SPEECH).seconds - 2) < 0.1
+
+
 def test_a_codec_that_nobody_knows_is_told() -> None:
     data = bytearray(RECORDED["m4a"])
     data[data.index(b"hdlr") - 3] ^= 1  # what follows is skipped, the codec with it

@@ -3,7 +3,10 @@ from pathlib import Path
 import pytest
 from corpus.films import Film, Shot
 from corpus.videos import Style, write_video
-from curator_video.opening import UnreadableVideoError
+from curator_video.clips import Span
+from curator_video.cutting.copying import copied
+from curator_video.decoding import pictures
+from curator_video.opening import UnreadableVideoError, opened
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
 
@@ -90,6 +93,21 @@ def test_what_is_no_video_is_told(broken: dict[str, Path], kind: str, reason: st
         probe(VideoSource(str(broken[kind])))
     assert reason in str(caught.value)
     assert broken[kind].name in str(caught.value)
+
+
+def test_streams_that_come_up_on_the_way_are_passed_over(videos: Path) -> None:
+    """A packet of a stream that was not announced, as in recordings of broadcasts."""
+    whole = write_video(videos / "broadcast.ts", FILM).read_bytes()
+    late = bytes.fromhex("47430010000001e000008080052100010001")
+    content = whole + late.ljust(188, b"\xff")
+    source = VideoSource("late.ts", len(content), content=content)
+    facts = probe(source)
+    assert facts.duration == pytest.approx(2.4, abs=0.15)
+    with opened(source) as video:
+        shown = list(pictures(video))
+    assert len(shown) == 60
+    span = Span(source, facts, 0.0, facts.duration)
+    assert copied(span, keep_audio=False).frames == 60
 
 
 def test_recordings_that_were_joined_are_told_from_whole_ones(videos: Path) -> None:

@@ -126,6 +126,8 @@ def _packets(container: Any, stream: Any) -> Iterator[Any]:
 
     try:
         yield from container.demux(stream)
+    except IndexError:
+        return  # all were given; av looks for those of streams that came up on the way
     except (av.FFmpegError, ValueError, OverflowError) as error:
         yield error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from curator_video.opening import Opened, UnreadableVideoError, reason_of, rewind
+from curator_video.opening import Opened, UnreadableVideoError, packets, reason_of, rewind
 from curator_video.probing import duration_of, origin_of
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _enter(video: Opened, clock: Clock, time: float) -> float:
     if not _seek(video, clock, time):
         return float("inf")
     try:
-        for packet in islice(video.container.demux(video.stream), 1000):
+        for packet in islice(packets(video.container, video.stream), 1000):
             if packet.is_keyframe and (found := clock.of_packet(packet)) is not None:
                 return found
     except av.FFmpegError:
@@ -260,9 +260,8 @@ class _Passage:
     def _packets(self) -> "Iterator[Packet[VideoStream]]":
         import av
 
-        packets = self._video.container.demux(self._video.stream)
         try:
-            yield from packets
+            yield from packets(self._video.container, self._video.stream)
         except av.FFmpegError as error:
             self._break(reason_of(error), self._clock.now + self._clock.step)
 

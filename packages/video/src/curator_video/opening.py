@@ -17,6 +17,7 @@ from curator_video.sources import VideoSource
 from curator_video.stretches import Stretch
 
 if TYPE_CHECKING:
+    from av import Packet
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
@@ -85,6 +86,16 @@ def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
         ) from None
     with container:
         yield container
+
+
+def packets(container: "InputContainer", stream: "VideoStream") -> "Iterator[Packet[VideoStream]]":
+    """Those of one stream from where the container stands.
+
+    Other streams may come up on the way, as in recordings of broadcasts. Once all packets were
+    given, av looks for these where it has none.
+    """
+    with suppress(IndexError):
+        yield from container.demux(stream)
 
 
 def rewind(container: "InputContainer") -> None:

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from curator_video.facts import AudioFacts, VideoFacts
-from curator_video.opening import Opened, UnreadableVideoError, opened, rewind
+from curator_video.opening import Opened, UnreadableVideoError, opened, packets, rewind
 from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
     import av
 
     try:
-        yield from video.container.demux(video.stream)
+        yield from packets(video.container, video.stream)
     except av.FFmpegError:
         return  # whoever decodes meets it again, and says so
 
@@ -199,5 +199,5 @@ def _stamps(video: Opened) -> list[int]:
 
 
 def _read_stamps(video: Opened) -> list[int]:
-    packets = islice(_packets(video), _READ)
-    return [packet.pts for packet in packets if packet.pts is not None]
+    read = islice(_packets(video), _READ)
+    return [packet.pts for packet in read if packet.pts is not None]

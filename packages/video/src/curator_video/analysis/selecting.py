@@ -14,7 +14,7 @@ from curator_video.analysis.observing import Grid
 from curator_video.analysis.references import lonely
 from curator_video.analysis.wants import Sampling
 from curator_video.decoding import Clock, Damage, Shown, go_to
-from curator_video.opening import Opened, reason_of
+from curator_video.opening import Opened, packets, reason_of
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
@@ -82,7 +82,7 @@ def _packets(video: Opened) -> "Iterator[AnyPacket]":
     import av
 
     try:
-        yield from video.container.demux(video.stream)
+        yield from packets(video.container, video.stream)
     except av.FFmpegError:
         return  # the pictures end here, and whoever counts them says so
 

@@ -7,7 +7,7 @@ from curator_video.clips import Encoded, Span
 from curator_video.cutting.files import drafted, kind_for
 from curator_video.cutting.sound import SoundTrack
 from curator_video.decoding import Clock, DamagedVideoError, go_to
-from curator_video.opening import Opened, opened, reason_of
+from curator_video.opening import Opened, opened, packets, reason_of
 
 if TYPE_CHECKING:
     from av import Packet
@@ -83,7 +83,7 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     go_to(video, span.start)
     run = _Run()
     try:
-        for packet in video.container.demux(video.stream):
+        for packet in packets(video.container, video.stream):
             if _is_behind(packet, clock, span):
                 break
             time = clock.of_packet(packet)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator_video.opening import Opened
+from curator_video.opening import Opened, packets
 from curator_video.probing import origin_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SoundTrack:
         last = (end + origin_of(video.stream)) / tick
         try:
             video.container.seek(max(0, first), stream=stream, backward=True)
-            for packet in video.container.demux(stream):
+            for packet in packets(video.container, stream):
                 if packet.pts is None or packet.dts is None or packet.pts < first:
                     continue
                 if packet.pts >= last:
