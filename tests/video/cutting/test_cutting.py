@@ -14,7 +14,7 @@ from curator_core.errors import CuratorError
 from curator_core.testing import check_stage, run_stage, run_stages
 from curator_video import decoding
 from curator_video.clips import Clip, Encoded, Span
-from curator_video.cutting.encoders import Encoder
+from curator_video.cutting.encoders import _PRESETS, _QUALITIES, Encoder, known_encoders
 from curator_video.cutting.stages import ClipCutter
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
@@ -242,6 +242,47 @@ def test_wrong_options_are_told() -> None:
     assert told == "mode is 'exakt' (did you mean exact?)"
     [told] = ClipCutter(encoder="libx26").check()
     assert "which this av has not (did you mean" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"quality": 52}, "quality is 52, but libx264 takes 0 (best) to 51"),
+        ({"quality": -1}, "quality is -1, but libx264 takes 0 (best) to 51"),
+        (
+            {"encoder": "libsvtav1", "quality": 64},
+            "quality is 64, but libsvtav1 takes 0 (best) to 63",
+        ),
+        (
+            {"preset": "veryfastt"},
+            "preset is 'veryfastt', which libx264 has not (did you mean veryfast?)",
+        ),
+        (
+            {"encoder": "libvpx-vp9", "preset": "veryfast"},
+            "preset is 'veryfast', but libvpx-vp9 takes 0 (best) to 8 (fastest)",
+        ),
+        (
+            {"encoder": "mpeg4", "preset": "fast"},
+            "preset is 'fast', but mpeg4 has none; leave it out",
+        ),
+    ],
+)
+def test_what_an_encoder_would_take_for_something_else_is_told(
+    options: dict[str, Any], told: str
+) -> None:
+    if not Encoder(options.get("encoder", "libx264")).is_there:
+        pytest.skip("this av has no such encoder")
+    assert list(ClipCutter(**options).check()) == [told]
+
+
+@pytest.mark.parametrize("name", known_encoders())
+def test_the_best_and_the_worst_are_taken(name: str) -> None:
+    for quality in _QUALITIES[name]:
+        for preset in (None, *_PRESETS[name][:1], *_PRESETS[name][-1:]):
+            encoder = Encoder(name, preset, quality)
+            assert list(encoder.problems()) == []
+            if "nvenc" not in name:
+                encoder.refuse_unusable()
 
 
 def test_it_keeps_what_every_stage_promises(harbour: Path) -> None:

@@ -1,9 +1,12 @@
 """Encoders: what is asked of each unless the user says otherwise."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 
 from curator_core.errors import CuratorError
+from curator_core.suggestions import hint
 
 from curator_video.cutting.priorities import as_before
 
@@ -26,6 +29,33 @@ _EFFORT: dict[str, dict[str, str]] = {
     "av1_nvenc": {"preset": "p4", "rc": "vbr", "cq": "35"},
     "mpeg4": {"qscale": "5", "flags": "+qscale"},
 }
+_QUALITIES = {
+    "libx264": (0, 51),
+    "libx265": (0, 51),
+    "libsvtav1": (0, 63),
+    "libvpx-vp9": (0, 63),
+    "h264_nvenc": (0, 51),
+    "hevc_nvenc": (0, 51),
+    "av1_nvenc": (0, 51),
+    "mpeg4": (1, 31),
+}
+"""The best and the worst. x264 takes whatever is beyond for its worst, and says nothing."""
+
+_X26_WORDS = (
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow", "placebo"),
+)
+_NVENC_WORDS = (*(f"p{number}" for number in range(1, 8)), "fast", "medium", "slow")
+_PRESETS: dict[str, Sequence[str]] = {
+    "libx264": _X26_WORDS,
+    "libx265": _X26_WORDS,
+    "libsvtav1": tuple(str(number) for number in range(14)),
+    "libvpx-vp9": tuple(str(number) for number in range(9)),
+    "h264_nvenc": _NVENC_WORDS,
+    "hevc_nvenc": _NVENC_WORDS,
+    "av1_nvenc": _NVENC_WORDS,
+    "mpeg4": (),
+}
 _PRESET = {"libvpx-vp9": "cpu-used"}
 _QUALITY = {"h264_nvenc": "cq", "hevc_nvenc": "cq", "av1_nvenc": "cq", "mpeg4": "qscale"}
 
@@ -46,6 +76,25 @@ class Encoder:
         if self.quality is not None:
             chosen[_QUALITY.get(self.name, "crf")] = str(self.quality)
         return chosen
+
+    def problems(self) -> Iterator[str]:
+        """What it would not take, or take for something else, as far as it is known here."""
+        best, worst = _QUALITIES.get(self.name, (-inf, inf))
+        if self.quality is not None and not best <= self.quality <= worst:
+            yield f"quality is {self.quality}, but {self.name} takes {best} (best) to {worst}"
+        presets = _PRESETS.get(self.name)
+        if self.preset is None or presets is None or self.preset in presets:
+            return
+        if not presets:
+            yield f"preset is {self.preset!r}, but {self.name} has none; leave it out"
+        elif presets[0].isdigit():
+            yield (
+                f"preset is {self.preset!r}, but {self.name} takes {presets[0]} (best) to "
+                f"{presets[-1]} (fastest)"
+            )
+        else:
+            meant = hint(self.preset, presets)
+            yield f"preset is {self.preset!r}, which {self.name} has not{meant}"
 
     @property
     def is_there(self) -> bool:

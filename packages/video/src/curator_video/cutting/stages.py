@@ -29,7 +29,8 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
     """How much effort the encoder makes, in its own words: veryfast, 10, p4."""
 
     quality: int | None = None
-    """The constant quality that is aimed at (crf, or cq of NVENC); less is better."""
+    """The constant quality that is aimed at (crf, or cq of NVENC); less is better: 0 to 51 for x264
+    and NVENC, 0 to 63 for SVT-AV1 and VP9, 1 to 31 for mpeg4."""
 
     keep_audio: bool = True
     """Whether the first audio track goes along. It is copied as it is."""
@@ -44,6 +45,8 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
                 f"encoder is {self.encoder!r}, which this av has not{hint(self.encoder, names)}; "
                 f"it has {known}"
             )
+        elif self.mode == "exact":
+            yield from self._encoder.problems()
 
     @property
     def _encoder(self) -> Encoder:
