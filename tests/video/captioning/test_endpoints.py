@@ -142,7 +142,22 @@ def test_a_busy_server_is_asked_again_and_one_clip_takes_no_other_along(
     [record] = ran.report.quarantined
     assert "the endpoint says 400 Bad Request" in record.reason
     assert "no such pictures here" in record.reason
-    assert record.where == harbour_clips[0].place
+    assert harbour_clips[0].place in record.detail
+
+
+def test_clips_without_an_answer_can_be_tried_again(
+    server: Server, harbour_clips: list[Clip]
+) -> None:
+    enhancer = EndpointCaptionEnhancer(url=server.url, model="writer", attempts=1)
+    for stage in (captioner(server, attempts=1), enhancer):
+        server.moods = [(500, "not now")]
+        ran = run_stages([stage], harbour_clips[:1], on_error="quarantine")
+        [record] = ran.report.quarantined
+        assert record.whole_task
+        assert record.payload is not None
+        again = run_stages([stage], [Clip.from_payload(record.payload)]).outputs
+        assert len(captions(again[0])) == 1
+        harbour_clips = again
 
 
 def test_a_wrong_key_ends_the_run_and_is_not_shown(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
 from curator_core.models import tell_model
-from curator_core.outcomes import Rejected
 
 from curator_video.analysis.observing import Pixels
 from curator_video.analysis.wants import Sampling, Wanted
@@ -89,7 +88,7 @@ class Describing(LookingStage, ABC):
     def known_as(self) -> str:
         """What the model is called."""
 
-    def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Rejected]:
+    def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Iterator[Clip]]:
         windows = [self.windows_of(clip) for clip in tasks]
         told = iter(self.told_of([shown for row in windows for _, shown in row]))
         return [
@@ -107,16 +106,23 @@ class Describing(LookingStage, ABC):
         found = [(window, _within(window, pictures)) for window in windows]
         return [(window, shown) for window, shown in found if shown]
 
-    def _described(self, clip: Clip, told: Sequence[tuple[Window, Told]]) -> Clip | Rejected:
+    def _described(self, clip: Clip, told: Sequence[tuple[Window, Told]]) -> Clip | Iterator[Clip]:
         done = []
         for window, said in told:
             if not isinstance(said, str):
-                return Rejected(str(said), where=clip.place)
+                return failed(clip, said)
             done.append(window.with_caption(self.caption_field, said))
         labels = {self.model_field: self.known_as} if self.model_field else {}
         captioned = clip.with_windows(done).with_scores(**labels)
         tell_model(captioned, self.known_as)
         return captioned
+
+
+def failed(clip: Clip, reason: Exception) -> Iterator[Clip]:
+    """Says of one clip alone that it failed: it can be tried again, unlike what is rejected."""
+    reason.add_note(f"The clip is {clip.place}.")
+    raise reason
+    yield
 
 
 def _within(window: Window, pictures: Sequence[tuple[float, Pixels]]) -> list[Pixels]:

@@ -9,7 +9,7 @@ from curator_core.models import tell_model
 from curator_core.outcomes import Rejected
 from curator_core.stages import ProcessingStage
 
-from curator_video.captioning.describing import Told, misnamed
+from curator_video.captioning.describing import Told, failed, misnamed
 from curator_video.clips import Clip
 
 CAPTION = "{caption}"
@@ -56,7 +56,7 @@ class Rewriting(ProcessingStage[Clip, Clip], ABC):
     def known_as(self) -> str:
         """What the model is called."""
 
-    def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Rejected]:
+    def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Rejected | Iterator[Clip]]:
         prompts = [
             self.prompt.replace(CAPTION, window.captions[self.caption_field])
             for clip in tasks
@@ -83,11 +83,11 @@ class Rewriting(ProcessingStage[Clip, Clip], ABC):
             where=clip.place,
         )
 
-    def _rewritten(self, clip: Clip, told: Sequence[Told]) -> Clip | Rejected:
+    def _rewritten(self, clip: Clip, told: Sequence[Told]) -> Clip | Iterator[Clip]:
         done = []
         for window, said in zip(clip.data.windows, told, strict=True):
             if not isinstance(said, str):
-                return Rejected(str(said), where=clip.place)
+                return failed(clip, said)
             done.append(window.with_caption(self.enhanced_field, said))
         labels = {self.model_field: self.known_as} if self.model_field else {}
         rewritten = clip.with_windows(done).with_scores(**labels)
