@@ -103,3 +103,32 @@ def test_columns_keep_their_types_where_nothing_is_known(harbour: Path) -> None:
     seeing = Clip(span).with_scores(motion_patch_minimum=0.5)
     tables = [index_of([row_of(blind, None)]), index_of([row_of(seeing, "clips/a.mp4")])]
     assert tables[0].schema == tables[1].schema
+
+
+@dataclass
+class FailsOnce(ProcessingStage[Clip, Clip]):
+    flag: str
+
+    def process(self, task: Clip) -> Clip:
+        if task.data.start and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            raise ValueError("not now")
+        return task
+
+
+def test_a_clip_that_is_tried_again_has_its_file(harbour: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    stages = [
+        VideoReader(str(harbour)),
+        FixedStrideSplitter(4),
+        ClipCutter("copy"),
+        FailsOnce(str(tmp_path / "flag")),
+        ClipWriter(str(out)),
+    ]
+    pipeline = Pipeline("clips", stages=stages)
+    result = pipeline.run(LocalExecutor(), on_error="quarantine")
+    assert len(names(out / "clips")) == 2
+    pipeline.retry(str(result.run_dir))
+    rows = pq.read_table(out / "index").to_pylist()
+    assert {row["clip_id"] for row in rows} == names(out / "clips") == names(out / "metas" / "v0")
+    assert all(row["frames"] for row in rows)

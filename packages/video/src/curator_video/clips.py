@@ -104,8 +104,10 @@ class Clip(Task[Span]):
         return changed
 
     def to_payload(self) -> bytes:
-        """Where it is and what is known of it; files are made again rather than kept."""
+        """All that was made of it, its files as well: a retry begins behind what made them."""
         span = self.data
+        cut = {} if span.encoded is None else dict(vars(span.encoded))
+        file: bytes | None = cut.pop("content", None)
         known = {
             "start": span.start,
             "end": span.end,
@@ -113,16 +115,18 @@ class Clip(Task[Span]):
             "scores": span.scores,
             "vectors": span.vectors,
             "windows": [window.as_dict() for window in span.windows],
+            "encoded": cut,
         }
         facts = {**source_facts(span.source), **labels(self), "facts": span.facts.as_dict()}
-        return packed({**facts, "span": known}, span.source.content)
+        return packed({**facts, "span": known}, span.source.content, file, span.preview)
 
     @classmethod
     def from_payload(cls, payload: bytes) -> Self:
-        facts, content = unpacked(payload)
+        facts, [content, file, preview] = unpacked(payload)
         source, found = source_from(facts, content), VideoFacts.from_dict(facts["facts"])
         known = facts["span"]
         known["vectors"] = {name: tuple(one) for name, one in known["vectors"].items()}
         known["windows"] = tuple(map(Window.from_dict, known["windows"]))
-        span = Span(source, found, **known)
+        known["encoded"] = Encoded(file or b"", **known["encoded"]) if known["encoded"] else None
+        span = Span(source, found, **known, preview=preview)
         return cls(span, facts["dataset_name"], facts["metadata"])

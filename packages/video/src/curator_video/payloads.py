@@ -6,13 +6,21 @@ from typing import Any
 _LENGTH = 8
 
 
-def packed(facts: dict[str, Any], content: bytes | None) -> bytes:
+def packed(facts: dict[str, Any], *contents: bytes | None) -> bytes:
     """Facts, and bytes where there are any: none and empty ones are told apart."""
-    head = json.dumps({**facts, "has_content": content is not None}).encode()
-    return len(head).to_bytes(_LENGTH, "big") + head + (content or b"")
+    sizes = [None if content is None else len(content) for content in contents]
+    head = json.dumps({**facts, "sizes": sizes}).encode()
+    return b"".join(
+        (len(head).to_bytes(_LENGTH, "big"), head, *(content or b"" for content in contents))
+    )
 
 
-def unpacked(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
-    end = _LENGTH + int.from_bytes(payload[:_LENGTH], "big")
-    facts: dict[str, Any] = json.loads(payload[_LENGTH:end])
-    return facts, payload[end:] if facts.pop("has_content") else None
+def unpacked(payload: bytes) -> tuple[dict[str, Any], list[bytes | None]]:
+    """The facts, and as many contents as were packed."""
+    place = _LENGTH + int.from_bytes(payload[:_LENGTH], "big")
+    facts: dict[str, Any] = json.loads(payload[_LENGTH:place])
+    contents: list[bytes | None] = []
+    for size in facts.pop("sizes"):
+        contents.append(None if size is None else payload[place : place + size])
+        place += size or 0
+    return facts, contents

@@ -48,7 +48,7 @@ class Video(Task[VideoSource]):
 
     @classmethod
     def from_payload(cls, payload: bytes) -> Self:
-        facts, content = unpacked(payload)
+        facts, [content] = unpacked(payload)
         found = facts["facts"] and VideoFacts.from_dict(facts["facts"])
         return cls(source_from(facts, content), facts["dataset_name"], facts["metadata"], found)
 
