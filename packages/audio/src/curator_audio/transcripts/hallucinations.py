@@ -38,7 +38,7 @@ STOCK_PHRASES = (
 )
 """What models of Whisper's kind write where nobody speaks: they learned from subtitles."""
 
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 """Scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
@@ -88,6 +88,6 @@ class Doubts:
 def _words(normal: str) -> Iterator[str]:
     """Words, and of scripts without spaces each two characters that follow each other."""
     for word in normal.split():
-        yield from filter(None, _UNSPACED.split(word))
-        for run in _UNSPACED.findall(word):
+        yield from filter(None, UNSPACED.split(word))
+        for run in UNSPACED.findall(word):
             yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any, get_args
 
@@ -14,10 +15,10 @@ from curator_core.suggestions import hint
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH
 from curator_audio.opening import UndecodableError
-from curator_audio.spans import Collecting
 from curator_audio.transcripts.engines.recognitions import Engine, Recognition, Wishes
 from curator_audio.transcripts.engines.sources import Backend, Found, find, lacking
 from curator_audio.transcripts.filters import HEARD
+from curator_audio.transcripts.stretches import Stretches
 
 WORDS = pa.list_(pa.struct([("word", pa.string()), ("start", pa.float64()), ("end", pa.float64())]))
 
@@ -34,7 +35,8 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
     """Adds `pred_text`, what a model hears, its `language`, and when each word is said.
 
     Times count from where the row begins; TimestampMapper makes them those of the source. `asr`
-    names the library and the model, with the digest of its weights.
+    names the library and the model, with the digest of its weights. Rows of more than five minutes
+    are heard bit by bit.
     """
 
     model: str | None = None
@@ -102,11 +104,12 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
         told: dict[int, Recognition] = {}
         failed: dict[int, Exception] = {}
-        for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
-            if isinstance(wave, UndecodableError):
-                failed[row] = wave
+        listener = partial(Stretches, self._engine)
+        for row, answer in task.answers(SPEECH, listener, self.storage_options):
+            if isinstance(answer, UndecodableError):
+                failed[row] = answer
             else:
-                told[row] = self._engine.hear(wave.samples[0])
+                told[row] = answer
         batch, rejected = task.without(failed)
         written = batch.with_columns(self._columns([told[row] for row in sorted(told)]))
         tell_model(written, self._known_as)
