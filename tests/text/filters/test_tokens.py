@@ -57,6 +57,13 @@ def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
         run_stage(rule, DocumentBatch.from_pylist([{"text": "a"}]))
 
 
+def test_an_empty_vocabulary_is_no_tokenizer(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(PluginError, match=r"no tokenizer can be loaded from .*: there is no v"):
+        TokenCountFilter(hf_model_name=str(tmp_path)).score(Text("a"))
+
+
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(

@@ -8,6 +8,7 @@ import tiny_models as made
 import torch
 from curator_models.loading import labels_in, pretrained, state_in
 from curator_models.locating import ModelError
+from curator_text.models.tokenizing import tokenizer_in
 from safetensors.torch import save_file
 
 Tiny = Callable[[str], str]
@@ -59,6 +60,26 @@ def test_damaged_and_missing_weights(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"torn")
     with pytest.raises(ModelError, match="cannot read the weights in"):
         state_in(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 torn"])
+def test_damaged_weights_of_the_older_format(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(damage)
+    with pytest.raises(ModelError, match="cannot read the weights in"):
+        state_in(tmp_path)
+
+
+def test_a_damaged_list_of_files(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors.index.json").write_text("{")
+    with pytest.raises(ModelError, match="cannot read the weights in"):
+        state_in(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["bert", "deberta-v2", "roberta", "t5"])
+def test_an_empty_vocabulary_is_no_tokenizer(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    with pytest.raises(ModelError, match=r"no tokenizer can be loaded from .*; save one beside"):
+        tokenizer_in(tmp_path)
 
 
 def test_a_model_for_something_else_is_not_filled_up_with_chance(tmp_path: Path) -> None:

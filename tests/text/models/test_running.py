@@ -70,6 +70,17 @@ def test_a_full_device_gets_less_and_the_answers_are_the_same(
     )
 
 
+def test_on_a_cpu_few_long_texts_go_together_and_many_short_ones(tiny: Tiny) -> None:
+    """A process that takes too much of a machine's own memory is killed, not told."""
+    parts = flatten([SequenceClassifier(model=tiny("labels"), device="cpu")])
+    for part in parts:
+        part.setup(WorkerInfo())
+    network = parts[1]._network = SmallDevice(parts[1]._network, room=4096)
+    [found] = worked(parts, ["river " * 62] * 100 + ["wind"] * 300)
+    assert network.asked == [64, 64, 256, 16]
+    assert None not in found.data["label"].to_pylist()
+
+
 def test_what_fits_nowhere_is_set_aside_alone(tiny: Tiny) -> None:
     parts = flatten([SequenceClassifier(model=tiny("labels"), device="cpu")])
     for part in parts:

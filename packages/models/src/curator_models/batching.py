@@ -45,6 +45,7 @@ class MicroBatches:
     release: Callable[[], None] | None = None
     """Gives memory back before the next attempt."""
     most_cells: int | None = None
+    """Rows times the longest of them, where the device would not say that it has no room."""
     alone: Callable[[int], str] | None = None
     """Words about an item of a length that does not fit even alone, with a way out."""
 

@@ -33,7 +33,7 @@ def state_in(folder: Path) -> "dict[str, Tensor]":
             state.update(load_file(path))
         if not state:
             state = _pickled(folder)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise ModelError(f"cannot read the weights in {folder}: {error}") from error
     if not state:
         raise ModelError(
@@ -118,6 +118,13 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bo
             f"trained weights in it, such as {shown}"
         )
     return model
+
+
+def knows_words(tokenizer: Any) -> bool:
+    """Whether it has a vocabulary; of a folder without, transformers makes one of bare marks."""
+    if not tokenizer.vocab_files_names:  # characters or bytes are its words
+        return True
+    return len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) > 1
 
 
 def _is_harmless(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from curator_core import WorkerInfo
 from curator_core.errors import PluginError
 from curator_core.places import NodeInfo
+from curator_models.loading import knows_words
 
 from curator_text.filtering import TextFilter
 from curator_text.texts import Text
@@ -91,10 +92,17 @@ def _tokenizer(name: str, options: dict[str, Any]) -> Any:
             "pip install 'curator-text[models]', or give a function as tokenizer"
         ) from None
     try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+        found = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
     except (OSError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise PluginError(
-            f"no tokenizer can be loaded from {name!r}: {first}; give the folder of one, "
-            "or a name at Hugging Face"
-        ) from error
+        raise PluginError(_lack_of_tokenizer(name, first)) from error
+    if not knows_words(found):
+        raise PluginError(_lack_of_tokenizer(name, "there is no vocabulary in it"))
+    return found
+
+
+def _lack_of_tokenizer(name: str, why: str) -> str:
+    return (
+        f"no tokenizer can be loaded from {name!r}: {why}; give the folder of one, "
+        "or a name at Hugging Face"
+    )

@@ -22,6 +22,10 @@ from curator_text.text_columns import with_column
 
 LOG = logging.getLogger("curator_text")
 
+MOST_TOKENS_ON_A_CPU = 4096
+"""A micro-batch has no more of them there. Who takes too much of a machine's own memory is not told
+so, as by a GPU, but killed; and a large transformer is no faster with more."""
+
 
 @dataclass(frozen=True)
 class Inference:
@@ -100,6 +104,7 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             self.inference.sort_by_length,
             say=self._say_less,
             release=self._release,
+            most_cells=MOST_TOKENS_ON_A_CPU if device.type == "cpu" else None,
             alone=_too_long,
         )
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.importing import transformers
+from curator_models.loading import knows_words
 from curator_models.locating import ModelError, settings_in
 
 from curator_text.models.locating import ModelSource
@@ -109,13 +110,20 @@ def module_list(folder: Path) -> list[dict[str, Any]]:
 
 def tokenizer_in(folder: Path) -> Any:
     try:
-        return transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+        found = transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise ModelError(
-            f"no tokenizer can be loaded from {folder}: {first}; save one beside the model "
-            "(tokenizer.save_pretrained)"
-        ) from error
+        raise ModelError(_lack_of_tokenizer(folder, first)) from error
+    if not knows_words(found):
+        raise ModelError(_lack_of_tokenizer(folder, "there is no vocabulary in it"))
+    return found
+
+
+def _lack_of_tokenizer(folder: Path, why: str) -> str:
+    return (
+        f"no tokenizer can be loaded from {folder}: {why}; save one beside the model "
+        "(tokenizer.save_pretrained)"
+    )
 
 
 def most_tokens(folder: Path, tokenizer: Any, wanted: int | None) -> int:
