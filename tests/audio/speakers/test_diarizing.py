@@ -78,6 +78,48 @@ def test_clusters_are_numbered_as_they_come() -> None:
     assert clusters(vectors[:1], np.ones(1), 0.9, 8) == [0]
 
 
+def voices_of(people: int, pieces: int, seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    heard = random.standard_normal((people, 64))[random.integers(people, size=pieces)]
+    heard += random.uniform(0.3, 1.5) * random.standard_normal(heard.shape)
+    return (heard / np.linalg.norm(heard, axis=1, keepdims=True)).astype(np.float32)
+
+
+def plain_clusters(vectors: np.ndarray, threshold: float, most: int) -> list[int]:
+    """All pairs are looked at again after each step."""
+    sums, members = vectors.astype(np.float64), [[place] for place in range(len(vectors))]
+    while len(members) > 1:
+        units = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        alike = units @ units.T
+        np.fill_diagonal(alike, -2)
+        one, other = sorted(divmod(int(alike.argmax()), len(members)))
+        if alike[one, other] < threshold and len(members) <= most:
+            break
+        sums[one] += sums[other]
+        sums = np.delete(sums, other, axis=0)
+        members[one] += members.pop(other)
+    ordered = sorted(members, key=min)
+    return [
+        next(n for n, group in enumerate(ordered) if place in group)
+        for place in range(len(vectors))
+    ]
+
+
+@pytest.mark.parametrize(("threshold", "most"), [(0.65, 8), (0.3, 50), (0.95, 3)])
+def test_clusters_are_those_of_all_pairs(threshold: float, most: int) -> None:
+    for seed in range(6):
+        vectors = voices_of(1 + seed, 20 * seed + 1, seed)
+        found = clusters(vectors, np.ones(len(vectors)), threshold, most)
+        assert found == plain_clusters(vectors, threshold, most)
+
+
+@pytest.mark.timeout(60)
+def test_hours_of_talk_are_clustered_in_seconds() -> None:
+    """Two hours of it: with all pairs looked at in each step that took minutes."""
+    vectors = voices_of(5, 4_000)
+    assert len(set(clusters(vectors, np.ones(4_000), 0.65, 8))) <= 8
+
+
 def test_turns_are_joined_and_overlap_is_a_share() -> None:
     turns = [Turn(2, 3, "a"), Turn(0, 1.8, "a"), Turn(3.2, 4, "b"), Turn(4.1, 5, "a")]
     assert joined(turns, 0.5) == [Turn(0, 3, "a"), Turn(3.2, 4, "b"), Turn(4.1, 5, "a")]
