@@ -1,5 +1,6 @@
 """Generators in workers: held up while what they give is not taken."""
 
+import json
 import os
 import signal
 import time
@@ -62,6 +63,25 @@ def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
     # What was made and not yet taken: the budget, what each call may have ahead, and one source
     # whole where only one shared worker is left to hold back. Unbounded it would be nearly all.
     assert max(waiting) < 200
+
+
+class Dozes(Numbers):
+    """Gives four, after a while each."""
+
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        for position in range(4):
+            time.sleep(0.15)
+            yield Task(position)
+
+
+def test_a_generator_is_at_work_for_all_that_it_gives(tmp_path: Path) -> None:
+    pipeline = Pipeline("p", stages=[Dozes()])
+
+    pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(3)], run_dir=str(tmp_path))
+
+    told = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    [summary] = [event for event in told if event["event"] == "workers_summed_up"]
+    assert summary["steps"][0]["seconds_per_task"] == pytest.approx(0.6, abs=0.1)
 
 
 def test_a_run_that_is_closed_does_not_wait_for_a_flow_that_is_held_up(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ HURRIED_S = 5.0
 """How long where somebody had asked for the end before."""
 
 _DOUBTFUL_S = 3.0
-"""How long for those who were never heard of, and may have nothing to tear down."""
+"""How long for those who were never heard of: nothing is set up before that, nor torn down."""
 
 
 @dataclass(eq=False)
@@ -49,8 +49,8 @@ class Member:
     calls: dict[int, Dispatch] = field(default_factory=dict)
     """What it has been given and not yet finished, in this order."""
 
-    gave: set[int] = field(default_factory=set)
-    """Calls that have given outputs and go on."""
+    gave: dict[int, float] = field(default_factory=dict)
+    """Calls that have given outputs and go on, with the seconds that they were at work for them."""
 
     warm: set[int] = field(default_factory=set)
     rss: int = 0
@@ -144,7 +144,8 @@ class Crew:
         """Have it tear down and leave, after the calls that it has."""
         if member.leaving is None:
             member.leaving, member.why = kind, why
-            member.ended_by = time.monotonic() + END_PATIENCE_S
+            patience = END_PATIENCE_S if member.is_up else _DOUBTFUL_S
+            member.ended_by = time.monotonic() + patience
             self._inbox.expect(member.host.end(), Subject("end", member.number))
 
     def overdue(self) -> list[Member]:

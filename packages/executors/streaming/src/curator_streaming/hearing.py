@@ -148,12 +148,12 @@ class Hearing:
             self._accounts.final(Final(ref, size_of(answer), keys, answer.report))
         elif answer.report is not None:
             self._accounts.report(answer.report, keys)
+        seconds = member.gave.pop(call.call, 0.0) + answer.seconds
         if done is None:
-            member.gave.add(call.call)
+            member.gave[call.call] = seconds
             self.news.append(events.CallGave(_now(), call.call, outputs))
             return
         del member.calls[call.call]
-        member.gave.discard(call.call)
         positions = {
             self._stages[position].index: position for position in range(call.first, call.last + 1)
         }
@@ -162,7 +162,7 @@ class Hearing:
                 _now(),
                 call.call,
                 outputs,
-                seconds=answer.seconds,
+                seconds=seconds,
                 waited=answer.waited,
                 stage_seconds=done.seconds_of(positions),
                 fanned_out=done.fanned_out(positions),

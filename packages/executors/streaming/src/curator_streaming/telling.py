@@ -19,8 +19,8 @@ def bottleneck(summary: Summary) -> str:
 
 
 def lines_of(summary: Summary) -> Iterator[str]:
-    """The closing words. A run of a moment needs none."""
-    if summary.seconds < _WORTH_TELLING_S:
+    """The closing words. A run of a moment needs none, nor does one that did nothing."""
+    if summary.seconds < _WORTH_TELLING_S or not any(step.tasks for step in summary.steps):
         return
     for step in summary.steps:
         yield _step_line(step)
@@ -43,7 +43,9 @@ def _step_line(step: StepSummary) -> str:
         (step.waited_for_cpus_s, "CPUs"),
     )
     busy = 100 * min(1.0, step.busy_s / step.there_s) if step.there_s else 0.0
-    return f"{told}, on {_count(step.workers, 'worker')} of its own, at work {busy:.0f} %{waits}"
+    set_up = f", {_seconds(step.setup_s)} to set up" if step.setup_s >= _WORTH_TELLING_S else ""
+    own = f"{_count(step.workers, 'worker')} of its own{set_up}"
+    return f"{told}, on {own}, at work {busy:.0f} %{waits}"
 
 
 def _shared_line(summary: Summary) -> str:
@@ -52,6 +54,7 @@ def _shared_line(summary: Summary) -> str:
         (summary.shared_idle_s, "input"),
         (summary.shared_waited_for_room_s, "room behind them"),
         (summary.shared_waited_for_cpus_s, "CPUs"),
+        (sum(s.setup_s for s in summary.steps if not s.workers), "stages to be set up"),
     )
     return f"{_count(summary.shared_workers, 'shared worker')}{waits or ' hardly ever waited'}"
 
@@ -71,4 +74,6 @@ def _count(number: int, what: str) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    """In two figures, or all of those before the point."""
+    number, unit = (seconds, "s") if seconds >= 1 else (1000 * seconds, "ms")
+    return f"{number:,.0f} {unit}" if number >= 10 else f"{number:.2g} {unit}"

@@ -30,6 +30,7 @@ class Preparing:
         if station is None:
             return
         station.failed_setups = 0
+        station.all_setups_s += event.seconds
         station.setup_s = max(event.seconds, 0.5 * (station.setup_s or 0.0))
         if worker is not None and worker.setting_up & station.bit:
             self.is_done(worker, station)

@@ -59,7 +59,7 @@ class Station:
     """One step of the line while a run goes on."""
 
     __slots__ = (
-        "bit", "busy_s", "calls", "coming", "cost", "crew", "done", "failed_setups",
+        "all_setups_s", "bit", "busy_s", "calls", "coming", "cost", "crew", "done", "failed_setups",
         "flush", "given", "lacks_since", "measured", "memory", "most_per_call",
         "most_waiting", "out_bytes", "queue", "said_large", "setting_up", "setup_s", "spec",
         "stage_seconds", "target", "waiting_since", "warm",
@@ -83,6 +83,7 @@ class Station:
         self.out_bytes: float | None = None
         self.memory = spec.need.memory
         self.setup_s: float | None = None
+        self.all_setups_s = 0.0
         self.setting_up = 0
         self.warm = 0
         self.failed_setups = 0

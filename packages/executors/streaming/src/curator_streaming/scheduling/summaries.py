@@ -13,6 +13,7 @@ from curator_streaming.scheduling.waits import Waits
 class StepSummary:
     """One step: tasks through, seconds at work, and seconds its own workers waited for what.
 
+    `setup_s`: what it took to set it up, in all workers together.
     `workers` and what they waited for are 0 where the work is done by shared workers;
     `cpu_share` is what the step took of all CPUs.
     """
@@ -30,6 +31,7 @@ class StepSummary:
     waited_for_cpus_s: float
     seconds_per_task: float
     cpu_share: float
+    setup_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +96,5 @@ def _step(station: Station, waits: Waits) -> StepSummary:
         waited_for_cpus_s=times.cpus if is_dedicated else 0.0,
         seconds_per_task=station.busy_s / station.done if station.done else 0.0,
         cpu_share=cpus * station.busy_s / waits.cpu_seconds if waits.cpu_seconds else 0.0,
+        setup_s=station.all_setups_s,
     )
