@@ -251,6 +251,7 @@ def test_it_keeps_what_every_stage_promises(tiny: Tiny) -> None:
     ("options", "problem"),
     [
         ({"filter_by": ["god"]}, r"filter_by names the label 'god' \(did you mean good\?\)"),
+        ({"filter_by": "good"}, r"filter_by is the text 'good', but must be a list: \[good\]"),
         ({"filter_by": []}, "filter_by is empty, so every document would be dropped"),
         ({"model_inference_batch_size": 0}, "model_inference_batch_size is 0, but must be 1 or"),
         ({"max_chars": 0}, "max_chars is 0, but must be 1 or more"),

@@ -7,7 +7,14 @@ from curator_core.errors import PipelineError
 
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
-from curator_text.models.labelling import Kind, LabelFields, LabelFilter, LabelModel, NumberModel
+from curator_text.models.labelling import (
+    Kind,
+    LabelFields,
+    LabelFilter,
+    LabelModel,
+    NumberModel,
+    label_filters,
+)
 
 
 @dataclass(kw_only=True)
@@ -53,9 +60,7 @@ class Classifier(TextModel):
         )
 
     def filters(self) -> Sequence[LabelFilter]:
-        if self.filter_by is None:
-            return ()
-        return [LabelFilter(str(self.label_field), tuple(self.filter_by))]
+        return label_filters(str(self.label_field), self.filter_by)
 
 
 @dataclass(kw_only=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
-from curator_text.models.labelling import LabelFilter, NumberModel, numbers
+from curator_text.models.labelling import LabelFilter, NumberModel, label_filters, numbers
 
 HIGH, LOW = "high_quality", "low_quality"
 MOST = 5
@@ -49,9 +49,7 @@ class FineWebEduClassifier(TextModel):
         )
 
     def filters(self) -> Sequence[LabelFilter]:
-        if self.filter_by is None:
-            return ()
-        return [LabelFilter(self.label_field, tuple(self.filter_by), (HIGH, LOW))]
+        return label_filters(self.label_field, self.filter_by, (HIGH, LOW))
 
 
 @dataclass

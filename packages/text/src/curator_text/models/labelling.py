@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_core.errors import PipelineError
 from curator_core.suggestions import hint
 from curator_models.loading import empty_backbone, fill, labels_in, pretrained, state_in
 from curator_models.locating import ModelError, settings_in
@@ -181,6 +182,19 @@ class LabelFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
             reason = NO_LABEL if label is None else f"label is {label}"
             outcomes.append(Dropped(reason, gone.num_rows, partial(task.with_data, gone)))
         return outcomes
+
+
+def label_filters(
+    label_field: str, filter_by: list[str] | None, known: tuple[str, ...] = ()
+) -> list[LabelFilter]:
+    """The filter for the labels that are asked for, if any are."""
+    if filter_by is None:
+        return []
+    if isinstance(filter_by, str):
+        raise PipelineError(
+            f"filter_by is the text {filter_by!r}, but must be a list: [{filter_by}]"
+        )
+    return [LabelFilter(label_field, tuple(filter_by), known)]
 
 
 def _unknown_labels(wanted: Sequence[str], known: Sequence[str]) -> Iterable[str]:

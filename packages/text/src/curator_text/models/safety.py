@@ -12,7 +12,7 @@ from curator_models.loading import pretrained
 from curator_text.models.adapters import add_adapter
 from curator_text.models.composing import TextModel
 from curator_text.models.inferring import ModelStage
-from curator_text.models.labelling import LabelFilter
+from curator_text.models.labelling import LabelFilter, label_filters
 from curator_text.models.locating import ModelSource
 from curator_text.models.prompts import PLACE, Prompt
 from curator_text.models.token_columns import Side
@@ -76,9 +76,7 @@ class AegisClassifier(TextModel):
         )
 
     def filters(self) -> Sequence[LabelFilter]:
-        if self.filter_by is None:
-            return ()
-        return [LabelFilter(self.label_field, tuple(self.filter_by))]
+        return label_filters(self.label_field, self.filter_by)
 
 
 @dataclass
