@@ -2,6 +2,7 @@ import io
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import av
@@ -142,6 +143,25 @@ def test_other_encoders_by_name(harbour: Path, encoder: str, codec: str) -> None
     assert probe(VideoSource("x", content=done.content)).codec == codec
 
 
+def test_by_itself_x264_takes_less_time_than_with_the_preset_it_is_near(harbour: Path) -> None:
+    def of(**options: Any) -> tuple[float, int]:
+        begun = process_time()
+        made = cut(ClipCutter(**options), clip(harbour)).content
+        return process_time() - begun, len(made)
+
+    seconds, size = map(min, zip(*(of() for _ in range(3)), strict=True))
+    named_seconds, named_size = map(
+        min, zip(*(of(preset="veryfast") for _ in range(3)), strict=True)
+    )
+    assert seconds < 0.9 * named_seconds
+    assert size < 1.25 * named_size
+
+
+def test_a_quality_between_two_lies_between_them(harbour: Path) -> None:
+    sizes = [len(cut(ClipCutter(quality=q), clip(harbour)).content) for q in (30, 30.5, 31)]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
 def test_less_quality_is_smaller(harbour: Path) -> None:
     sizes = [len(cut(ClipCutter(quality=q), clip(harbour)).content) for q in (20, 40)]
     assert sizes[0] > 1.5 * sizes[1]
@@ -249,6 +269,10 @@ def test_wrong_options_are_told() -> None:
     [
         ({"quality": 52}, "quality is 52, but libx264 takes 0 (best) to 51"),
         ({"quality": -1}, "quality is -1, but libx264 takes 0 (best) to 51"),
+        (
+            {"encoder": "libsvtav1", "quality": 30.5},
+            "quality is 30.5, but libsvtav1 takes whole numbers",
+        ),
         (
             {"encoder": "libsvtav1", "quality": 64},
             "quality is 64, but libsvtav1 takes 0 (best) to 63",

@@ -29,6 +29,12 @@ _EFFORT: dict[str, dict[str, str]] = {
     "av1_nvenc": {"preset": "p4", "rc": "vbr", "cq": "35"},
     "mpeg4": {"qscale": "5", "flags": "+qscale"},
 }
+_EFFORT_OF_OURS = {"libx264": {"x264-params": f"{_X264}:partitions=i8x8,i4x4:subme=1"}}
+"""Without a preset by name: two thirds of the time of veryfast, for 8 % more bytes at 0.4 dB less.
+
+What superfast leaves out besides, such as to look ahead, saves little and costs a lot.
+"""
+
 _QUALITIES = {
     "libx264": (0, 51),
     "libx265": (0, 51),
@@ -40,6 +46,8 @@ _QUALITIES = {
     "mpeg4": (1, 31),
 }
 """The best and the worst. x264 takes whatever is beyond for its worst, and says nothing."""
+
+_WHOLE_NUMBERS = ("libsvtav1", "libvpx-vp9")
 
 _X26_WORDS = (
     *("ultrafast", "superfast", "veryfast", "faster", "fast"),
@@ -66,22 +74,26 @@ class Encoder:
 
     name: str = "libx264"
     preset: str | None = None
-    quality: int | None = None
+    quality: float | None = None
 
     @property
     def options(self) -> dict[str, str]:
         chosen = dict(_EFFORT.get(self.name, {}))
         if self.preset is not None:
             chosen[_PRESET.get(self.name, "preset")] = self.preset
+        else:
+            chosen |= _EFFORT_OF_OURS.get(self.name, {})
         if self.quality is not None:
-            chosen[_QUALITY.get(self.name, "crf")] = str(self.quality)
+            chosen[_QUALITY.get(self.name, "crf")] = f"{self.quality:g}"
         return chosen
 
     def problems(self) -> Iterator[str]:
         """What it would not take, or take for something else, as far as it is known here."""
         best, worst = _QUALITIES.get(self.name, (-inf, inf))
         if self.quality is not None and not best <= self.quality <= worst:
-            yield f"quality is {self.quality}, but {self.name} takes {best} (best) to {worst}"
+            yield f"quality is {self.quality:g}, but {self.name} takes {best} (best) to {worst}"
+        elif self.quality is not None and self.quality % 1 and self.name in _WHOLE_NUMBERS:
+            yield f"quality is {self.quality:g}, but {self.name} takes whole numbers"
         presets = _PRESETS.get(self.name)
         if self.preset is None or presets is None or self.preset in presets:
             return

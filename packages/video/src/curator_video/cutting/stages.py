@@ -26,9 +26,10 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
     """What encodes: libx264, libsvtav1, libvpx-vp9, h264_nvenc, or another name of FFmpeg."""
 
     preset: str | None = None
-    """How much effort the encoder makes, in its own words: veryfast, 10, p4."""
+    """How much effort the encoder makes, in its own words: veryfast, 10, p4. Without one x264 makes
+    two thirds of the effort of veryfast, for 8 % more bytes."""
 
-    quality: int | None = None
+    quality: float | None = None
     """The constant quality that is aimed at (crf, or cq of NVENC); less is better: 0 to 51 for x264
     and NVENC, 0 to 63 for SVT-AV1 and VP9, 1 to 31 for mpeg4."""
 
