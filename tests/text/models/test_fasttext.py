@@ -3,7 +3,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from curator_core import CuratorError, DocumentBatch, Pipeline, PipelineError
+from curator_core import CuratorError, DocumentBatch, Pipeline, PipelineError, StageError
 from curator_core.testing import run_stages
 from curator_text import FastTextQualityFilter, Text, train_quality_model
 from curator_text.models.fasttext_models import one_line
@@ -70,6 +70,15 @@ def test_draws_keep_some_of_the_others_and_always_the_same(model: str) -> None:
     assert kept == [text for text in bad if FastTextQualityFilter(model).judge(text)[1] is None]
     other = FastTextQualityFilter(model, seed=1)
     assert kept != [text for text in bad if other.judge(text)[1] is None]
+
+
+@needs_floret
+def test_a_label_that_the_model_does_not_know(model: str) -> None:
+    """It would be told of no text, so that nothing but draws would stay."""
+    stage = FastTextQualityFilter(model, label="__label__hqq")
+    said = r"knows no label '__label__hqq' \(did you mean __label__hq\?\)"
+    with pytest.raises(StageError, match=said):
+        run_stages([stage], [DocumentBatch.from_pylist([{"text": "river"}])])
 
 
 @needs_floret

@@ -52,10 +52,10 @@ class FastTextQualityFilter(TextFilter):
             yield f"alpha is {self.alpha}, but must be more than 0, or null for no draws"
 
     def setup(self, worker: WorkerInfo) -> None:
-        judge(self.model)
+        judge(self.model, self.label)
 
     def score(self, text: Text) -> float:
-        return judge(self.model)(text, self.label)
+        return judge(self.model, self.label)(text)
 
     def keeps(self, score: float) -> bool:
         """Whether the score alone is enough; a draw may keep a text that it is not enough for."""

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from curator_core import CuratorError
+from curator_core.suggestions import hint
 
-Judge: TypeAlias = Callable[[str, str], float]
-"""How likely a label is for a text, from 0 to 1."""
+Judge: TypeAlias = Callable[[str], float]
+"""How likely its label is for a text, from 0 to 1."""
 
 FLORET = ".floret"
 MARK = "__label__"
@@ -35,18 +36,28 @@ def missing_for(model: str) -> str | None:
 
 
 @cache
-def judge(model: str) -> Judge:
+def _predictor(model: str) -> Any:
     """The model, loaded once in each process."""
     if (problem := missing_for(model)) is not None:
         raise CuratorError(problem)
     library: Any = __import__(_NEEDS[FLORET if model.endswith(FLORET) else ""][0])
     try:
         # The predictor behind the wrapper, which makes arrays that are not needed.
-        predict = library.load_model(model).f.predict
+        return library.load_model(model).f
     except ValueError as error:
         raise CuratorError(f"{model} cannot be read as a model of fastText: {error}") from error
 
-    def likely(text: str, label: str) -> float:
+
+@cache
+def judge(model: str, label: str) -> Judge:
+    """Asks a model about one of its labels."""
+    predict = _predictor(model).predict
+    # Of any text all labels are told, but of none by a model that was pruned of the line's end.
+    known = [name for _, name in predict("\n", -1, -1.0, "replace")]
+    if known and label not in known:
+        raise CuratorError(f"{model} knows no label {label!r}{hint(label, known)}")
+
+    def likely(text: str) -> float:
         found = predict(one_line(text) + "\n", -1, 0.0, "replace")
         return min(1.0, next((score for score, name in found if name == label), 0.0))
 
