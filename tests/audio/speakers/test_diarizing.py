@@ -1,5 +1,6 @@
 """Turns and vectors follow voices; what is weak says so, what is missing names its command."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 from curator_audio import AudioBatch, SpeakerDiarizer, SpeakerEmbedder
+from curator_audio.recordings import Recordings
 from curator_audio.speakers.clustering import clusters
 from curator_audio.speakers.turns import Turn, joined, overlap
-from curator_core import StageError
+from curator_core import Rejected, StageError, WorkerInfo
 from curator_core.testing import check_stage, run_stage
 from sounds import Samples, put, voice, wav
 
@@ -43,6 +45,41 @@ def test_two_voices_are_two_speakers(tmp_path: Path) -> None:
     assert (row["num_speakers"], row["speaker_overlap"]) == (2, 0.0)
     assert row["diarization"] == "weak: cepstra"
     assert (none["turns"], none["num_speakers"]) == ([], 0)
+
+
+def test_segments_have_turns_of_their_own(tmp_path: Path) -> None:
+    """Spans count from where a row begins, and rows of a file are heard in one go."""
+    path = talk(tmp_path)["audio_filepath"]
+    rows = [
+        {"audio_filepath": path, "offset": 6.0, "duration": 9.0, "speech": [(0, 5), (5, 9)]},
+        {"audio_filepath": path, "offset": 0.0, "duration": 6.0, "speech": [(1, 1), (0, 6)]},
+        {"audio_filepath": path, "offset": 0.0, "duration": 15.0, "speech": [(14, 40)]},
+    ]
+    for row in rows:
+        row["speech"] = [{"start": float(a), "end": float(b)} for a, b in row["speech"]]
+    stage = SpeakerDiarizer(voices="cepstra", max_speakers=2)
+    stage.setup(WorkerInfo())
+    found, rejected = stage.process(AudioBatch.from_pylist(rows))
+    assert isinstance(found, AudioBatch)
+    told = [[(turn["start"], turn["end"]) for turn in row["turns"]] for row in found.to_pylist()]
+    assert told == [[(0.0, 5.0), (5.0, 9.0)], [(0.0, 6.0)]]
+    assert isinstance(rejected, Rejected)
+    assert "reaches beyond the end of the recording at 15.00 s" in rejected.reason
+
+
+def test_memory_does_not_grow_with_the_recording(tmp_path: Path) -> None:
+    sound = np.random.default_rng(0).uniform(-0.5, 0.5, (1, 300 * 16_000)).astype(np.float32)
+    spans = [{"start": start, "end": start + 1.0} for start in np.arange(0.0, 298.0, 2.0).tolist()]
+    row = {"audio_filepath": put(tmp_path, "long.wav", wav(sound)), "speech": spans}
+    batch = AudioBatch.from_pylist([row])
+    batch.derived["curator_audio.recordings"] = Recordings(budget=0)  # as if it were hours
+    stage = SpeakerDiarizer(voices="cepstra")
+    stage.setup(WorkerInfo())
+    tracemalloc.start()
+    list(stage.process(batch))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < sound.nbytes / 2
 
 
 def test_vectors_of_a_voice_are_near_each_other(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from curator_core.filesystems import StorageOptions
 from curator_core.suggestions import hint
 from curator_models.devices import keep_to_cores
 
-from curator_audio.batches import PATH, AudioBatch
+from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
 from curator_audio.entries import entries_in
 from curator_audio.forms import SPEECH
 from curator_audio.opening import UndecodableError
@@ -101,7 +101,7 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         keep_to_cores(worker)
         self._engine = self._made()
 
-    def _made(self) -> engines.Engine:
+    def _made(self) -> engines.Engine | engines.WeakEngine:
         if self.backend == "pyannote":
             token = os.environ.get(self.token_variable) if self.token_variable else None
             return engines.PyannoteEngine(str(self.model), self.device, token)
@@ -123,14 +123,58 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
             spans = [[(one["start"], one["end"]) for one in row] for row in read.values]
         found: dict[int, list[Turn]] = {}
         failed: dict[int, Exception] = {}
-        for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
-            if isinstance(wave, UndecodableError):
-                failed[row] = wave
+        for row, turns in self._turns(task, spans):
+            if isinstance(turns, UndecodableError):
+                failed[row] = turns
             else:
-                turns = self._engine.turns(wave.samples[0], spans[row])
                 found[row] = joined(turns, self.join_gap)
         batch, rejected = task.without(failed)
         rows = [found[row] for row in sorted(found)]
         label = pa.array([self._engine.label] * len(rows), pa.string())
         yield batch.with_columns({**told(rows), DIARIZATION: label})
         yield from rejected
+
+    def _turns(
+        self, task: AudioBatch, spans: Sequence[Sequence[tuple[float, float]]]
+    ) -> Iterator[tuple[int, list[Turn] | UndecodableError]]:
+        engine = self._engine
+        if isinstance(engine, engines.WeakEngine):
+            yield from self._clustered(engine, task, spans)
+            return
+        for row, wave in task.answers(SPEECH, Collecting, self.storage_options):
+            if isinstance(wave, UndecodableError):
+                yield row, wave
+            else:
+                yield row, engine.turns(wave.samples[0])
+
+    def _clustered(
+        self,
+        engine: engines.WeakEngine,
+        task: AudioBatch,
+        spans: Sequence[Sequence[tuple[float, float]]],
+    ) -> Iterator[tuple[int, list[Turn] | UndecodableError]]:
+        """Of each piece only the voice is kept: memory does not grow with the recordings."""
+        places = [(row, *piece) for row, some in enumerate(spans) for piece in engines.pieces(some)]
+        voices: list[list[engines.Voice]] = [[] for _ in spans]
+        failed: dict[int, UndecodableError] = {}
+        heard = _segments(task, places).answers(SPEECH, Collecting, self.storage_options)
+        for number, wave in heard:
+            row, start, end = places[number]
+            if isinstance(wave, UndecodableError):
+                failed.setdefault(row, wave)
+            elif (voice := engine.heard(wave.samples[0], start, end)) is not None:
+                voices[row].append(voice)
+        for row, known in enumerate(voices):
+            yield row, failed.get(row) or engine.turns(known)
+
+
+def _segments(task: AudioBatch, places: Sequence[tuple[int, float, float]]) -> AudioBatch:
+    """A row for each of them, of the recordings that the rows of the batch are."""
+    wanted = [name for name in (PATH, AUDIO, GAIN) if name in task.data.column_names]
+    rows = [row for row, _, _ in places]
+    starts = [task.start(row) + start for row, start, _ in places]
+    bare = task.with_table(task.data.select(wanted)).repeated(rows)
+    lengths = [end - start for _, start, end in places]
+    return bare.with_columns(
+        {OFFSET: pa.array(starts, pa.float64()), DURATION: pa.array(lengths, pa.float64())}
+    )

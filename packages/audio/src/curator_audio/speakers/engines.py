@@ -1,6 +1,6 @@
 """Engines: what says who speaks when. Models bring their own ideas of it; ours clusters voices."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from curator_audio.speakers.voices import RATE, Voices
 
 if TYPE_CHECKING:
     from curator_audio.cutting import Sound
+    from curator_audio.speakers.voices import Vector
 
 Backend: TypeAlias = Literal["weak", "pyannote", "sortformer"]
 """weak: voices of spans of speech are clustered, with no model of turns."""
@@ -26,12 +27,14 @@ _PIECE = 1.5
 
 
 class Engine(Protocol):
+    """A model that hears whole rows."""
+
     @property
     def label(self) -> str:
         """Which model it is."""
 
-    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
-        """Of one channel at 16 kHz; spans of speech where they are known."""
+    def turns(self, sound: "Sound") -> list[Turn]:
+        """Of one channel at 16 kHz."""
 
 
 def lacking(backend: Backend) -> Iterator[str]:
@@ -40,9 +43,19 @@ def lacking(backend: Backend) -> Iterator[str]:
         yield f"telling speakers with {backend} needs {module}, which is not installed: {command}"
 
 
+@dataclass(frozen=True)
+class Voice:
+    """How somebody sounds from `start` to `end`."""
+
+    start: float
+    end: float
+    vector: "Vector"
+    weight: int
+
+
 @dataclass
 class WeakEngine:
-    """Voices of pieces of the spans, joined where they are alike."""
+    """Voices of pieces of the spans, joined where they are alike. It hears them one by one."""
 
     voices: Voices
     threshold: float
@@ -52,28 +65,36 @@ class WeakEngine:
     def label(self) -> str:
         return self.voices.label
 
-    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+    def heard(self, sound: "Sound", start: float, end: float) -> Voice | None:
+        """None where there is too little of it."""
+        if len(sound) < RATE // 10:
+            return None
+        return Voice(start, end, self.voices.vector(sound), len(sound))
+
+    def turns(self, heard: Iterable[Voice]) -> list[Turn]:
         import numpy as np
 
-        pieces = [piece for start, end in spans for piece in _pieces(start, end)]
-        heard = [sound[round(start * RATE) : round(end * RATE)] for start, end in pieces]
-        known = [place for place, samples in enumerate(heard) if len(samples) >= RATE // 10]
+        known = sorted(heard, key=lambda one: (one.start, one.end))
         if not known:
             return []
-        vectors = np.stack([self.voices.vector(heard[place]) for place in known])
-        weights = np.array([len(heard[place]) for place in known], np.float64)
+        vectors = np.stack([one.vector for one in known])
+        weights = np.array([one.weight for one in known], np.float64)
         numbers = clusters(vectors, weights, self.threshold, self.most)
         return [
-            Turn(*pieces[place], f"speaker_{number}")
-            for place, number in zip(known, numbers, strict=True)
+            Turn(one.start, one.end, f"speaker_{number}")
+            for one, number in zip(known, numbers, strict=True)
         ]
 
 
-def _pieces(start: float, end: float) -> Iterator[tuple[float, float]]:
-    count = max(1, round((end - start) / _PIECE))
-    length = (end - start) / count
-    for number in range(count):
-        yield start + number * length, start + (number + 1) * length
+def pieces(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Spans of speech, cut so short that one voice is heard in each."""
+    for start, end in spans:
+        if end <= start:
+            continue
+        count = max(1, round((end - start) / _PIECE))
+        length = (end - start) / count
+        for number in range(count):
+            yield start + number * length, start + (number + 1) * length
 
 
 class PyannoteEngine:
@@ -96,7 +117,7 @@ class PyannoteEngine:
         self._pipeline: Any = pipeline.to(torch.device(device))
         self.label = f"pyannote {model}"
 
-    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+    def turns(self, sound: "Sound") -> list[Turn]:
         import torch
 
         told = self._pipeline({"waveform": torch.from_numpy(sound)[None], "sample_rate": RATE})
@@ -125,7 +146,7 @@ class SortformerEngine:
         self._model: Any = loaded.eval()
         self.label = f"sortformer {path.stem if path.is_file() else model}"
 
-    def turns(self, sound: "Sound", spans: Sequence[tuple[float, float]]) -> list[Turn]:
+    def turns(self, sound: "Sound") -> list[Turn]:
         """NeMo tells turns as `start end speaker`, in seconds."""
         (found,) = self._model.diarize(audio=[sound], sample_rate=RATE, batch_size=1, verbose=False)
         parts = [str(line).split() for line in found]
