@@ -55,6 +55,23 @@ def test_every_document_is_counted_once() -> None:
     assert drops == {"numbers_filter": 1, "word_count_filter": 1}
 
 
+def test_a_function_takes_part_by_its_name() -> None:
+    def has_no_x(text: str) -> bool:
+        return "x" not in text
+
+    stage = CheapestFirst([has_no_x, WordCountFilter(2), UrlsFilter()])
+    assert {"has_no_x", "word_count_filter", "urls_filter"} == {s.name for s in stage.parts()}
+    kept, *dropped = stage.process(DocumentBatch.from_pylist([{"text": t} for t in ("a b", "a x")]))
+    assert isinstance(kept, DocumentBatch)
+    assert kept.data["text"].to_pylist() == ["a b"]
+    assert [getattr(drop, "reason", None) for drop in dropped] == ["has_no_x says no"]
+
+
+def test_what_is_no_rule_is_refused() -> None:
+    with pytest.raises(PipelineError, match="a rule is a filter or a function, but here is 3"):
+        CheapestFirst([3])  # type: ignore[list-item]
+
+
 def test_what_cannot_change_places_is_refused() -> None:
     by_column: list[Any] = [ColumnFilter(list)]
     with pytest.raises(PipelineError, match="cannot move list: what it says may hang on its pla"):

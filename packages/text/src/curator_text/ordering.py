@@ -1,9 +1,9 @@
 """Ordering: which of several rules is asked first, where that decides nothing but the time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from curator_core import AnyStage
+from curator_core import AnyStage, CompositeStage, ProcessingStage
 from curator_core.errors import PipelineError
 from curator_core.stages import flatten
 
@@ -19,14 +19,14 @@ class CheapestFirst(RuleRow):
     where it fails first, so the counts per rule are those of this order.
     """
 
-    filters: Sequence[TextFilter | ScoreFilter]
-    """Filters over texts, which do not read what another of them adds."""
+    filters: Sequence[TextFilter | ScoreFilter | Callable[[str], bool | float]]
+    """Filters over texts, which do not read what another of them adds, and functions of a text."""
 
     def __post_init__(self) -> None:
         self.decompose()
 
     def decompose(self) -> Sequence[AnyStage]:
-        stages = flatten(self.filters)
+        stages = flatten([_stage(rule) for rule in self.filters])
         rules = [rule for rule in stages if isinstance(rule, TextFilter)]
         others = [getattr(s, "name", repr(s)) for s in stages if not isinstance(s, TextFilter)]
         if others:
@@ -42,3 +42,7 @@ class CheapestFirst(RuleRow):
                     "their order matters; take it out of CheapestFirst"
                 )
         return sorted(rules, key=lambda rule: rule.cost)
+
+
+def _stage(rule: AnyStage | Callable[[str], bool | float]) -> AnyStage:
+    return rule if isinstance(rule, ProcessingStage | CompositeStage) else ScoreFilter(rule)
