@@ -37,6 +37,14 @@ def test_documents_without_the_field_are_told_of(
     ) in caplog.text
 
 
+def test_fields_of_a_document_that_has_it_are_no_answer(
+    tmp_path: Path, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": "x", "id": 1}, {"body": "x"}])
+    ExactDeduplicationWorkflow(str(source), str(tmp_path / "out")).run(HERE)
+    assert f"counts as empty: 1 in {source}\n" in caplog.text
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_all_have_it_nothing_is_said(
     tmp_path: Path, write: Write, kind: Any, caplog: pytest.LogCaptureFixture

@@ -227,7 +227,8 @@ class CorpusWorkflow(Workflow):
             return
         first = replace(self.listing(), input_path=lacking.most_common(1)[0][0]).listing
         sample = sample_of(first, self.storage)
-        told = lacking.told(field, counts["documents"], sample.fields if sample else ())
+        fields = sample.fields if sample and field not in sample.fields else ()
+        told = lacking.told(field, counts["documents"], fields)
         if lacking.total() == counts["documents"]:
             raise InputError(f"{self.name}: {told}; name another text_field")
         _log.warning("%s: %s", self.name, told)
