@@ -21,7 +21,7 @@ from curator_audio import (
 from curator_audio._torchaudio import torchaudio  # noqa: F401 - before silero_vad asks for it
 from curator_audio.speech.segmenting import Rules, spans_of_speech
 from curator_audio.speech.weights import DetectorError, load, locate
-from curator_core import StageError
+from curator_core import Dropped, StageError
 from curator_core.testing import check_stage, run_stage, run_stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,6 +161,9 @@ def test_segments_know_their_place(tmp_path: Path) -> None:
     )
     run = run_stages([SegmentExtractor()], [task])
     assert run.counts.reasons == {"no spans": 1}
+    [note] = [one for one in SegmentExtractor().process(task) if isinstance(one, Dropped)]
+    assert isinstance(note.records, AudioBatch)
+    assert note.records.to_pylist()[0]["audio_filepath"] == "b.wav"
     rows = run.outputs[0].to_pylist()
     assert [(r["offset"], r["duration"], r["segment"], r["source_text"]) for r in rows] == [
         (100.5, 1.5, 0, "all of it"),

@@ -6,6 +6,7 @@ import pytest
 from curator_audio import AudioBatch, ConversationBuilder
 from curator_audio.conversations.windows import Wanted, apart, windows_in
 from curator_audio.speakers.turns import Turn
+from curator_core import Dropped
 from curator_core.testing import check_stage, run_stages
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +42,18 @@ def test_windows_are_rows_with_their_place_in_the_source() -> None:
         assert one["turns"][0]["start"] == 0.0
         assert one["turns"][-1]["end"] == one["duration"]
         assert one["source_text"] == "all of it"
-    assert run.counts.reasons == {"no conversation of that length": 3}
+    assert run.counts.reasons == {
+        "fewer than 2 speakers": 2,
+        "no conversation of that length": 1,
+    }
+
+
+def test_rows_without_a_conversation_go_to_whoever_keeps_what_is_dropped() -> None:
+    rows = [row(talk(400, 1)), row(talk(400, 2)), {"audio_filepath": "b.wav", "turns": []}]
+    made = list(ConversationBuilder().process(AudioBatch.from_pylist(rows)))
+    [note] = [one for one in made if isinstance(one, Dropped)]
+    assert isinstance(note.records, AudioBatch)
+    assert [one["audio_filepath"] for one in note.records.to_pylist()] == ["a.wav", "b.wav"]
 
 
 @given(

@@ -18,13 +18,7 @@ def settled(
     `scores` are by their name what the rows were judged by, for the report of the run.
     """
     told = scores or {}
-    for reason in dict.fromkeys(filter(None, faults)):
-        rows = [row for row, fault in enumerate(faults) if fault == reason]
-        # Without what was decoded: whoever keeps dropped records keeps no samples.
-        gone = batch.with_data(batch.data.take(pa.array(rows, pa.int64())))
-        for name, values in told.items():
-            tell_scores(gone, name, Scores.of([], _known(values, rows)))
-        yield Dropped(reason, len(rows), gone)
+    yield from dropped(batch, faults, told)
     kept = [row for row, fault in enumerate(faults) if fault is None]
     if kept:
         left = batch
@@ -33,6 +27,20 @@ def settled(
         for name, values in told.items():
             tell_scores(left, name, Scores.of(_known(values, kept)))
         yield left
+
+
+def dropped(
+    batch: Any, faults: Sequence[str | None], scores: Mapping[str, Values] | None = None
+) -> Iterator[Dropped]:
+    """A note for each reason that rows go, with these rows."""
+    told = scores or {}
+    for reason in dict.fromkeys(filter(None, faults)):
+        rows = [row for row, fault in enumerate(faults) if fault == reason]
+        # Without what was decoded: whoever keeps dropped records keeps no samples.
+        gone = batch.with_data(batch.data.take(pa.array(rows, pa.int64())))
+        for name, values in told.items():
+            tell_scores(gone, name, Scores.of([], _known(values, rows)))
+        yield Dropped(reason, len(rows), gone)
 
 
 def numbers_in(columns: Mapping[str, pa.Array]) -> dict[str, Values]:

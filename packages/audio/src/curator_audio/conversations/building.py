@@ -10,6 +10,7 @@ from curator_core import Dropped, ProcessingStage, Rejected
 from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
 from curator_audio.conversations.windows import Wanted, Window, apart, windows_in
 from curator_audio.entries import entries_in
+from curator_audio.settling import dropped
 from curator_audio.speakers.turns import OVERLAP_COLUMN, SPEAKERS_COLUMN, TURNS_COLUMN, Turn, told
 from curator_audio.speech.extracting import SEGMENT, SOURCE_TEXT
 
@@ -73,16 +74,24 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         read = entries_in(task, self.turns_field, ("speaker",))
         rows: list[int] = []
         windows: list[Window] = []
+        faults: list[str | None] = []
         for row, listed in enumerate(read.values):
             turns = [Turn(turn["start"], turn["end"], str(turn["speaker"])) for turn in listed]
             found = apart(list(windows_in(turns, self._wanted)), self.max_overlap, self.duration)
             windows += found
             rows += [row] * len(found)
-        if empty := read.batch.num_items - len(set(rows)):
-            yield Dropped("no conversation of that length", empty)
+            faults.append(None if found else self._fault(turns))
+        yield from dropped(read.batch, faults)
         if rows:
             yield self._made(read.batch, rows, windows)
         yield from read.rejected
+
+    def _fault(self, turns: Sequence[Turn]) -> str:
+        """Why no window is found."""
+        speakers = len({turn.speaker for turn in turns})
+        if speakers < self.min_speakers:
+            return f"fewer than {self.min_speakers} speakers"
+        return "no conversation of that length"
 
     @property
     def _wanted(self) -> Wanted:

@@ -9,6 +9,7 @@ from curator_core import Dropped, ProcessingStage, Rejected
 
 from curator_audio.batches import DURATION, OFFSET, PATH, TEXT, AudioBatch
 from curator_audio.entries import entries_in
+from curator_audio.settling import dropped
 from curator_audio.speech.finding import SPEECH_COLUMN
 
 SEGMENT, SOURCE_TEXT = "segment", "source_text"
@@ -46,9 +47,7 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
             for number, span in enumerate(spans):
                 rows.append(row)
                 places.append((start + span["start"], span["end"] - span["start"], number))
-        empty = found.batch.num_items - len(set(rows))
-        if empty:
-            yield Dropped("no spans", empty)
+        yield from dropped(found.batch, [None if spans else "no spans" for spans in found.values])
         if rows:
             yield self._segments(found.batch, rows, places)
         yield from found.rejected
