@@ -14,6 +14,7 @@ from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
 from curator_dedup.hashes.distances import Words
 from curator_dedup.hashes.ids import id_column, ids_in
+from curator_dedup.hashes.matching import BANDS
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.duplicates.identities import ids_of
@@ -25,7 +26,7 @@ from curator_audio.forms import NATIVE, Form
 CompareBy: TypeAlias = Literal["samples", "sound"]
 """What makes recordings duplicates: equal samples, or fingerprints of which few bits differ."""
 
-RECORDINGS, BANDS = "recordings", "bands"
+RECORDINGS = "recordings"
 
 Hashes: TypeAlias = npt.NDArray[np.uint8]
 

@@ -15,6 +15,9 @@ from curator_dedup.hashes.distances import Words, words_of
 from curator_dedup.hashes.ids import id_column, ids_in
 from curator_dedup.hashes.neighbours import Rows, pairs_within
 
+BANDS = "bands"
+"""The folder of keys with their hashes, below what was signed: rows that share one are compared."""
+
 
 @dataclass
 class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):

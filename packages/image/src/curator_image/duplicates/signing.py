@@ -14,6 +14,7 @@ from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
 from curator_dedup.hashes.distances import Words, words_from_bytes
 from curator_dedup.hashes.ids import id_column
+from curator_dedup.hashes.matching import BANDS
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels
@@ -28,7 +29,7 @@ CompareBy: TypeAlias = Literal["bytes", "pixels", "phash", "dhash", "pdq"]
 """What makes pictures duplicates: equal files, equal pixels, or hashes that differ in few bits."""
 
 PERCEPTUAL = get_args(HashKind)
-PICTURES, BANDS = "pictures", "bands"
+PICTURES = "pictures"
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 

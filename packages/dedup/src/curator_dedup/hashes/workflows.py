@@ -1,0 +1,265 @@
+"""Workflows that compare rows of any kind by hashes of which some bits may differ."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+from curator_core import InputError, Pipeline, Workflow, WorkflowResult
+from curator_core.exchanges import ExchangeWriter
+from curator_core.exchanges.placing import MOST_PARTITIONS
+from curator_core.files import FilePart
+from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.lineage import fingerprint
+from curator_core.partitioning import FilePartitioning
+from curator_core.stages import AnyStage, flatten
+from curator_core.suggestions import hint
+from curator_core.writing.stages import Mode
+
+from curator_dedup.corpora import partitions_for
+from curator_dedup.counting import counts_in
+from curator_dedup.decisions import Keep
+from curator_dedup.folders import FolderWriter
+from curator_dedup.hashes.clustering import LinkedClustering, LinkedListing
+from curator_dedup.hashes.matching import BANDS, HashMatching
+from curator_dedup.notes import read_note, write_note
+from curator_dedup.partitions import PartitionListing, PartitionReading
+
+_PARTITION_BYTES = 1 << 28
+"""So many bytes of keys and hashes make a partition."""
+
+
+@dataclass
+class HashedWorkflow(Workflow):
+    """Signs every row, matches what shares a key, and decides on what hangs together.
+
+    A package says how its rows are read, signed, decided on, and left out.
+    """
+
+    input_path: str | list[str]
+    """Files, folders, or patterns with * and **."""
+
+    output_path: str
+    """The folder for what stays."""
+
+    priority_field: str | None = None
+    """A column with numbers: of duplicates that with the highest stays, whatever its size."""
+
+    keep: Keep = "one"
+    """Of duplicates: one stays, none of them, or all of them with a mark."""
+
+    add_clusters: bool | None = None
+    """Adds cluster_id, cluster_size and is_duplicate to each row; by itself with `mark`."""
+
+    mode: Mode = "error"
+    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+
+    partitions: int | None = None
+    """How many parts are compared one by one; follows from the input unless given."""
+
+    work_path: str | None = None
+    """Where the files in between lie; beside the result, hidden, unless given."""
+
+    storage: StorageOptions = field(default_factory=dict, repr=False)
+    """Options of fsspec for an object store."""
+
+    reader: AnyStage | None = field(default=None, kw_only=True, repr=False)
+    """A reader of your own, which gives batches of such rows; from Python only."""
+
+    writer: AnyStage | None = field(default=None, kw_only=True, repr=False)
+    """A writer of your own; from Python only."""
+
+    records: ClassVar[str]
+    """What rows are called, in counts and in the folder of what was signed."""
+
+    # What a package says
+
+    @abstractmethod
+    def own_reader(self) -> AnyStage:
+        """What reads the input, unless there is a `reader`."""
+
+    @abstractmethod
+    def own_writer(self) -> AnyStage:
+        """What writes what stays, unless there is a `writer`."""
+
+    @property
+    @abstractmethod
+    def most_apart(self) -> int:
+        """In how many bits of their hashes two rows may differ to be worth a look."""
+
+    @abstractmethod
+    def num_bytes(self, files: Sequence[FilePart]) -> int:
+        """About what the keys of all rows take, by which they are divided."""
+
+    @abstractmethod
+    def signing(self, files: Sequence[FilePart], partitions: int) -> AnyStage:
+        """What writes two folders: `BANDS`, and `records`."""
+
+    @abstractmethod
+    def deciding(self) -> AnyStage:
+        """What says of each cluster which of its rows stay."""
+
+    @abstractmethod
+    def removing(self, decisions: str) -> AnyStage:
+        """What leaves out the rows that do not stay."""
+
+    @property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        """The options that must be one of a few words."""
+        return {"keep": get_args(Keep), "mode": get_args(Mode)}
+
+    def wrong_numbers(self) -> Iterator[str]:
+        """What is wrong with numbers of its own; other options may be wrong as well."""
+        yield from ()
+
+    def counts_of(self, signed: Mapping[str, int]) -> dict[str, int]:
+        """What is told of signing besides the number of rows."""
+        return {}
+
+    # The same for all
+
+    def __post_init__(self) -> None:
+        self.input_path = as_text(self.input_path)
+        self.output_path = str(self.output_path)
+
+    @property
+    def work_dir(self) -> str:
+        return str(self.work_path or join(self.output_path, ".curator", self.name))
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return dict(self.storage)
+
+    @property
+    def has_clusters(self) -> bool:
+        return self.keep == "mark" if self.add_clusters is None else self.add_clusters
+
+    def check(self) -> Iterable[str]:
+        wrong = list(self._wrong_words())
+        yield from wrong
+        yield from self.wrong_numbers()
+        if self.partitions is not None and not 1 <= self.partitions <= MOST_PARTITIONS:
+            yield f"partitions is {self.partitions}, but must be from 1 to {MOST_PARTITIONS}"
+        if not self.output_path:
+            yield "output_path is empty; name the folder for the result"
+        for stage in () if wrong else flatten([self.reading()]):
+            yield from (told.replace("file_paths", "input_path") for told in stage.check())
+
+    def _wrong_words(self) -> Iterator[str]:
+        for name, known in self.choices.items():
+            value = getattr(self, name)
+            if value not in known:
+                yield f"{name} is {value!r}{hint(str(value), known)}"
+
+    def check_sources(self) -> Iterable[str]:
+        for stage in flatten([self.reading()]):
+            yield from stage.check_sources()
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        files = self.files()
+        self._refuse_other_input(files)
+        partitions = self.partitions or partitions_for(self.num_bytes(files), _PARTITION_BYTES)
+        yield self._signing(files, partitions)
+        self._refuse_unread(result)
+        yield self._matching(partitions)
+        yield self._clustering(partitions)
+        yield self._deciding(partitions)
+        yield self._removing()
+        result.metadata |= self._counts(result)
+
+    def files(self) -> list[FilePart]:
+        """All files of the input."""
+        listings = [one for one in flatten([self.reading()]) if isinstance(one, FilePartitioning)]
+        return sorted(
+            (file for listing in listings for file in listing.files()), key=lambda file: file.path
+        )
+
+    def folder(self, name: str) -> str:
+        return join(self.work_dir, name)
+
+    def reading(self) -> AnyStage:
+        return self.own_reader() if self.reader is None else self.reader
+
+    def _refuse_other_input(self, files: Sequence[FilePart]) -> None:
+        """Decisions are on all rows together, so they do not hold when some are added."""
+        note = self.folder("input.json")
+        now = fingerprint(*(f"{file.path}\n{file.size}\n{file.version}" for file in files))
+        before = read_note(note, self.storage_options)
+        if before not in (None, now):
+            raise InputError(
+                f"{self.name}: the input is not that with which {self.work_dir} was begun; give "
+                "another output_path, or remove that folder to begin anew"
+            )
+        write_note(note, now, self.storage_options)
+
+    def _refuse_unread(self, result: WorkflowResult) -> None:
+        """A file that is not compared would come through with all of its duplicates."""
+        unread = [record for record in result.runs["sign"].quarantined if record.whole_task]
+        if unread:
+            raise InputError(
+                f"{self.name}: {unread[0].reason}"
+                + (f" (and {len(unread) - 1} more)" if unread[1:] else "")
+                + "; mend the file or leave it out, then run the same command again"
+            )
+
+    def _signing(self, files: Sequence[FilePart], partitions: int) -> Pipeline:
+        writer = FolderWriter(self.folder("signed"), storage_options=self.storage)
+        stages = [self.reading(), self.signing(files, partitions), writer]
+        return Pipeline("sign", stages=stages)
+
+    def _matching(self, partitions: int) -> Pipeline:
+        stages = [
+            *self._parts(self._signed(BANDS), partitions),
+            HashMatching(self.most_apart),
+            self._exchange("links", "doc", 1),
+        ]
+        return self._later("match", stages)
+
+    def _clustering(self, partitions: int) -> Pipeline:
+        listing = LinkedListing(self.folder("links"), self._signed(self.records), self.storage)
+        writer = self._exchange("members", "cluster", partitions)
+        return self._later("cluster", [listing, LinkedClustering(self.storage), writer])
+
+    def _deciding(self, partitions: int) -> Pipeline:
+        stages = [
+            *self._parts(self.folder("members"), partitions),
+            self.deciding(),
+            self._exchange("decisions", "doc", 1),
+        ]
+        return self._later("decide", stages)
+
+    def _removing(self) -> Pipeline:
+        writer = self.own_writer() if self.writer is None else self.writer
+        removing = self.removing(self.folder("decisions"))
+        return Pipeline("remove", stages=[self.reading(), removing, writer])
+
+    def _signed(self, name: str) -> str:
+        return join(self.folder("signed"), name)
+
+    def _parts(self, folder: str, partitions: int) -> list[AnyStage]:
+        listing = PartitionListing(folder, partitions, self.storage)
+        return [listing, PartitionReading(partitions, self.storage)]
+
+    def _exchange(self, folder: str, key: str, partitions: int) -> ExchangeWriter:
+        return ExchangeWriter(
+            self.folder(folder),
+            key=key,
+            partitions=partitions,
+            hashed=True,
+            storage_options=self.storage,
+        )
+
+    def _later(self, name: str, stages: list[AnyStage]) -> Pipeline:
+        """A pipeline that has nothing to do where there are no duplicates."""
+        return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
+
+    def _counts(self, result: WorkflowResult) -> dict[str, int]:
+        signed = counts_in(self._signed(self.records), self.storage_options)
+        decided = counts_in(self.folder("decisions"), self.storage_options)
+        return {
+            self.records: signed[self.records],
+            "unreadable": sum(record.items for record in result.runs["sign"].quarantined),
+            **self.counts_of(signed),
+            **{name: decided[name] for name in ("groups", "duplicates", "removed")},
+            "kept": result.runs["remove"].stages["duplicate_removing"].items_out,
+        }
