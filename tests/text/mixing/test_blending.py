@@ -143,6 +143,15 @@ def test_wrong_options_are_all_told(corpus: Corpus, tmp_path: Path) -> None:
         blend(tmp_path / "out").run(HERE)
 
 
+def test_a_source_that_is_not_there_is_told_before_anything_is_counted(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    web, out = corpus("web", 3), tmp_path / "out"
+    with pytest.raises(PipelineError, match=r"no files match .*wbe .*did you mean .*web"):
+        blend(out, (web, 1), (tmp_path / "wbe", 1)).run(HERE)
+    assert not out.exists()
+
+
 def test_a_source_without_rows_is_told(corpus: Corpus, tmp_path: Path) -> None:
     web, empty = corpus("web", 3), corpus("empty", 0)
     with pytest.raises(InputError, match="blend: empty has no rows; leave it out"):

@@ -8,6 +8,7 @@ from math import isfinite
 from curator_core import InputError, Pipeline, WorkflowResult
 from curator_core.filesystems import as_text, join
 from curator_core.lineage import fingerprint
+from curator_core.stages import flatten
 
 from curator_text.mixing.counting import BatchCount, RowCounts, counted_batches
 from curator_text.mixing.exchanges import Exchange
@@ -94,6 +95,11 @@ class BlendWorkflow(Exchange):
             value = getattr(self, name)
             if value is not None and not (isfinite(value) and value > 0):
                 yield f"{name} is {value}, but must be above 0"
+
+    def check_sources(self) -> Iterable[str]:
+        for source in self.sources:
+            for stage in flatten([self.reader(source.path_list)]):
+                yield from stage.check_sources()
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         for place, source in enumerate(self.sources):
