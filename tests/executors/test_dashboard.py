@@ -1,5 +1,6 @@
 """A real Prometheus reads a run of every executor on Ray: the same names, the run's own counts."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,19 @@ import pytest
 from clusterkit import two_cpus
 from curator_core import Executor
 from curator_core.plugins import plugins
-from prometheuskit import check_dashboard, needed
+from prometheuskit import Prometheus, check_dashboard, needed, running_prometheus
 
 pytestmark = needed
 
 
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    with running_prometheus(tmp_path_factory.mktemp("prometheus")) as running:
+        yield running
+
+
 @pytest.mark.parametrize("name", ["streaming", "actor_pool", "ray_data"])
-def test_the_dashboard_shows_a_run(name: str, one_ray: Any, tmp_path: Path) -> None:
+def test_the_dashboard_shows_a_run(name: str, one_ray: Any, prometheus: Prometheus) -> None:
     one_ray.use(two_cpus, Path(__file__).parent)
     executor: Executor = plugins().executors.load(name)()
-    check_dashboard(executor, tmp_path)
+    check_dashboard(executor, prometheus, name)

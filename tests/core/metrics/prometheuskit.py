@@ -46,8 +46,10 @@ def free_port() -> int:
 class Prometheus:
     """One that reads a port every second."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, reads: int) -> None:
         self._address = f"http://127.0.0.1:{port}"
+        self.reads = reads
+        """Where a run has to offer its metrics."""
 
     def ask(self, query: str) -> list[dict[str, Any]]:
         words = urllib.parse.urlencode({"query": query})
@@ -75,14 +77,15 @@ def wait_until(is_so: Callable[[], bool], limit_s: float = 60.0) -> None:
 
 
 @contextmanager
-def prometheus_for(port: int, home: Path) -> Iterator[Prometheus]:
+def running_prometheus(home: Path) -> Iterator[Prometheus]:
     """As somebody would start it with the files that we write."""
+    port = free_port()
     [settings, *_] = write_settings(str(home), [f"127.0.0.1:{port}"], every="1s")
     own = free_port()
     command = ["prometheus", f"--config.file={settings}", f"--storage.tsdb.path={home}/data",
                f"--web.listen-address=127.0.0.1:{own}", "--log.level=error"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        found = Prometheus(own)
+        found = Prometheus(own, port)
         try:
             wait_until(found.is_up)
             wait_until(lambda: bool(found.ask("up")))  # it learns of its targets a while later
@@ -96,29 +99,26 @@ def numbers() -> Iterator[Task[int]]:
         yield Task(number)
 
 
-def check_dashboard(executor: Executor, folder: Path) -> None:
+def check_dashboard(executor: Executor, prometheus: Prometheus, name: str = "numbers") -> None:
     """Runs it, and has every panel show something and every counter say what the run says."""
-    port = free_port()
-    with prometheus_for(port, folder) as prometheus:
-        pipeline = Pipeline("numbers", stages=[sort, double], max_failures=None)
-        result = pipeline.run(executor, list(numbers()), metrics=port)
-        ended = 'curator_run_active{run="numbers"} == 0'
-        wait_until(lambda: bool(prometheus.ask(ended)))
-        empty = [query for query in queries() if not prometheus.ask(_as_asked(query))]
-        assert [query for query in empty if "gpu" not in query] == []
-        rules = [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]  # type: ignore[attr-defined]
-        assert [prometheus.ask(rule) for rule in rules[2:]] == [[], []]
-        check_counts(prometheus, result)
+    pipeline = Pipeline(name, stages=[sort, double], max_failures=None)
+    result = pipeline.run(executor, list(numbers()), metrics=prometheus.reads)
+    wait_until(lambda: bool(prometheus.ask(f'curator_run_active{{run="{name}"}} == 0')))
+    empty = [query for query in queries() if not prometheus.ask(_as_asked(query, name))]
+    assert [query for query in empty if "gpu" not in query] == []
+    rules = [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]  # type: ignore[attr-defined]
+    assert [prometheus.ask(rule) for rule in rules[2:]] == [[], []]
+    check_counts(prometheus, result, name)
 
 
-def _as_asked(query: str) -> str:
+def _as_asked(query: str, run: str) -> str:
     """With the variables that Grafana would put in."""
-    return query.replace("$run", ".*").replace("$__rate_interval", "30s")
+    return query.replace("$run", run).replace("$__rate_interval", "30s")
 
 
-def check_counts(prometheus: Prometheus, result: RunResult) -> None:
+def check_counts(prometheus: Prometheus, result: RunResult, run: str) -> None:
     def tasks(stage: str, status: str) -> float:
-        labels = f'run="numbers",stage="{stage}",status="{status}"'
+        labels = f'run="{run}",stage="{stage}",status="{status}"'
         return prometheus.figure(f"curator_tasks_total{{{labels}}}")
 
     assert result.stages["sort"].tasks_failed == 4
@@ -131,9 +131,9 @@ def check_counts(prometheus: Prometheus, result: RunResult) -> None:
             counts.tasks_retried,
         ]
         for direction, own in (("in", counts.items_in), ("out", counts.items_out)):
-            labels = f'run="numbers",stage="{name}",direction="{direction}"'
+            labels = f'run="{run}",stage="{name}",direction="{direction}"'
             assert prometheus.figure(f"curator_items_total{{{labels}}}") == own
     assert tasks("sort", "quarantined") == len(result.quarantined) == 4
-    assert prometheus.figure('curator_sources{run="numbers",state="failed"}') == 4
-    assert prometheus.figure('curator_sources{run="numbers",state="done"}') == 36
-    assert prometheus.figure('curator_task_seconds_count{run="numbers",stage="sort"}') == 40
+    assert prometheus.figure(f'curator_sources{{run="{run}",state="failed"}}') == 4
+    assert prometheus.figure(f'curator_sources{{run="{run}",state="done"}}') == 36
+    assert prometheus.figure(f'curator_task_seconds_count{{run="{run}",stage="sort"}}') == 40

@@ -7,13 +7,14 @@ import pytest
 import yaml
 from curator_core import LocalExecutor
 from curator_core.metrics.configuring import write_settings
-from prometheuskit import check_dashboard, needed
+from prometheuskit import check_dashboard, needed, running_prometheus
 
 pytestmark = needed
 
 
 def test_the_dashboard_shows_a_run_and_counts_like_it(tmp_path: Path) -> None:
-    check_dashboard(LocalExecutor(workers=1), tmp_path)
+    with running_prometheus(tmp_path) as prometheus:
+        check_dashboard(LocalExecutor(workers=1), prometheus)
 
 
 def test_promtool_finds_nothing_wrong(tmp_path: Path) -> None:
