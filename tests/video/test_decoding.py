@@ -1,6 +1,7 @@
 from itertools import pairwise
 from pathlib import Path
 
+import av
 import pytest
 from curator_video.decoding import Damage, Shown, pictures
 from curator_video.opening import opened
@@ -21,6 +22,29 @@ def test_every_picture_is_shown_at_its_time(broken: dict[str, Path], kind: str) 
     times, damage = walk(broken[kind])
     assert times == [round(number / 25, 4) for number in range(100)]
     assert not damage
+
+
+def shifted(good: Path, path: Path, number: int, by: int) -> Path:
+    """The same video, of which one picture says that it is shown at another time."""
+    with av.open(str(good)) as source, av.open(str(path), "w") as container:
+        stream = container.add_stream_from_template(source.streams.video[0])
+        for place, packet in enumerate(source.demux(video=0)):
+            if packet.dts is not None and packet.pts is not None:
+                packet.pts += by if place == number else 0
+                packet.stream = stream
+                container.mux(packet)
+    return path
+
+
+def test_a_picture_with_a_wrong_time_takes_no_other_along(
+    broken: dict[str, Path], tmp_path: Path
+) -> None:
+    path = shifted(broken["good"], tmp_path / "shifted.mp4", 30, 12_800 * 2)
+    times, damage = walk(path)
+    assert times == [round(number / 25, 4) for number in range(100)]
+    assert not damage
+    times, _ = walk(path, 1.0, 2.0)
+    assert times == [round(number / 25, 4) for number in range(25, 50)]
 
 
 def test_pictures_without_timestamps_follow_the_frame_rate(broken: dict[str, Path]) -> None:

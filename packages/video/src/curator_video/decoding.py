@@ -22,6 +22,8 @@ _TOLERATED = 1.0
 _NEAR = 1.0
 """Seconds. So much is decoded on the way to the next span, rather than entering the file again,
 where it is not known where keyframes are."""
+_GAP = 1.5
+"""Pictures. What comes so much later than the one before may have a time that is wrong."""
 _ENTRIES = 4
 """So many keyframes are tried before the video is decoded from its beginning."""
 
@@ -58,9 +60,9 @@ class Clock:
         self._over, self._under = self._tick.as_integer_ratio() if self._tick else (0, 1)
         self._origin = origin_of(video.stream)
 
-    def time_of(self, frame: "VideoFrame", first: float) -> float:
+    def time_of(self, frame: "VideoFrame", first: float, *, is_wrong: bool = False) -> float:
         """`first` is where the span begins, for a first picture that tells nothing."""
-        told = self.of_frame(frame)
+        told = None if is_wrong else self.of_frame(frame)
         time = max(self.now + self.step, first) if told is None else told
         if time <= self.now:
             time = self.now + self.step
@@ -72,6 +74,15 @@ class Clock:
         if frame.pts is None or self._tick is None:
             return None
         return self.at(frame.pts)
+
+    def is_ahead(self, frame: "VideoFrame") -> bool:
+        """Whether there is a gap before it, as in a variable rate, or its time is wrong."""
+        told = self.of_frame(frame)
+        return told is not None and self.now >= 0 and told > self.now + _GAP * self.step
+
+    def is_before(self, frame: "VideoFrame", other: "VideoFrame") -> bool:
+        told, others = self.of_frame(frame), self.of_frame(other)
+        return told is not None and others is not None and told < others
 
     def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
         stamp = packet.dts if packet.pts is None else packet.pts
@@ -238,16 +249,28 @@ class _Passage:
         self._broken: Damage | None = None
 
     def items(self, start: float) -> Iterator[Shown | Damage]:
-        for packet in self._packets():
-            for frame in self._decoded(packet):
-                time = self._clock.time_of(frame, start)
-                if frame.is_corrupt:
-                    self._break("damaged pictures", time)
-                if self._broken is None or time < self._broken.start:
-                    yield Shown(time, frame)
-                elif frame.key_frame and not frame.is_corrupt:
-                    yield from self._mended(time)
-                    yield Shown(time, frame)
+        for time, frame in self._timed(start):
+            if frame.is_corrupt:
+                self._break("damaged pictures", time)
+            if self._broken is None or time < self._broken.start:
+                yield Shown(time, frame)
+            elif frame.key_frame and not frame.is_corrupt:
+                yield from self._mended(time)
+                yield Shown(time, frame)
+
+    def _timed(self, start: float) -> "Iterator[tuple[float, VideoFrame]]":
+        """What lies ahead waits for the next picture: if that is from before, its time is wrong."""
+        clock, ahead = self._clock, None
+        for frame in (frame for packet in self._packets() for frame in self._decoded(packet)):
+            if ahead is not None:
+                yield clock.time_of(ahead, start, is_wrong=clock.is_before(frame, ahead)), ahead
+                ahead = None
+            if clock.is_ahead(frame):
+                ahead = frame
+            else:
+                yield clock.time_of(frame, start), frame
+        if ahead is not None:
+            yield clock.time_of(ahead, start), ahead
 
     @property
     def is_broken(self) -> bool:
