@@ -31,6 +31,25 @@ def test_what_went_into_setting_up_is_told():
     assert " % for stages to be set up" in lines
 
 
+def test_a_stage_whose_workers_never_came_is_not_said_to_have_shared_ones():
+    scheduler = Scheduler(
+        [
+            StepSpec(0, 0, ("read",), Need(UNIT)),
+            StepSpec(1, 1, ("embed",), Need(UNIT, gpus=UNIT), is_dedicated=True),
+        ]
+    )
+    scheduler.handle([events.NodeJoined(0.0, "n", Capacity(1, GB))])
+    scheduler.handle([events.SourcesOffered(0.0, (Parcel("h", 50, 50),))])
+    scheduler.handle([events.WorkerUp(0.0, 1)])
+    scheduler.handle([events.CallDone(0.1, 1, (Parcel("o", 1, 600),), 0.1)])
+    for tick in range(40):
+        scheduler.handle([events.Tick(0.1 * tick)])
+
+    [read, embed, *_] = lines_of(scheduler.summary())
+    assert read.startswith("read: 1 task, 100 ms each, on shared workers")
+    assert embed == "embed: 0 tasks, none of the workers of its own came up"
+
+
 def test_a_run_that_did_nothing_has_nothing_to_sum_up():
     scheduler = Scheduler([StepSpec(0, 0, ("clean",), Need(UNIT))])
     scheduler.handle([events.NodeJoined(0.0, "n", Capacity(1, GB))])

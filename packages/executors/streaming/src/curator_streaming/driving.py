@@ -181,6 +181,9 @@ class Driver:
             return
         for came in self._heard():
             self._hearing.hear(came)
+        if self._hearing.misses_node:
+            self._hearing.misses_node = False
+            self._survey_nodes(_now())
         self._accounts.settle()
         if failure := self._failure or self._hearing.failure:
             raise failure

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 class Hearing:
-    """Turns answers, deaths and losses into `news`; what ends the run stands in `failure`."""
+    """Turns answers, deaths and losses into `news`; what ends the run stands in `failure`.
+
+    `misses_node`: a worker died with its node, so nobody is to be started there any more.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Hearing:
     ) -> None:
         self.news: list[events.Event] = []
         self.failure: CuratorError | None = None
+        self.misses_node = False
         self.setup_errors: dict[int, CuratorError] = {}
         self._run = run
         self._lasts = {spec.first: spec.last for spec in steps}
@@ -234,6 +238,7 @@ class Hearing:
         kind: events.DownKind = "died"
         first = None
         is_innocent = "node that is gone" in reason
+        self.misses_node = self.misses_node or is_innocent
         if note is not None and not note.task_ids and note.complete:
             kind, first = "setup", culprit.first if culprit else member.first
         elif note is not None and culprit is not None:

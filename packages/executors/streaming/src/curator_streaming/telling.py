@@ -33,8 +33,12 @@ def lines_of(summary: Summary) -> Iterator[str]:
 
 
 def _step_line(step: StepSummary) -> str:
-    told = f"{step.name}: {_count(step.tasks, 'task')}, {_seconds(step.seconds_per_task)} each"
-    if not step.workers:
+    told = f"{step.name}: {_count(step.tasks, 'task')}"
+    if step.tasks:
+        told = f"{told}, {_seconds(step.seconds_per_task)} each"
+    if step.is_dedicated and not step.workers:
+        return f"{told}, none of the workers of its own came up"
+    if not step.is_dedicated:
         return f"{told}, on shared workers, {100 * step.cpu_share:.0f} % of the CPUs"
     waits = _waits(
         step.there_s,
@@ -54,7 +58,7 @@ def _shared_line(summary: Summary) -> str:
         (summary.shared_idle_s, "input"),
         (summary.shared_waited_for_room_s, "room behind them"),
         (summary.shared_waited_for_cpus_s, "CPUs"),
-        (sum(s.setup_s for s in summary.steps if not s.workers), "stages to be set up"),
+        (sum(s.setup_s for s in summary.steps if not s.is_dedicated), "stages to be set up"),
     )
     return f"{_count(summary.shared_workers, 'shared worker')}{waits or ' hardly ever waited'}"
 

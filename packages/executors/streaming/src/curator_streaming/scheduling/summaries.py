@@ -14,7 +14,8 @@ class StepSummary:
     """One step: tasks through, seconds at work, and seconds its own workers waited for what.
 
     `setup_s`: what it took to set it up, in all workers together.
-    `workers` and what they waited for are 0 where the work is done by shared workers;
+    `workers` and what they waited for are 0 where the work is done by shared workers, that is
+    unless it `is_dedicated`;
     `cpu_share` is what the step took of all CPUs.
     """
 
@@ -32,6 +33,7 @@ class StepSummary:
     seconds_per_task: float
     cpu_share: float
     setup_s: float
+    is_dedicated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +99,5 @@ def _step(station: Station, waits: Waits) -> StepSummary:
         seconds_per_task=station.busy_s / station.done if station.done else 0.0,
         cpu_share=cpus * station.busy_s / waits.cpu_seconds if waits.cpu_seconds else 0.0,
         setup_s=station.all_setups_s,
+        is_dedicated=is_dedicated,
     )
