@@ -257,6 +257,11 @@ def test_an_end_that_is_missing_is_no_short_clip(broken: dict[str, Path], mode: 
     assert "missing_end.mp4 is damaged" in ran.report.quarantined[0].reason
 
 
+def test_a_clip_that_ends_where_damage_begins_is_whole(broken: dict[str, Path]) -> None:
+    [done] = run_stages([ClipCutter()], [clip(broken["missing end"], 0, 2)]).outputs
+    assert done.data.encoded.frames == 50
+
+
 def test_wrong_options_are_told() -> None:
     [told] = ClipCutter("exakt").check()  # type: ignore[arg-type]
     assert told == "mode is 'exakt' (did you mean exact?)"

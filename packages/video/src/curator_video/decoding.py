@@ -48,6 +48,11 @@ class Damage:
     end: float
     reason: str
 
+    def concerns(self, start: float, end: float | None) -> bool:
+        """Whether it lies in a span, and not just where that ends."""
+        is_behind = end is not None and self.start >= end - _EPSILON
+        return self.end >= start - _EPSILON and not is_behind
+
 
 class Clock:
     """The times of pictures, mended where the file does not tell them."""
@@ -133,7 +138,7 @@ class Reel:
         for item in self._from(start):
             if isinstance(item, Damage):
                 is_whole = False
-                if item.end >= start - _EPSILON:
+                if item.concerns(start, end):
                     yield item
                 continue
             if end is not None and item.time >= end - _EPSILON:
@@ -177,7 +182,7 @@ class Reel:
         rest, missing = self._passage.rest(), _missing_end(self._video, self._clock, end)
         if missing is not None:
             yield missing if rest is None else replace(missing, start=rest.start)
-        elif rest is not None and rest.end >= start - _EPSILON:
+        elif rest is not None and rest.concerns(start, end):
             yield rest
 
 
