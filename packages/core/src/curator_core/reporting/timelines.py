@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from curator_core.reporting.figures import count, duration
@@ -45,17 +47,46 @@ def _workers(points: list[Point]) -> str:
 
 def _speeds(points: list[Point], names: Sequence[str]) -> str:
     """Workers' seconds in each stage, per second: how many are at it on average."""
-    times = [at for at, _ in points]
+    seconds = [max(after[0] - before[0], 1e-3) for before, after in pairwise(points)]
+    spent = [_spent(points, place) for place in range(len(names))]
+    rooms = [
+        _workers_of(pulse) * long for (_, pulse), long in zip(points[1:], seconds, strict=True)
+    ]
+    rates = [
+        [busy / long for busy, long in zip(row, seconds, strict=True)]
+        for row in _moved_back(spent, rooms)
+    ]
+    return _lines(
+        "At work, by stage",
+        points,
+        names,
+        lambda place: [rates[place][0], *rates[place]],
+        "workers",
+    )
 
-    def speeds(place: int) -> list[float]:
-        busy = [_of(pulse, place, "busy_s") for _, pulse in points]
-        rates = [
-            max(0.0, busy[n] - busy[n - 1]) / max(times[n] - times[n - 1], 1e-3)
-            for n in range(1, len(busy))
-        ]
-        return [rates[0], *rates]
 
-    return _lines("At work, by stage", points, names, speeds, "workers")
+def _spent(points: list[Point], place: int) -> list[float]:
+    busy = [_of(pulse, place, "busy_s") for _, pulse in points]
+    return [max(0.0, after - before) for before, after in pairwise(busy)]
+
+
+def _workers_of(pulse: dict[str, Any]) -> float:
+    """How many could be at work; where nobody said, any number."""
+    return float(sum(pulse["workers"].values())) or inf
+
+
+def _moved_back(spent: list[list[float]], rooms: Sequence[float]) -> list[list[float]]:
+    """A long call is told at its end: what so few workers cannot have done since, came before."""
+    moved = [list(row) for row in spent]
+    carried = [0.0] * len(spent)
+    for place in reversed(range(len(rooms))):
+        wanted = [row[place] + more for row, more in zip(spent, carried, strict=True)]
+        total = sum(wanted)
+        part = min(1.0, rooms[place] / total) if total else 1.0
+        for row, amount in zip(moved, wanted, strict=True):
+            row[place] = amount * part
+        carried = [amount * (1 - part) for amount in wanted]
+    return moved
 
 
 def _queues(points: list[Point], names: Sequence[str]) -> str:

@@ -1,0 +1,47 @@
+"""Plots of a run over time: what they show can have happened."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from curator_core.reporting.timelines import timelines
+from curator_core.runs.pulses import IN_SHORT
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def drawn(busy: list[list[float]], workers: int) -> str:
+    """A run that was looked at each second, with the busy seconds of each stage so far."""
+    points: list[tuple[float, dict[str, Any]]] = []
+    for second, row in enumerate(busy):
+        stages = [[seconds if name == "busy_s" else 0 for name in IN_SHORT] for seconds in row]
+        at_work = {"busy": workers} if workers else {}
+        points.append((float(second), {"workers": at_work, "stages": stages}))
+    return timelines(SimpleNamespace(points=points), [f"s{n}" for n in range(len(busy[0]))])  # type: ignore[arg-type]
+
+
+def highest(page: str) -> float:
+    [found] = re.findall(r"At work, by stage <small>up to ([\d.,e+-]+) workers", page)
+    return float(found.replace(",", ""))
+
+
+def test_a_long_call_that_is_told_at_its_end_was_at_work_before() -> None:
+    page = drawn([[0.0]] * 10 + [[20.0]], workers=2)
+    assert highest(page) == 2
+    [line] = re.findall(r'<polyline class="c0" points="([^"]+)"', page)
+    assert {point.split(",")[1] for point in line.split()} == {"0.0"}, "all of the time"
+
+
+def test_where_nobody_knows_the_workers_it_is_shown_as_told() -> None:
+    assert highest(drawn([[0.0], [0.0], [0.0], [9.0]], workers=0)) == 9
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 50), min_size=2, max_size=2), min_size=3, max_size=20),
+    st.integers(1, 5),
+)
+def test_no_more_are_at_work_than_there_are(more: list[list[float]], workers: int) -> None:
+    busy = [[sum(row[stage] for row in more[:n]) for stage in (0, 1)] for n in range(len(more) + 1)]
+    page = drawn(busy, workers)
+    if "At work" in page:
+        assert highest(page) <= workers + 0.01
