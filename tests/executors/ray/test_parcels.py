@@ -15,7 +15,27 @@ def through_the_store(tasks: list[Any]) -> Parcel:
     return parcel
 
 
+class Counted:
+    """Says how often it was unpacked."""
+
+    opened = 0
+
+    def __getstate__(self) -> int:
+        return 1
+
+    def __setstate__(self, state: object) -> None:
+        Counted.opened += 1
+
+
 class TestParcel:
+    def test_who_wants_few_of_many_opens_few(self, cluster: Any) -> None:
+        parcel = through_the_store([Task(Counted()) for _ in range(1000)])
+        Counted.opened = 0
+        assert len(parcel.open(500, 510)) == 10
+        assert Counted.opened < 150
+        spans = ((0, 64), (63, 65), (990, None), (0, None), (64, 64))
+        assert [len(parcel.open(*span)) for span in spans] == [64, 2, 10, 1000, 0]
+
     def test_tasks_and_parts_of_them(self, cluster: Any) -> None:
         parcel = through_the_store([Task(number) for number in range(10)])
         assert len(parcel) == 10
