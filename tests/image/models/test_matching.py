@@ -1,6 +1,8 @@
 """Texts and pictures, compared as CLIP's own library compares them."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -69,3 +71,12 @@ def test_vectors_of_another_model_are_refused(tiny: Tiny) -> None:
 
 def test_the_parts_keep_their_promises(tiny: Tiny) -> None:
     check_stage(ClipScoreFilter(model=tiny("clip"), min_score=-1.0, device="cpu"), task())
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tiny: Tiny, tmp_path: Path) -> None:
+    bare = shutil.copytree(tiny("clip"), tmp_path / "bare")
+    for file in [*bare.glob("*token*"), *bare.glob("vocab*"), *bare.glob("merges*")]:
+        file.unlink()
+    stage = ClipScoreFilter(model=str(bare), device="cpu")
+    with pytest.raises(StageError, match=r"no tokenizer can be loaded from .*bare"):
+        run_stage(stage, task())

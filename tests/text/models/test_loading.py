@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import tiny_models as made
 import torch
-from curator_models.loading import labels_in, pretrained, state_in
+from curator_models.loading import labels_in, pretrained, state_in, tokenizer_in
 from curator_models.locating import ModelError
-from curator_text.models.tokenizing import tokenizer_in
 from safetensors.torch import save_file
 
 Tiny = Callable[[str], str]

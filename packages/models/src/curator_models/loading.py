@@ -120,6 +120,30 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bo
     return model
 
 
+def tokenizer_in(folder: Path) -> Any:
+    """The tokenizer of a folder; one that knows no words is none."""
+    try:
+        found = transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(_lack_of_tokenizer(folder, first)) from error
+    refuse_wordless(found, folder)
+    return found
+
+
+def refuse_wordless(tokenizer: Any, folder: Path) -> None:
+    """Each word would be the same to its model, which would answer all the same."""
+    if not knows_words(tokenizer):
+        raise ModelError(_lack_of_tokenizer(folder, "there is no vocabulary in it"))
+
+
+def _lack_of_tokenizer(folder: Path, why: str) -> str:
+    return (
+        f"no tokenizer can be loaded from {folder}: {why}; save one beside the model "
+        "(tokenizer.save_pretrained)"
+    )
+
+
 def knows_words(tokenizer: Any) -> bool:
     """Whether it has a vocabulary; of a folder without, transformers makes one of bare marks."""
     if not tokenizer.vocab_files_names:  # characters or bytes are its words

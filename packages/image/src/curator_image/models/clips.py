@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from curator_models.importing import transformers
-from curator_models.loading import pretrained, told
+from curator_models.loading import pretrained, tokenizer_in
 from curator_models.locating import ModelError
 
 
@@ -53,10 +52,7 @@ class Tokenizer:
     """Texts as a model wants them, cut where it knows no more positions."""
 
     def __init__(self, folder: Path, model: Any) -> None:
-        with told(folder):
-            self._tokenizer = transformers().AutoTokenizer.from_pretrained(
-                str(folder), trust_remote_code=False
-            )
+        self._tokenizer = tokenizer_in(folder)
         settings = getattr(model.config, "text_config", model.config)
         self._most = int(getattr(settings, "max_position_embeddings", 77))
         # SigLIP was trained on texts filled up to the end, CLIP on texts as long as they are.

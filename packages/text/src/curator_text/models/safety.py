@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from curator_models.loading import pretrained
+from curator_models.loading import pretrained, tokenizer_in
 
 from curator_text.models.adapters import add_adapter
 from curator_text.models.composing import TextModel
@@ -16,7 +16,6 @@ from curator_text.models.labelling import LabelFilter, label_filters
 from curator_text.models.locating import ModelSource
 from curator_text.models.prompts import PLACE, Prompt
 from curator_text.models.token_columns import Side
-from curator_text.models.tokenizing import tokenizer_in
 
 SAFE, UNKNOWN = "safe", "unknown"
 _CATEGORY = re.compile(r"\b[OS]\d{1,2}\b")

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.places import NodeInfo
-from curator_models.importing import transformers
-from curator_models.loading import knows_words
+from curator_models.loading import tokenizer_in
 from curator_models.locating import ModelError, settings_in
 
 from curator_text.models.locating import ModelSource
@@ -106,24 +105,6 @@ def module_list(folder: Path) -> list[dict[str, Any]]:
         return []
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {folder / 'modules.json'}: {error}") from error
-
-
-def tokenizer_in(folder: Path) -> Any:
-    try:
-        found = transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise ModelError(_lack_of_tokenizer(folder, first)) from error
-    if not knows_words(found):
-        raise ModelError(_lack_of_tokenizer(folder, "there is no vocabulary in it"))
-    return found
-
-
-def _lack_of_tokenizer(folder: Path, why: str) -> str:
-    return (
-        f"no tokenizer can be loaded from {folder}: {why}; save one beside the model "
-        "(tokenizer.save_pretrained)"
-    )
 
 
 def most_tokens(folder: Path, tokenizer: Any, wanted: int | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import torch
 from curator_models.batching import MicroBatches
 from curator_models.importing import transformers
-from curator_models.loading import pretrained, told
+from curator_models.loading import pretrained, refuse_wordless, told
 
 from curator_video.analysis.observing import Pixels
 from curator_video.captioning.describing import Told
@@ -32,6 +32,7 @@ class Writer:
             )
         self.preparer: Any = found
         self.tokenizer: Any = getattr(found, "tokenizer", found)
+        refuse_wordless(self.tokenizer, folder)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
