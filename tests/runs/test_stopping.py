@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 from curator_core import LocalExecutor, Pipeline, ProcessingStage, RunInterrupted, Task
@@ -88,3 +89,10 @@ def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (asked.is_asked, asked.is_overdue) == (True, False)
     monkeypatch.setattr(stopping, "DRAIN_S", -1.0)
     assert asked.is_overdue
+
+
+def test_a_run_directory_may_be_a_path(tmp_path: Path) -> None:
+    pipeline = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
+    done = pipeline.run(LocalExecutor(workers=0), [Task(0)], run_dir=tmp_path / "run")
+    assert done.run_dir == str(tmp_path / "run")
+    assert pipeline.retry(tmp_path / "run").quarantined == []

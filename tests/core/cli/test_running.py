@@ -231,7 +231,9 @@ def test_an_interrupted_run_says_how_to_go_on(desk: Path, number: int, code: int
         process.send_signal(number)
         said = process.stderr.read()
     assert process.returncode == code
-    assert said.startswith(f"curate: stopped by {signal.Signals(number).name}: ")
+    told, _, end = said.partition("\n")
+    assert told == "stopping: what is under way may finish, for 10 s at most; once more ends it now"
+    assert end.startswith(f"curate: stopped by {signal.Signals(number).name}: ")
     assert "run the same command to go on" in said
     subprocess.run([*CURATE, "run", "recipe.yaml", *slow, "--quiet"], check=True)
     assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]

@@ -44,6 +44,18 @@ def test_limits_are_found_among_the_options_of_a_stage_and_of_its_rule() -> None
     assert limits_in({"rule": "words:long#1", "max_on": True}) == []
 
 
+def test_a_score_is_cut_where_the_option_is_that_is_called_like_it() -> None:
+    freezing = {"max_difference": 0.0005, "max_share": 0.5}
+    assert limits_in(freezing, "frozen_share") == [0.5]
+    looking = {"min_side": 4, "min_width": 144, "at_least": 1}
+    assert limits_in(looking, "width", is_only=False) == [144.0]
+    assert limits_in(looking, "fps", is_only=False) == []
+    assert limits_in({"at_least": 5.0}, "snr_db") == [5.0]
+    stages = {"look": StageCounts(scores={"width": LENGTHS, "fps": LENGTHS})}
+    page = score_histograms(stages, [{"name": "look", "options": {"min_width": 50}}])
+    assert re.findall(r">limit ([\d.]+)<", page) == ["50"]
+
+
 def bars(drawing: str, kind: str) -> float:
     found = re.findall(rf'class="{kind}".*?<title>([\d,]+) ', drawing)
     return sum(int(number.replace(",", "")) for number in found)

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from curator_core import Rejected, WorkerInfo
+from curator_core import CuratorError, Rejected, WorkerInfo
 from curator_core.testing import check_stage
 from curator_image.batches import ImageBatch
 from curator_image.models.captioning import EndpointCaptioner
@@ -207,3 +208,26 @@ def test_mistakes_are_found_before_anything_is_asked(
 def test_the_stage_keeps_its_promises(server: Server) -> None:
     check: Callable[..., None] = check_stage
     check(EndpointCaptioner(server.url, "tiny"), pictures(2))
+
+
+def test_what_answers_in_another_language_is_told_and_asked_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        asked: list[bytes] = []
+
+        def answer() -> None:
+            for _ in range(2):
+                caller, _ = listener.accept()
+                with caller:
+                    asked.append(b"")
+                    while not asked[-1].endswith(b"}"):
+                        asked[-1] += caller.recv(1 << 16)
+                    caller.sendall(b"220 mail.example.org ESMTP\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        endpoint = ChatEndpoint(url, "m", attempts=2, backoff_s=0.01)
+        with pytest.raises(CuratorError, match=r"does not answer: .*220 mail.*after 2 attempts"):
+            endpoint.ask("what is it?", 5)
+        thread.join(10)
+    assert len(asked) == 2

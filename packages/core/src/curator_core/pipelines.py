@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from curator_core.capabilities import beyond
@@ -78,7 +79,7 @@ class Pipeline:
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
-        run_dir: str | None = None,
+        run_dir: str | PathLike[str] | None = None,
         *,
         resume: bool = True,
         on_error: OnError | None = None,
@@ -114,7 +115,7 @@ class Pipeline:
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
-        run_dir: str | None = None,
+        run_dir: str | PathLike[str] | None = None,
         *,
         resume: bool = True,
         on_error: OnError | None = None,
@@ -127,12 +128,13 @@ class Pipeline:
         chosen, why = chosen_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
-        place = Place(run_dir, resume, storage_options, metrics)
+        folder = None if run_dir is None else os.fspath(run_dir)
+        place = Place(folder, resume, storage_options, metrics)
         return OpenedStream(plan, chosen, given, place, why)
 
     def retry(
         self,
-        run_dir: str,
+        run_dir: str | PathLike[str],
         executor: Executor | str | None = None,
         *,
         storage_options: StorageOptions | None = None,
@@ -141,7 +143,7 @@ class Pipeline:
         from curator_core.runs.retrying import retry
 
         chosen, _ = chosen_executor(executor)
-        result = retry(self.build(chosen), run_dir, chosen, storage_options)
+        result = retry(self.build(chosen), os.fspath(run_dir), chosen, storage_options)
         if storage_options is None:
             _leave_report(result)
         return result

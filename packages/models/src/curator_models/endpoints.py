@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -112,9 +113,9 @@ class ChatEndpoint:
         except HTTPError as error:
             with error:
                 raise _refusal(error) from None
-        except (URLError, OSError) as error:  # timeouts and broken connections among them
-            reason = getattr(error, "reason", error)
-            raise _PassingError(f"{self._host} does not answer: {redact(str(reason))}") from None
+        except (URLError, OSError, HTTPException) as error:  # timeouts, broken connections, no HTTP
+            reason = " ".join(str(getattr(error, "reason", error)).split())
+            raise _PassingError(f"{self._host} does not answer: {redact(reason)}") from None
 
     @property
     def _host(self) -> str:
@@ -151,7 +152,7 @@ def _text_in(raw: bytes) -> str:
 def _refusal(error: HTTPError) -> CuratorError:
     try:
         body = error.read(_MOST_BYTES).decode(errors="replace")
-    except OSError:
+    except (OSError, HTTPException):
         body = ""
     said = redact(" ".join(body.split())[:_TOLD])
     told = f"the endpoint says {error.code} {error.reason}" + (f": {said}" if said else "")

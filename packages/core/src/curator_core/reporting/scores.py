@@ -17,17 +17,32 @@ _NAMES = ("least", "most", "threshold", "at_least", "at_most")
 _WITHIN = ("rule",)
 
 
-def limits_in(options: Mapping[str, Any]) -> list[float]:
-    """The options of a stage that say where scores are cut; also those of a rule that it asks."""
-    found = [
-        float(value)
-        for name, value in options.items()
-        if (name.startswith(_BEGINNINGS) or name in _NAMES)
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-    ]
-    inner = [options[name] for name in _WITHIN if isinstance(options.get(name), Mapping)]
-    return found + [limit for one in inner for limit in limits_in(one)]
+def limits_in(
+    options: Mapping[str, Any], score: str = "score", *, is_only: bool = True
+) -> list[float]:
+    """The options of a stage that say where a score is cut; also those of a rule that it asks.
+
+    Those that are called like the score (`max_share` for `frozen_share`); where none is, all that
+    there are, unless the stage has other scores as well.
+    """
+    found = dict(_limits_among(options))
+    own = [limit for name, limit in found.items() if _words(name) & _words(score)]
+    return own or (list(found.values()) if is_only else [])
+
+
+def _limits_among(options: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, value in options.items():
+        if not (name.startswith(_BEGINNINGS) or name in _NAMES):
+            continue
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield name, float(value)
+    for name in _WITHIN:
+        if isinstance(options.get(name), Mapping):
+            yield from _limits_among(options[name])
+
+
+def _words(name: str) -> set[str]:
+    return set(name.split("_")) - {"min", "max"}
 
 
 def score_histograms(stages: Mapping[str, StageCounts], plan: Sequence[Mapping[str, Any]]) -> str:
@@ -41,8 +56,9 @@ def score_histograms(stages: Mapping[str, StageCounts], plan: Sequence[Mapping[s
     ]
     most = sorted(found, key=lambda one: -sum(one[2].dropped.values()))[:MOST_SHOWN]
     chosen = {(stage, name) for stage, name, _ in most}
+    alone = {stage: len(counts.scores) == 1 for stage, counts in stages.items()}
     parts = [
-        _figure(stage, name, scores, limits_in(options.get(stage, {})))
+        _figure(stage, name, scores, limits_in(options.get(stage, {}), name, is_only=alone[stage]))
         for stage, name, scores in found
         if (stage, name) in chosen
     ]

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM: the first one asks a run to stop in order, the second one does not ask."""
 
+import logging
 import signal
 import threading
 import time
@@ -7,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+LOG = logging.getLogger("curator_core")
 
 DRAIN_S = 10.0
 """How long work under way may take to finish once a run was asked to stop."""
@@ -47,6 +50,8 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
         if stopping.is_asked:
             raise KeyboardInterrupt
         stopping.ask(signal.Signals(number).name, number)
+        # Elsewhere: this thread may be in the middle of a line of its own.
+        threading.Thread(target=_tell, name="curator-telling", daemon=True).start()
 
     before: dict[int, Any] = {}
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -56,3 +61,9 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
     finally:
         for caught, handler in before.items():
             signal.signal(caught, handler)
+
+
+def _tell() -> None:
+    LOG.warning(
+        "stopping: what is under way may finish, for %.0f s at most; once more ends it now", DRAIN_S
+    )
