@@ -152,6 +152,14 @@ def test_damaged_records_alone_are_not_to_be_retried() -> None:
     assert all("retry" not in line for line in printed(Summary("x", damaged)))
 
 
+def test_a_failed_run_names_what_redoes_its_quarantine_as_well() -> None:
+    failed = RunResult(quarantined=[record()], run_dir="/run", sources_done=1, status="failed")
+    assert [" ".join(line.split()) for line in printed(Summary("x", failed))][-2:] == [
+        "next run the same command again: it goes on from here",
+        "curate retry /run: does what is in quarantine again",
+    ]
+
+
 def test_markup_in_names_is_only_text() -> None:
     stages = {"[red]stage[/red]": StageCounts(items_in=1, items_out=1)}
     lines = printed(Summary("[bold]x", RunResult(stages=stages, sources_done=1)))

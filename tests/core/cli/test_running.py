@@ -219,6 +219,13 @@ def test_secrets_stay_out_of_what_a_retry_begins_with(
     assert not any(b"hush-hush" in content for content in everything)
 
 
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_an_executor_that_is_none_is_not_told_as_a_setting(curate: Curate, command: str) -> None:
+    said = curate(command, "recipe.yaml", "--executor", "locale")
+    assert said.code == 2
+    assert said.err.startswith("curate: no executor named 'locale' (did you mean core.local?)")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_says_how_to_go_on(desk: Path, number: int, code: int) -> None:
     slow = ("--set", "steps.loud.seconds=0.4", "--workers", "1")

@@ -66,8 +66,11 @@ class Order:
 
     def recipe(self, *more: str) -> "Recipe":
         """The recipe with everything applied, or all that is wrong with it."""
+        from curator_core.plugins import plugins
         from curator_core.recipes import apply_settings, load_recipe
 
+        if self.executor:
+            plugins().executors.load(self.executor)  # what is wrong with it is not told of --set
         named = [f"executor={self.executor}"] if self.executor else []  # before its own options
         settings = [*named, *self.settings, *more]
         recipe = load_recipe(self.path, settings)

@@ -90,11 +90,14 @@ class Summary:
         run_dir = self.result.run_dir
         if not run_dir:
             return []
-        if self.result.status != "done":
-            return [("next", "run the same command again: it goes on from here")]
-        if any(record.whole_task for record in self.result.quarantined):
-            return [("next", f"curate retry {shlex.quote(run_dir)}")]
-        return []
+        retry = f"curate retry {shlex.quote(run_dir)}"
+        can_be_retried = any(record.whole_task for record in self.result.quarantined)
+        if self.result.status == "done":
+            return [("next", retry)] if can_be_retried else []
+        lines = [("next", "run the same command again: it goes on from here")]
+        return lines + (
+            [("", f"{retry}: does what is in quarantine again")] if can_be_retried else []
+        )
 
 
 _ENDINGS = {
