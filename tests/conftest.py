@@ -26,7 +26,9 @@ if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not 
     settings.register_profile(
         "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
-    settings.load_profile("patient")
+    # Where a quarter of an hour is all there is, each run tries other examples, and fewer.
+    settings.register_profile("brief", settings.get_profile("patient"), max_examples=30)
+    settings.load_profile("brief" if os.environ.get("CI") else "patient")
 
 
 _STARTING_RAY = {"one_ray", "plain_cluster", "script", "start"}

@@ -55,11 +55,11 @@ def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
     pipeline = Pipeline("p", stages=[Inflates(folder), Slow(folder).with_(num_workers=1)])
 
     result = pipeline.run(
-        StreamingExecutor(config={"max_queued_bytes": 40 * MB}), tasks=[Task(b"x" * 10_000)] * 4
+        StreamingExecutor(config={"max_queued_bytes": 40 * MB}), tasks=[Task(b"x" * 10_000)] * 3
     )
 
     sizes, waiting = zip(*(task.data for task in result), strict=True)
-    assert sizes == (MB,) * 400
+    assert sizes == (MB,) * 300
     # What was made and not yet taken: the budget, what each call may have ahead, and one source
     # whole where only one shared worker is left to hold back. Unbounded it would be nearly all.
     assert max(waiting) < 200
