@@ -54,7 +54,7 @@ def test_it_goes_there_where_no_other_node_has_what_it_needs(three: Grid) -> Non
 
 def test_a_number_of_workers_is_kept(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    fixed = Lives(str(log), 0.02).with_(num_workers=3, resources=Resources(cpus=0.5))
+    fixed = Lives(str(log), 0.1).with_(num_workers=3, resources=Resources(cpus=0.5))
 
     assert len(on_pools([fixed], 60)) == 60
     assert places(log, "setup").total() == 3
