@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from curator_core import FilePart, InputError, Pipeline, Workflow, WorkflowResult
+from curator_core import FilePart, InputError, Pipeline, WorkflowResult
 from curator_core.compression import COMPRESSIONS
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
-from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.filesystems import StorageOptions, join
 from curator_core.runs.directory import RunDirectory
 from curator_core.runs.outputs import Output, refuse_foreign
 from curator_core.stages import AnyStage
@@ -20,6 +20,7 @@ from curator_core.writing.stages import Mode
 from curator_dedup.blocks import BlockListing
 from curator_dedup.counting import counts_in
 from curator_dedup.lacking import Lacking
+from curator_dedup.places import WorkflowInFolders
 from curator_dedup.removal.removing import Format
 from curator_dedup.removal.writing import DocumentWriter
 from curator_dedup.samples import sample_of
@@ -34,7 +35,7 @@ REMOVE = "remove"
 
 
 @dataclass
-class CorpusWorkflow(Workflow):
+class CorpusWorkflow(WorkflowInFolders):
     """A workflow that reads files of JSON Lines and Parquet, and writes what stays of them."""
 
     input_path: str | list[str]
@@ -72,18 +73,6 @@ class CorpusWorkflow(Workflow):
 
     added_columns: ClassVar[Sequence[str]] = ()
     """The columns that it may add, which no document may have already."""
-
-    def __post_init__(self) -> None:
-        self.input_path = as_text(self.input_path)
-        self.output_path = str(self.output_path)
-
-    @property
-    def work_dir(self) -> str:
-        return str(self.work_path or join(self.output_path, ".curator", self.name))
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        return dict(self.storage)
 
     @property
     def named_fields(self) -> Mapping[str, str | None]:
@@ -180,9 +169,6 @@ class CorpusWorkflow(Workflow):
         listing = self.listing()
         listing.decisions, listing.partitions = self.folder(name), partitions
         return listing
-
-    def folder(self, name: str) -> str:
-        return join(self.work_dir, name)
 
     def exchange(
         self, name: str, key: str, partitions: int, *, hashed: bool = False

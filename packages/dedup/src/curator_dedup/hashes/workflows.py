@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
-from curator_core import InputError, Pipeline, Workflow, WorkflowResult
+from curator_core import InputError, Pipeline, WorkflowResult
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.placing import MOST_PARTITIONS
 from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.filesystems import StorageOptions, join
 from curator_core.lineage import fingerprint
 from curator_core.partitioning import FilePartitioning
 from curator_core.stages import AnyStage, flatten
@@ -24,13 +24,14 @@ from curator_dedup.hashes.clustering import LinkedClustering, LinkedListing
 from curator_dedup.hashes.matching import BANDS, HashMatching
 from curator_dedup.notes import read_note, write_note
 from curator_dedup.partitions import PartitionListing, PartitionReading
+from curator_dedup.places import WorkflowInFolders
 
 _PARTITION_BYTES = 1 << 28
 """So many bytes of keys and hashes make a partition."""
 
 
 @dataclass
-class HashedWorkflow(Workflow):
+class HashedWorkflow(WorkflowInFolders):
     """Signs every row, matches what shares a key, and decides on what hangs together.
 
     A package says how its rows are read, signed, decided on, and left out.
@@ -118,18 +119,6 @@ class HashedWorkflow(Workflow):
 
     # The same for all
 
-    def __post_init__(self) -> None:
-        self.input_path = as_text(self.input_path)
-        self.output_path = str(self.output_path)
-
-    @property
-    def work_dir(self) -> str:
-        return str(self.work_path or join(self.output_path, ".curator", self.name))
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        return dict(self.storage)
-
     @property
     def has_clusters(self) -> bool:
         return self.keep == "mark" if self.add_clusters is None else self.add_clusters
@@ -173,9 +162,6 @@ class HashedWorkflow(Workflow):
         return sorted(
             (file for listing in listings for file in listing.files()), key=lambda file: file.path
         )
-
-    def folder(self, name: str) -> str:
-        return join(self.work_dir, name)
 
     def reading(self) -> AnyStage:
         return self.own_reader() if self.reader is None else self.reader

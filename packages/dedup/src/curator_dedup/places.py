@@ -1,0 +1,30 @@
+"""Places: where a workflow reads and writes, and where the files between its pipelines lie."""
+
+from typing import Any
+
+from curator_core import Workflow
+from curator_core.filesystems import StorageOptions, as_text, join
+
+
+class WorkflowInFolders(Workflow):
+    """A workflow from files to a folder. The dataclass that it is says what these options mean."""
+
+    input_path: str | list[str]
+    output_path: str
+    work_path: str | None
+    storage: StorageOptions
+
+    def __post_init__(self) -> None:
+        self.input_path = as_text(self.input_path)
+        self.output_path = str(self.output_path)
+
+    @property
+    def work_dir(self) -> str:
+        return str(self.work_path or join(self.output_path, ".curator", self.name))
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return dict(self.storage)
+
+    def folder(self, name: str) -> str:
+        return join(self.work_dir, name)
