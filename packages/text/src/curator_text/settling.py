@@ -52,7 +52,8 @@ class Settling:
             rows = self.rows
         if is_last and self.copies:
             table = rows.copied()
-            kept = self.task if table is self.task.data else self.task.with_data(table)
+            is_task = table is vars(self.task).get("data")  # to ask rows that are chosen copies
+            kept = self.task if is_task else self.task.with_data(table)
         else:
             kept = ChosenRows(rows, self.task)
         kept.derived[VERDICTS] = None if is_last else verdicts

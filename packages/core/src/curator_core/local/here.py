@@ -42,6 +42,7 @@ def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
             with closing(call.outputs()) as outputs:
                 for output in outputs:
                     yield from run.deliver(output)
+                    del output  # or it would stay while the next one is being made
                     run.tick()
             yield from run.absorb(call.report, [source])
             run.tick()
