@@ -64,11 +64,8 @@ def ray_data_mixed(sizes: Sizes) -> list[Figure]:
 
 
 def ray_data_cold(sizes: Sizes) -> list[Figure]:
-    """What bounds it is Ray Data's own start: that of the same work written in it stands beside.
-
-    At each job it starts actors for its statistics, its autoscaling and (for pools) where actors
-    are. Each is a process that imports Ray Data before it says anything, and the first call waits
-    for a core meanwhile. Its fourth, for figures of use, is left out on private clusters.
+    """The same work written in Ray Data stands beside. At each job that starts actors of its own,
+    each a process that imports Ray Data before it says anything; on private clusters we do not.
     """
     return [_cold(sizes, 1.0, "<= 1.2x of ray.init + one actor call"), _cold(sizes, 0.25, None)]
 

@@ -98,12 +98,17 @@ class RayDataExecutor(Executor):
             from curator_ray_data.driving import Driver
             from curator_ray_data.places import place_for
             from curator_ray_data.sharing import refused
+            from curator_ray_data.standing_in import in_this_process
 
             check_context(self.options.context)
             survey = Survey(connection)
             if problems := list(refused(plan, survey.facts)):
                 raise ResourceError("\n".join(problems))
-            with place_for(plan, run.token, connection, survey) as place:
+            with ExitStack() as stack:
+                if connection.kind == "private":
+                    smallest = min(planned.resources.cpus for planned in run.worker_stages)
+                    stack.enter_context(in_this_process(survey.facts, smallest))
+                place = stack.enter_context(place_for(plan, run.token, connection, survey))
                 yield from Driver(run, sources, place, self.options).outputs()
 
     @contextmanager
