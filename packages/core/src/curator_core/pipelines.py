@@ -191,6 +191,7 @@ class Pipeline:
             stage.on_error or on_error or self.on_error,
             self.retries if stage.retries is None else stage.retries,
             self.timeout_s if stage.timeout_s is None else stage.timeout_s,
+            setup_timeout_s=stage.setup_timeout_s,
         )
         return PlannedStage.of(index, stage, policy)
 

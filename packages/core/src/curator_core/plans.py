@@ -90,7 +90,17 @@ class Plan:
 
 
 _SPEED_ONLY = frozenset(
-    ("name", "resources", "batch_size", "runtime_env", "on_error", "retries", "timeout_s", "hints")
+    (
+        "name",
+        "resources",
+        "batch_size",
+        "runtime_env",
+        "on_error",
+        "retries",
+        "timeout_s",
+        "setup_timeout_s",
+        "hints",
+    )
 )
 
 

@@ -7,6 +7,9 @@ from curator_core.emptying import is_out_of_memory
 
 OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
 
+SETUP_TIMEOUT_S = 3600.0
+"""Large models are loaded from slow disks; for ever is no answer either."""
+
 ATTEMPTS_BEFORE_QUARANTINE = 2
 """How many workers one task may kill or hang before it is set aside."""
 
@@ -28,6 +31,7 @@ class ErrorPolicy:
     retries: int | None = None
     timeout_s: float | None = None
     backoff_s: float = 0.1
+    setup_timeout_s: float | None = SETUP_TIMEOUT_S
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -36,8 +40,10 @@ class ErrorPolicy:
             )
         if self.retries is not None and self.retries < 0:
             raise ValueError(f"retries is {self.retries}, but must be 0 or more")
-        if self.timeout_s is not None and self.timeout_s <= 0:
-            raise ValueError(f"timeout_s is {self.timeout_s}, but must be more than 0")
+        for name in ("timeout_s", "setup_timeout_s"):
+            limit = getattr(self, name)
+            if limit is not None and limit <= 0:
+                raise ValueError(f"{name} is {limit}, but must be more than 0")
 
     def retries_for(self, error: Exception) -> int:
         if self.retries is not None:

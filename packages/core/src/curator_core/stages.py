@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, get_args, g
 from curator_core.dropping import DropSink
 from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
 from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.policies import OnError
+from curator_core.policies import SETUP_TIMEOUT_S, OnError
 from curator_core.resources import Resources
 from curator_core.tasks import Task
 
@@ -26,6 +26,7 @@ _HANDED_DOWN = (
     "on_error",
     "retries",
     "timeout_s",
+    "setup_timeout_s",
     "hints",
 )
 _CHANGEABLE = frozenset({"name", "num_workers", *_HANDED_DOWN})
@@ -76,6 +77,9 @@ class ProcessingStage(Generic[In, Out]):
     on_error: OnError | None = None
     retries: int | None = None
     timeout_s: float | None = None
+    setup_timeout_s: float | None = SETUP_TIMEOUT_S
+    """How long a worker may take to set it up; one that takes longer is ended, and others try."""
+
     hints: Mapping[str, Mapping[str, Any]] = {}
 
     writes: ClassVar[bool] = False

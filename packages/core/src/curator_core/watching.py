@@ -18,7 +18,7 @@ class BrokenOffError(BaseException):
 
 
 class Watch(Protocol):
-    """Told of each entry into a stage's own code, and of each exit."""
+    """Told of each entry into a stage's own code, and of each exit; without tasks, it is set up."""
 
     def begin(
         self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None
@@ -38,7 +38,10 @@ class Unwatched:
 
 
 class AlarmClock:
-    """Breaks off a call that takes too long, in the main thread of this very process."""
+    """Breaks off a call that takes too long, in the main thread of this very process.
+
+    Not what is set up: who waits for that can see it, and may use the alarm for something else.
+    """
 
     def __init__(self) -> None:
         self._armed = False
@@ -50,7 +53,7 @@ class AlarmClock:
         )
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
-        if timeout_s is not None:
+        if timeout_s is not None and tasks:
             self._limit = timeout_s
             signal.signal(signal.SIGALRM, self._ring)
             signal.setitimer(signal.ITIMER_REAL, timeout_s)

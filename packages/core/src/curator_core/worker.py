@@ -46,21 +46,25 @@ class StageWorker:
     def setup_on_node(self) -> None:
         """Once for each node and stage: whoever calls this has seen to that."""
         for planned in self.stages:
-            with _named(planned, "prepare its node"):
+            with self._watched(planned), _named(planned, "prepare its node"):
                 planned.stage.setup_on_node(self.worker.node)
 
     def setup(self) -> None:
         """Set up what is not yet; where one stage fails, `teardown` undoes those before it."""
         for planned in self.stages[len(self._is_up) :]:
-            self.watch.begin(planned.index, (), None)
             started = time.perf_counter()
-            try:
-                with _named(planned, "be set up"):
-                    planned.stage.setup(self.worker)
-            finally:
-                self.watch.end()
+            with self._watched(planned), _named(planned, "be set up"):
+                planned.stage.setup(self.worker)
             self.timesheet.set_up(planned.index, time.perf_counter() - started)
             self._is_up.append(planned)
+
+    @contextmanager
+    def _watched(self, planned: PlannedStage) -> Iterator[None]:
+        self.watch.begin(planned.index, (), planned.policy.setup_timeout_s)
+        try:
+            yield
+        finally:
+            self.watch.end()
 
     def teardown(self) -> None:
         """Tear down every stage that was set up, last one first, even where one of them fails."""

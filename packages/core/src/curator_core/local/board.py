@@ -35,6 +35,13 @@ class Note:
         """At a time from before it was read: who is kept waiting since then must not blame it."""
         return self.limit_s >= 0 and now - self.since > self.limit_s
 
+    @property
+    def verdict(self) -> str:
+        """What is said of a worker that is ended because of it."""
+        is_set_up = self.complete and not self.task_ids
+        name = "setup_timeout_s" if is_set_up else "timeout_s"
+        return f"took longer than its {name} of {self.limit_s:g} s"
+
 
 class Board:
     """The memory itself. The worker writes notes, the parent reads them and may ask to stop."""

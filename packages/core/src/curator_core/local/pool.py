@@ -199,8 +199,8 @@ class Pool:
         for child in list(self._children):
             now = time.monotonic()
             note = child.board.note()
-            if note is not None and note.is_overdue(now) and child.is_ready and not child.verdict:
-                child.condemn(f"took longer than its timeout_s of {note.limit_s:g} s")
+            if note is not None and note.is_overdue(now) and not child.verdict:
+                child.condemn(note.verdict)
             elif child.is_gone or not (child.is_alive or child.connection.poll()):
                 self._replace(child)
 

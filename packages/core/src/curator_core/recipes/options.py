@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from curator_core.errors import PluginError
-from curator_core.policies import OnError
+from curator_core.policies import SETUP_TIMEOUT_S, OnError
 from curator_core.resources import Resources
 
 
@@ -71,6 +71,12 @@ def settings() -> OptionTable:
         Option("on_error", OnError | None, None, "What happens to a task that fails."),
         Option("retries", Annotated[int, Bounds(ge=0)] | None, None, "How often to try again."),
         Option("timeout_s", Annotated[float, Bounds(gt=0)] | None, None, "Seconds for one call."),
+        Option(
+            "setup_timeout_s",
+            Annotated[float, Bounds(gt=0)] | None,
+            SETUP_TIMEOUT_S,
+            "Seconds for setting it up in a worker.",
+        ),
         Option("hints", dict[str, dict[str, Any]], {}, "Settings for single executors, by name."),
     )
 

@@ -189,7 +189,7 @@ class StageHost:
     def _set_up_stage(self, plan: Plan, planned: PlannedStage) -> None:
         worker = StageWorker(plan, self._info, [planned], self._watchman, self._timesheet)
         if prepares(planned):
-            self._watchman.begin(planned.index, (), None)
+            self._watchman.begin(planned.index, (), planned.policy.setup_timeout_s)
             try:
                 prepare_once(self._post.node_folder, planned, worker.setup_on_node)
             finally:

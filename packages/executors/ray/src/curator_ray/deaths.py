@@ -68,8 +68,7 @@ def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool
     if words is None:
         return Death("ran out of memory" if out_of_memory else _died(rays_words(said)), detail=said)
     if words.trace.startswith("Timeout "):
-        limit = words.note.limit_s if words.note else 0.0
-        reason = f"took longer than its timeout_s of {limit:g} s"
+        reason = words.note.verdict if words.note else "took longer than its timeout_s"
         return Death(reason, words.note, words.trace)
     if words.trace.startswith(LEFT):
         return Death(words.trace.splitlines()[0], words.note, words.log)

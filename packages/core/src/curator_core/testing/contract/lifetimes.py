@@ -9,7 +9,7 @@ import pytest
 from curator_core.errors import StageError
 from curator_core.testing.contract.jobs import ended, wait_until
 from curator_core.testing.contract.logs import Event, lives, read_log, still_running
-from curator_core.testing.contract.stages import Adds, Fails, Kills, Lives, Rests
+from curator_core.testing.contract.stages import Adds, Fails, Kills, Lives, NeverReady, Rests
 from curator_core.testing.contract.trials import Trial, data
 
 
@@ -80,6 +80,15 @@ class LifetimesContract(Trial):
 
         check_lives(read_log(log))
         assert not lives(read_log(tmp_path / "other"), "teardown")
+
+    def test_a_setup_that_hangs_ends_the_run(self) -> None:
+        self.needs("isolation")
+        stage = NeverReady().with_(setup_timeout_s=0.3)
+
+        with pytest.raises(StageError, match="never_ready") as told:
+            self.run(stage)
+
+        assert "took longer than its setup_timeout_s of 0.3 s" in str(told.value)
 
     def test_after_a_node_that_cannot_be_prepared(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")

@@ -169,6 +169,17 @@ class Hangs(Numbers):
 
 
 @dataclass
+class NeverReady(Numbers):
+    """Hangs while it is set up, as what waits for a server that does not answer."""
+
+    def setup(self, worker: WorkerInfo) -> None:
+        threading.Event().wait(60)
+
+    def process(self, task: Task[int]) -> Task[int]:
+        return task
+
+
+@dataclass
 class Rests(Numbers):
     seconds: float = 0.02
 
