@@ -28,12 +28,17 @@ class Server:
     asked: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     moods: list[tuple[int, str]] = field(default_factory=list)
+    greeting: tuple[int, str] = (200, "Hello!")
+    greeted: int = 0
     arrived: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: dict[str, Any]) -> tuple[int, str]:
         with self.lock:
             self.arrived.append(time.monotonic())
+            if body["max_tokens"] == 1:
+                self.greeted += 1
+                return self.greeting
             self.asked.append(body)
             if self.moods:
                 return self.moods.pop(0)
@@ -101,7 +106,7 @@ def test_each_window_is_described(server: Server, harbour_clips: list[Clip]) -> 
     assert captions(short) == ["4 of (160, 90)"]
     assert clip.scores["caption_model"] == "tiny"
     assert {asked["max_tokens"] for asked in server.asked} == {512}
-    assert server.keys == [None] * 4
+    assert server.keys == [None] * 5  # one of them to say hello
 
 
 def test_captions_are_written_anew_and_both_are_kept(
@@ -160,16 +165,32 @@ def test_clips_without_an_answer_can_be_tried_again(
         harbour_clips = again
 
 
-def test_a_wrong_key_ends_the_run_and_is_not_shown(
-    server: Server, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("code", [401, 403, 404])
+def test_a_wrong_key_or_model_ends_the_run_before_anything_is_asked(
+    server: Server, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    server.moods = [(401, f"not with {KEY}")] * 9
-    stage = captioner(server, api_key_variable="MY_KEY", concurrency=1)
-    with pytest.raises(StageError, match="look at url, model and the key in api_key_variable") as e:
-        run_stages([stage], harbour_clips[:1])
-    assert server.keys == [f"Bearer {KEY}"]
-    assert KEY not in str(e.value) + repr(stage)
+    server.greeting = (code, f"not with {KEY}")
+    options: dict[str, Any] = {
+        "url": server.url, "model": "tiny", "api_key_variable": "MY_KEY"
+    }  # fmt: skip
+    for stage in (EndpointClipCaptioner(**options), EndpointCaptionEnhancer(**options)):
+        with pytest.raises(StageError) as raised:
+            run_stages([stage], harbour_clips[:1], on_error="quarantine")
+        said = str(raised.value)
+        assert f"could not be set up: EndpointError: the endpoint says {code} " in said
+        assert said.endswith("; look at url, model and the key in api_key_variable")
+        assert KEY not in said + repr(stage)
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    assert not server.asked
+
+
+def test_a_server_that_is_busy_at_the_door_is_asked_all_the_same(
+    server: Server, harbour_clips: list[Clip]
+) -> None:
+    server.greeting = (503, "busy")
+    [clip] = run_stages([captioner(server)], harbour_clips[:1]).outputs
+    assert len(captions(clip)) == server.greeted == 1
 
 
 def test_a_server_that_is_not_there(harbour_clips: list[Clip]) -> None:
@@ -184,7 +205,7 @@ def test_a_server_that_is_not_there(harbour_clips: list[Clip]) -> None:
 
 def test_no_more_than_so_many_a_minute(server: Server, harbour_clips: list[Clip]) -> None:
     run_stages([captioner(server, requests_per_minute=300)], harbour_clips)
-    assert len(server.arrived) == 3
+    assert len(server.arrived) == 4
     assert max(server.arrived) - min(server.arrived) > 0.3
 
 

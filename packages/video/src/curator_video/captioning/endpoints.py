@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curator_core.places import WorkerInfo
@@ -12,6 +13,8 @@ from curator_models.pacing import Pace
 from curator_video.analysis.observing import Pixels
 from curator_video.captioning.describing import Describing, Told
 from curator_video.captioning.rewriting import Rewriting
+
+_GREETING_S = 10.0
 
 
 @dataclass(kw_only=True)
@@ -66,8 +69,16 @@ class Served:
             yield f"requests_per_minute is {self.requests_per_minute}, but must be more than 0"
 
     def setup(self, worker: WorkerInfo) -> None:
-        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
         self._pace = Pace(self.requests_per_minute)
+        self._greet()
+        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
+
+    def _greet(self) -> None:
+        """Ask for one word: where the key, the model or the address is wrong, nothing begins."""
+        waits_s = min(self.request_timeout_s, _GREETING_S)
+        self._pace.wait()
+        with suppress(NoAnswerError):  # who is busy now may have time for the first clip
+            replace(self.endpoint(), attempts=1, timeout_s=waits_s).ask("Hello!", 1)
 
     def teardown(self) -> None:
         if (pool := vars(self).pop("_pool", None)) is not None:
@@ -98,8 +109,8 @@ class Served:
 class EndpointClipCaptioner(Served, Describing):
     """Adds what a server says of each window of a clip, by the chat protocol of OpenAI.
 
-    A clip without an answer is set aside with what the server said; a wrong key or model ends the
-    run.
+    A clip without an answer is set aside with what the server said. Each worker first asks for one
+    word: where the server refuses its key or model, the run ends before a clip is looked at.
     """
 
     def check(self) -> Iterator[str]:
