@@ -24,12 +24,17 @@ class Review:
         self._listing = listing
         self._keeper = keeper
         self._result = result
+        self._remembers = bool(keeper.memory.commits)
+        """Else nothing can be taken back, and no list of what there is has to be kept."""
         self._listed: set[str] = set()
         self._bound: dict[str, Source] = {}
 
     def left_to_do(self) -> Generator[Source, None, None]:
         for source in self._listing:
             if source.replaces is not None:
+                yield source
+                continue
+            if not self._remembers:
                 yield source
                 continue
             self._listed.add(source.source_id)
