@@ -96,3 +96,17 @@ def test_the_scheduler_does_not_grow_with_the_tasks():
     floor = simulation.scheduler._floor
     left = (floor.calls, floor.stored, floor.workers, floor.paused)
     assert [len(things) for things in left] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("share", [UNIT // 2, UNIT])
+def test_recycled_models_are_replaced_before_they_go_where_there_is_room(share):
+    steps = [SimulatedStep("embed", steady(0.1), Need(gpus=share), setup_s=5.0, num_workers=1)]
+    settings = Settings(worker_max_tasks=100)
+    simulation = Simulation(steps, nodes_of(1, 4, 1), 400, settings)
+    simulation.run(1_000)
+    assert simulation.scheduler.is_over
+    assert sum(simulation.outcomes.delivered.values()) == 400
+    recycled = [told for told in simulation.explained if told.decision == "recycle"]
+    assert len(recycled) >= 2
+    gaps = 5.0 * len(recycled) if share == UNIT else 0.0
+    assert 45 <= simulation.now - gaps <= 49

@@ -12,7 +12,8 @@ RECYCLED = "was recycled: "
 
 
 class Recycling:
-    """Replaces a few workers at a time; a shared one works on until its successor is up."""
+    """Replaces a few workers at a time. Each works on until its successor is up, where the
+    hardware has room for both."""
 
     def __init__(self, floor: Floor, staffing: Staffing) -> None:
         settings = floor.settings
@@ -35,12 +36,11 @@ class Recycling:
             return
         self._not_before = floor.now + floor.settings.worker_restart_interval_s
         floor.out.append(Explain("recycle", f"worker {worker.id}: {reason}", crew.first))
-        successor = None
-        if crew.first is None:
-            successor = self.staffing.start_shared_on(worker.node)
+        successor = self._successor_of(worker)
         if successor is None:
             self.staffing.let_go(worker, RECYCLED + reason)
         else:
+            crew.retiring += 1
             self._retiring[worker] = RECYCLED + reason
             self._successors[successor.id] = worker
 
@@ -48,11 +48,24 @@ class Recycling:
         """A successor is there: the old one may go."""
         old = self._successors.pop(worker.id, None)
         if old is not None and old in self._retiring:
-            self.staffing.let_go(old, self._retiring.pop(old))
+            self.staffing.let_go(old, self._end_of(old))
 
     def forget(self, worker: Worker) -> None:
-        self._retiring.pop(worker, None)
+        if worker in self._retiring:
+            self._end_of(worker)
         self.is_up(worker)
+
+    def _end_of(self, worker: Worker) -> str:
+        worker.crew.retiring -= 1
+        return self._retiring.pop(worker)
+
+    def _successor_of(self, worker: Worker) -> Worker | None:
+        first = worker.crew.first
+        if first is None:
+            return self.staffing.start_shared_on(worker.node)
+        station, nodes = self.floor.stations[first], self.floor.nodes.values()
+        fit = [node for node in nodes if not node.shuns & station.bit]
+        return self.staffing.start_dedicated(station, fit)
 
     def _reason(self, worker: Worker, rss: int) -> str:
         settings = self.floor.settings

@@ -268,9 +268,9 @@ class Scaling:
             for node in self.floor.nodes.values()
             if self._kept.get(node.name, first) == first and not node.shuns & station.bit
         ]
-        done = staffing.start_dedicated(station, nodes)
+        done = staffing.start_dedicated(station, nodes) is not None
         if not done and staffing.free_memory(station, nodes):
-            done = staffing.start_dedicated(station, nodes)
+            done = staffing.start_dedicated(station, nodes) is not None
         if done:
             self._kept = {name: kept for name, kept in self._kept.items() if kept != first}
             self._expected[first] = max(0, self._expected.get(first, 0) - 1)

@@ -94,20 +94,20 @@ class Staffing:
         self.floor.shared.spares -= 1
         self.spare, self._spare_is_up = None, False
 
-    def start_dedicated(self, station: Station, nodes: Sequence[Node]) -> bool:
-        """One more worker of this step, where it fits."""
+    def start_dedicated(self, station: Station, nodes: Sequence[Node]) -> Worker | None:
+        """One more worker of this step, where it fits; None where it does not."""
         need = station.spec.need
         wanted = without_cpus(need) if station.takes_turns else need
         found = placed(nodes, wanted)
         if found is None:
-            return False
+            return None
         node, grant = found
         node.take(grant, self._promised(station))
         worker = self._start(station.crew, node, grant)
         worker.warm = worker.setting_up = station.bit
         station.warm += 1
         station.setting_up += 1
-        return True
+        return worker
 
     def free_memory(self, station: Station, nodes: Sequence[Node]) -> bool:
         """Let idle shared workers forget what they have set up, where that makes the room."""

@@ -71,7 +71,7 @@ class Worker:
 class Crew:
     """The workers that take the same work: all shared ones, or those of one dedicated step."""
 
-    __slots__ = ("first", "leaving", "open", "slots", "spares", "up", "workers")
+    __slots__ = ("first", "leaving", "open", "retiring", "slots", "spares", "up", "workers")
 
     def __init__(self, first: int | None, slots: int) -> None:
         self.first = first
@@ -80,13 +80,16 @@ class Crew:
         self.up = 0
         self.leaving = 0
         self.spares = 0
+        self.retiring = 0
+        """Those at work until their successors are up."""
+
         self.open: tuple[dict[str, dict[Worker, None]], ...] = ({}, {})
         """Workers that want work: those without any, then those that could take one more call."""
 
     @property
     def staying(self) -> int:
         """How many there are, without those on their way out and those only at hand."""
-        return len(self.workers) - self.leaving - self.spares
+        return len(self.workers) - self.leaving - self.retiring - self.spares
 
     def offer(self, worker: Worker) -> None:
         """This worker could do more."""
