@@ -30,12 +30,12 @@ def test_a_command_is_told_as_it_is_typed(typed: list[str], told: str) -> None:
 def test_what_is_next_depends_on_how_it_ended(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", stages=1, events=1, command=["/bin/curate", "run", "r.yaml"])
     record = read_run(run, in_short=True)
-    assert next_step(record) == "curate run r.yaml does what is new, once there is more input"
+    assert next_step(record) == ("curate run r.yaml", "does what is new, once there is more input")
     record.result.quarantined = [QuarantineRecord("t", "stage_0", 0, "no")]
-    assert next_step(record) == f"curate retry {run} tries again what is in quarantine"
+    assert next_step(record) == (f"curate retry {run}", "tries again what is in quarantine")
     record.result.status = "failed"
-    assert next_step(record) == "curate run r.yaml goes on from here"
-    assert next_step(replace(record, state="running")).startswith(f"curate status {run} --watch ")
+    assert next_step(record) == ("curate run r.yaml", "goes on from here")
+    assert next_step(replace(record, state="running"))[0] == f"curate status {run} --watch"
 
 
 @processing_stage(name="refuses")

@@ -12,8 +12,9 @@ from curator_core.reading import JsonlReader
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render, write_report
+from curator_core.reporting.reasons import place_of
 from curator_core.reporting.stages import funnel
-from curator_core.results import StageCounts
+from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.usages import Usage
 from curator_core.writing import JsonlWriter
 from reportkit import usage_of, write_run
@@ -128,6 +129,51 @@ def test_what_is_left_are_records_however_many_files_they_became(files: int) -> 
     assert f"<span>left at the end</span><span>{files} " in funnel(stages, wrote=False)
 
 
+def test_shares_begin_anew_where_a_stage_makes_more_of_what_it_gets(tmp_path: Path) -> None:
+    """Films, then their clips; files that the writer made are neither."""
+    stages = {
+        "read": StageCounts(items_in=4, items_out=3, items_failed=1),
+        "split": StageCounts(items_in=3, items_out=15),
+        "still": StageCounts(items_in=15, items_out=9, items_dropped=6, reasons={"frozen": 6}),
+        "writer": StageCounts(items_in=9, items_out=21),
+    }
+    told = re.findall(
+        "<span>(.*?)</span><span>(.*?) <small>(.*?)</small>", funnel(stages, wrote=True)
+    )
+    assert told == [
+        ("read", "4", "100.0 %"),
+        ("split", "15", "made of 3"),
+        ("still", "15", "100.0 %"),
+        ("left at the end", "9", "60.0 %"),
+    ]
+    record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
+    record.result.stages = stages
+    head = render(record).partition("<h2>")[0]
+    assert "<td>3 of 4, 75.0 %; of what they became, 9 of 15, 60.0 %</td>" in head
+
+
+def test_what_a_reader_drops_is_a_share_of_what_it_read(tmp_path: Path) -> None:
+    record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
+    reader = StageCounts(items_in=8, items_out=1500, items_dropped=500, reasons={"request": 500})
+    record.result.stages = {"reader": reader}
+    assert "<td>reader: request</td><td>500</td><td>25.0 %</td>" in render(record)
+
+
+@pytest.mark.parametrize(
+    ("source", "where", "told"),
+    [
+        ("/in/a.warc.gz", "/in/a.warc.gz byte 12", "/in/a.warc.gz byte 12"),
+        ("/in/a.wav and 8 more", "/in/empty.wav", "/in/empty.wav"),
+        ("/in/a.jsonl", "line 3", "/in/a.jsonl, line 3"),
+        ("/in/a.jsonl", "", "/in/a.jsonl"),
+        ("", "line 3", "line 3"),
+    ],
+)
+def test_a_place_is_told_once(source: str, where: str, told: str) -> None:
+    record = QuarantineRecord("t", "s", 0, "no", source=source, where=where)
+    assert place_of(record) == told
+
+
 class References(HTMLParser):
     """Everything in a page that a browser would fetch or run."""
 
@@ -170,4 +216,4 @@ def test_a_run_that_was_told_of_less_still_has_a_page(tmp_path: Path) -> None:
 
 def test_quantiles_of_a_usage_are_in_the_table(tmp_path: Path) -> None:
     page = render(read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True))
-    assert f"{1000 * usage_of(0).quantile(0.95):,.3g} ms" in page
+    assert f"{1000 * usage_of(0).quantile(0.95):.0f} ms" in page

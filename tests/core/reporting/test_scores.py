@@ -27,6 +27,14 @@ def test_the_limits_of_a_rule_are_drawn_and_its_sides_are_told() -> None:
     assert page.count('class="limit"') == 2
 
 
+def test_shares_end_at_one() -> None:
+    assert re.findall(r">([^<]+)</text></svg>", drawn_bins(Scores.of([0.0, 0.5, 1.0]), [], "")) == [
+        "1"
+    ]
+    more = drawn_bins(Scores.of([0.0, 0.5, 1.0, 3.0]), [], "")
+    assert re.findall(r">([^<]+)</text></svg>", more) == ["3.12"]
+
+
 @pytest.mark.parametrize(("kept", "dropped", "told"), [
     ([50, 51, 60], [49, 40], "60.0 % kept, 40.0 % below 50, 60.0 % above 50"),
     ([40, 49, 50], [50.5, 51, 60], "50.0 % kept, 50.0 % below 50, 50.0 % above 50"),

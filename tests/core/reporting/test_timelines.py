@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def drawn(busy: list[list[float]], workers: int) -> str:
+def drawn(busy: list[list[float]], workers: int, *, gone: bool = False) -> str:
     """A run that was looked at each second, with the busy seconds of each stage so far."""
     points: list[tuple[float, dict[str, Any]]] = []
     for second, row in enumerate(busy):
         stages = [[seconds if name == "busy_s" else 0 for name in IN_SHORT] for seconds in row]
-        at_work = {"busy": workers} if workers else {}
+        is_left = workers and not (gone and second == len(busy) - 1)
+        at_work = {"busy": workers} if is_left else {}
         points.append((float(second), {"workers": at_work, "stages": stages}))
     return timelines(SimpleNamespace(points=points), [f"s{n}" for n in range(len(busy[0]))])  # type: ignore[arg-type]
 
@@ -34,6 +35,11 @@ def test_a_long_call_that_is_told_at_its_end_was_at_work_before() -> None:
 
 def test_where_nobody_knows_the_workers_it_is_shown_as_told() -> None:
     assert highest(drawn([[0.0], [0.0], [0.0], [9.0]], workers=0)) == 9
+
+
+def test_workers_that_have_gone_at_the_end_were_no_more_than_before() -> None:
+    page = drawn([[0.0], [0.0], [0.0], [9.0]], workers=1, gone=True)
+    assert highest(page) <= 1
 
 
 @given(

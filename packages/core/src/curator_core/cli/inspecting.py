@@ -147,6 +147,7 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     from curator_core.reporting import Summary, drop_reasons, plain_table, stage_table
     from curator_core.reporting.figures import count, share
     from curator_core.reporting.pages import verdict_of
+    from curator_core.reporting.reasons import came_to
     from curator_core.reporting.summaries import details
 
     result = record.result
@@ -157,7 +158,7 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     table = plain_table("dropped", "of what it got", "stage", "reason", numbers=("dropped",))
     table.columns[-1].no_wrap = False
     for stage, reason, items in drop_reasons(result.stages):
-        part = share(items, result.stages[stage].items_in)
+        part = share(items, came_to(result.stages[stage]))
         table.add_row(count(items), part, Text(stage), Text(reason))
     if table.row_count:
         screen.show(table)

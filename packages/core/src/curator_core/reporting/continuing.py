@@ -20,16 +20,16 @@ def same_command(command: Sequence[object]) -> str:
     return shlex.join([base_name(words[0]), *words[1:]])
 
 
-def next_step(record: RunRecord) -> str:
-    """What is to be done now, in a sentence that begins with the command."""
-    command = same_command(record.facts.get("command") or ())
+def next_step(record: RunRecord) -> tuple[str, str]:
+    """What to type now, and what that does."""
+    command = same_command(record.facts.get("command") or ()) or "the same call again"
     if record.state == "running":
-        return f"curate status {shlex.quote(record.path)} --watch shows how far it is"
+        return f"curate status {shlex.quote(record.path)} --watch", "shows how far it is"
     if record.result.status != "done":
-        return f"{command or 'the same call again'} goes on from here"
+        return command, "goes on from here"
     if _can_be_retried(record.result):
-        return f"curate retry {shlex.quote(record.path)} tries again what is in quarantine"
-    return f"{command or 'the same call again'} does what is new, once there is more input"
+        return f"curate retry {shlex.quote(record.path)}", "tries again what is in quarantine"
+    return command, "does what is new, once there is more input"
 
 
 def _can_be_retried(result: RunResult) -> bool:

@@ -109,14 +109,16 @@ def _spans(scores: BinnedScores) -> Iterator[Span]:
 
 def _scale_of(spans: Sequence[Span], limits: Sequence[float]) -> Scale:
     """For nearly all of them, since one may be far off, and for the limits that are not far off."""
-    low, high = spans[0][0], _end_of(spans, 0.998)
+    low, high, end = spans[0][0], _end_of(spans, 0.998), spans[-1][1]
+    if low >= 0 and spans[-1][0] == 1:  # shares: this bin holds those that are exactly 1
+        high, end = min(high, 1.0), 1.0
     by_powers = low > 0 and _end_of(spans, 0.95) > 30 * _end_of(spans, 0.05)
     room = high - low
     near = [limit for limit in limits if low - room <= limit <= high + room or by_powers]
     if room <= abs(low) / 8 + 1e-6:  # all alike
         near = list(limits)
     edges = [low, high, *(limit for limit in near if limit > 0 or not by_powers)]
-    return Scale(min(edges), max(edges), by_powers, max(edges) < spans[-1][1])
+    return Scale(min(edges), max(edges), by_powers, max(edges) < end)
 
 
 def _end_of(spans: Sequence[Span], part: float) -> float:

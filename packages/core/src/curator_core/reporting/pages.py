@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from curator_core.errors import CuratorError
@@ -17,10 +18,16 @@ from curator_core.reporting.figures import count, duration, share, shortened
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.reporting.histograms import HISTOGRAM_STYLE
 from curator_core.reporting.histories import slowest_first
-from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
+from curator_core.reporting.reasons import (
+    Failure,
+    came_to,
+    drop_reasons,
+    failures_of,
+    place_of,
+)
 from curator_core.reporting.samples import changed_records, dropped_records, in_order
 from curator_core.reporting.scores import score_histograms
-from curator_core.reporting.stages import funnel, stage_tables
+from curator_core.reporting.stages import funnel, stage_tables, steps
 from curator_core.reporting.statistics import as_html
 from curator_core.reporting.styling import PLOTS, SCORES
 from curator_core.reporting.summaries import Summary
@@ -103,11 +110,10 @@ def _bottleneck(record: RunRecord) -> str:
                           record.history.diagnosis)  # fmt: skip
     if found is None:
         return ""
-    name = f"<b>{escape(found.name)}</b>: " if found.name else ""
-    return (
-        f"<p>{name}{escape(found.evidence)}.</p>"
-        f'<p class="advice">To try: {escape(found.advice)}.</p>'
-    )
+    name, told = f"<b>{escape(found.name)}</b>: ", found.evidence
+    if not found.name:
+        name, told = "", told[0].upper() + told[1:]
+    return f'<p>{name}{escape(told)}.</p><p class="advice">To try: {escape(found.advice)}.</p>'
 
 
 def _worker_stages(record: RunRecord) -> list[str]:
@@ -131,8 +137,21 @@ def _head(record: RunRecord) -> str:
     good = record.result.status == "done"
     verdict = f'<p class="{"good" if good else "bad"}">{escape(verdict_of(record))}</p>'
     rows = [row for row in summary.lines() if row[0] not in ("files", "report", "next")]
-    rows.append(("next", next_step(record)))
-    return f"<h1>{escape(record.name)}</h1>{verdict}{facts_table(rows)}"
+    command, told = next_step(record)
+    following = f"<p>Next: <code>{escape(command)}</code> {escape(told)}.</p>"
+    return (
+        f"<h1>{escape(record.name)}</h1>{verdict}{facts_table([*_kept(record), *rows])}{following}"
+    )
+
+
+def _kept(record: RunRecord) -> list[tuple[str, str]]:
+    """How much was left of what came in, where something was kept back: films, then their clips."""
+    found = steps(record.result.stages, wrote=bool(record.folders))
+    ends = [(before.of, after.made_of) for before, after in pairwise(found) if after.made_of] + [
+        (end.of, end.items) for end in found[-1:]
+    ]
+    told = [f"{count(left)} of {count(of)}, {share(left, of)}" for of, left in ends]
+    return [("kept", "; of what they became, ".join(told))] if told else []
 
 
 def verdict_of(record: RunRecord) -> str:
@@ -149,7 +168,7 @@ def _drops(stages: dict[str, StageCounts]) -> str:
     found = drop_reasons(stages)
     rows = [
         [f"{escape(stage)}: {escape(shortened(reason, 200))}", count(items),
-         share(items, stages[stage].items_in)]
+         share(items, came_to(stages[stage]))]
         for stage, reason, items in sorted(found, key=lambda one: -one[2])[:_MOST_ROWS]
     ]  # fmt: skip
     hidden = len(found) - len(rows)
@@ -188,9 +207,8 @@ def _told(record: QuarantineRecord) -> str:
 
 
 def _place(record: QuarantineRecord) -> str:
-    places = [place for place in (record.source, record.where) if place]
     attempts = f" ({record.attempts} attempts)" if record.attempts > 1 else ""
-    return (", ".join(dict.fromkeys(places)) or record.task_id) + attempts
+    return (place_of(record) or record.task_id) + attempts
 
 
 def _sample(record: QuarantineRecord) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from curator_core.filesystems import parent_of
 from curator_core.reporting.figures import count
 from curator_core.results import QuarantineRecord, StageCounts
 
@@ -20,11 +21,7 @@ class Failure:
     @property
     def first_place(self) -> str:
         """Where the first of them is: the file, and the line in it where that is known."""
-        record = self.examples[0]
-        places = [place for place in (record.source, record.where) if place]
-        if len(places) == 2 and record.where.startswith(record.source):
-            return record.where
-        return ", ".join(places)
+        return place_of(self.examples[0])
 
     @property
     def told(self) -> str:
@@ -34,6 +31,14 @@ class Failure:
 
 
 MOST_EXAMPLES = 5
+
+
+def place_of(record: QuarantineRecord) -> str:
+    """Its source and the place in it; only the place where that names the file already."""
+    source, where = record.source, record.where
+    if not source or where.startswith((source, f"{parent_of(source)}/")):
+        return where
+    return f"{source}, {where}" if where else source
 
 
 def failures_of(records: Iterable[QuarantineRecord]) -> list[Failure]:
@@ -65,6 +70,15 @@ def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]
         for name, counts in stages.items()
         for reason, items in commonest(counts.reasons)
     ]
+
+
+def came_to(counts: StageCounts) -> int:
+    """What a stage had to do with: a reader takes files and gives records."""
+    return max(counts.items_in, counts.items_out + kept_back(counts))
+
+
+def kept_back(counts: StageCounts) -> int:
+    return counts.items_dropped + counts.items_failed + counts.items_rejected
 
 
 def commonest(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -1,10 +1,12 @@
 """Stages of a run as a page shows them: a funnel, and a table of what each did and took."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from curator_core.reporting.figures import count, duration, rate, share, size
 from curator_core.reporting.fragments import figures_table
+from curator_core.reporting.reasons import came_to, kept_back
 from curator_core.results import StageCounts
 from curator_core.usages import Usage
 
@@ -17,42 +19,65 @@ _NONE = Usage()
 Stages = Mapping[str, StageCounts]
 
 
-def funnel(stages: Stages, *, wrote: bool) -> str:
-    """How much went into each stage that kept something back, and how much was left at the end.
+@dataclass(frozen=True)
+class Step:
+    """How much came to a stage, of how many in all, and how much it kept back."""
 
-    The last stage of a run that wrote files takes records and gives files.
+    name: str
+    items: int
+    of: int
+    kept_back: int = 0
+    made_of: int = 0
+    """Where it begins anew: how many it got."""
+
+
+def steps(stages: Stages, *, wrote: bool) -> list[Step]:
+    """The stages that kept something back, and what was left at the end; nothing where none did.
+
+    A stage that makes more of what it gets, such as clips of films, begins anew: from there on
+    shares are of those. The last stage of a run that wrote files takes records and gives files.
     """
-    names = [name for name, counts in stages.items() if _kept_back(counts)]
-    if not names:
+    found = list(_steps(stages, wrote=wrote))
+    return found if any(step.kept_back for step in found) else []
+
+
+def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
+    last, left, whole, has_begun = len(stages) - 1, 0, 0, False
+    for place, (name, counts) in enumerate(stages.items()):
+        back, came = kept_back(counts), came_to(counts)
+        writes = wrote and place == last
+        makes_more = came > counts.items_in and not writes
+        if makes_more or not place:
+            whole = came
+        if back or (makes_more and has_begun):
+            made_of = counts.items_in if makes_more and has_begun else 0
+            yield Step(name, counts.items_in if writes else came, whole, back, made_of)
+            has_begun = True
+        left = counts.items_in - back if writes else counts.items_out
+    yield Step("left at the end", left, whole)
+
+
+def funnel(stages: Stages, *, wrote: bool) -> str:
+    """How much went into each stage that kept something back, and how much was left at the end."""
+    told = steps(stages, wrote=wrote)
+    if not told:
         return ""
-    hidden = len(names) - _MOST_IN_FUNNEL
+    *found, end = told
+    hidden = len(found) - _MOST_IN_FUNNEL
     if hidden > 0:
-        most = sorted(names, key=lambda name: -_kept_back(stages[name]))[:_MOST_IN_FUNNEL]
-        names = [name for name in names if name in set(most)]
-    given = max(_given(counts) for counts in stages.values()) or 1
-    rows = [_bar(name, _given(stages[name]), given) for name in names]
-    *_, last = stages.values()
-    left = last.items_in - _kept_back(last) if wrote else last.items_out
-    rows.append(_bar("left at the end", left, given))
+        most = sorted(found, key=lambda step: -step.kept_back)[:_MOST_IN_FUNNEL]
+        found = [step for step in found if step in most]
     note = f"<p>{count(hidden)} more stages kept less back.</p>" if hidden > 0 else ""
-    return f'<div class="funnel">{"".join(rows)}</div>{note}'
+    return f'<div class="funnel">{"".join(map(_bar, [*found, end]))}</div>{note}'
 
 
-def _bar(name: str, items: int, of: int) -> str:
-    part = share(items, of)
+def _bar(step: Step) -> str:
+    part = f"made of {count(step.made_of)}" if step.made_of else share(step.items, step.of)
+    wide = 100 * step.items / (step.of or 1)
     return (
-        f"<p><span>{escape(name)}</span><span>{count(items)} <small>{part}</small></span>"
-        f'<b><i style="width:{100 * items / of:.2f}%"></i></b></p>'
+        f"<p><span>{escape(step.name)}</span><span>{count(step.items)} <small>{part}</small></span>"
+        f'<b><i style="width:{wide:.2f}%"></i></b></p>'
     )
-
-
-def _given(counts: StageCounts) -> int:
-    """What it had to do with: a reader takes files and gives records."""
-    return max(counts.items_in, counts.items_out + _kept_back(counts))
-
-
-def _kept_back(counts: StageCounts) -> int:
-    return counts.items_dropped + counts.items_failed + counts.items_rejected
 
 
 HEAD = ("stage", "in", "out", "dropped", "failed", "retried", "time in it", "records/s",
@@ -69,7 +94,7 @@ def stage_tables(stages: Stages, usages: Mapping[str, Usage], seconds: float) ->
 
     if len(stages) <= _MOST_OPEN:
         return table(list(stages))
-    telling = sorted(stages, key=lambda n: (-_kept_back(stages[n]), -stages[n].seconds))
+    telling = sorted(stages, key=lambda n: (-kept_back(stages[n]), -stages[n].seconds))
     chosen = set(telling[: _MOST_OPEN // 2])
     chosen |= set(sorted(stages, key=lambda n: -stages[n].seconds)[: _MOST_OPEN // 2])
     return (
@@ -82,14 +107,14 @@ def stage_tables(stages: Stages, usages: Mapping[str, Usage], seconds: float) ->
 
 def _row(name: str, counts: StageCounts, usage: Usage, seconds: float, most: float) -> list[str]:
     failed = counts.items_failed + counts.items_rejected
-    took = duration(counts.seconds)
+    took = _short(counts.seconds)
     times = [usage.quantile(0.5), usage.quantile(0.95), usage.longest_s] if usage.tasks else []
     return [
         escape(name),
         *map(count, (counts.items_in, counts.items_out, counts.items_dropped, failed)),
         count(counts.tasks_retried),
         f"<b>{took}</b>" if counts.seconds == most > 0 else took,
-        rate(_given(counts) / seconds) if seconds else "",
+        rate(came_to(counts) / seconds) if seconds else "",
         *(_short(one) for one in times or (0.0, 0.0, 0.0)),
         share(round(1000 * usage.cpu_s), round(1000 * usage.seconds)) if usage.seconds else "",
         size(usage.rss_bytes) if usage.rss_bytes else "",
@@ -98,6 +123,10 @@ def _row(name: str, counts: StageCounts, usage: Usage, seconds: float, most: flo
 
 
 def _short(seconds: float) -> str:
+    """Two digits that count, so that a table of them stays narrow."""
     if not seconds:
         return ""
-    return f"{1000 * seconds:,.3g} ms" if seconds < 1 else duration(seconds)
+    if seconds >= 0.9995:
+        return duration(seconds)
+    told = f"{1000 * seconds:.0f}" if seconds >= 0.00995 else f"{1000 * seconds:.2g}"
+    return f"{told} ms"

@@ -3,8 +3,9 @@
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bar: #c62; --good: #185; --bad: #b22; }
 @media (prefers-color-scheme: dark) { :root { --good: #5c9; --bad: #f77; --bar: #e85; } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin: 0 } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { margin: 0 } h2 { margin: 2rem 0 .5rem; font-size: 1.15rem }
+h3 { margin: 1rem 0 .3rem; font-size: 1rem }
 .good, .bad { font-size: 1.2rem; font-weight: 600 } .good { color: var(--good) }
 .bad { color: var(--bad) }
 table { border-collapse: collapse; display: block; overflow-x: auto }
@@ -13,6 +14,7 @@ th, td { padding: .2rem .9rem .2rem 0; text-align: left; vertical-align: top;
 .figures td:nth-child(n+2), .figures th:nth-child(n+2) { text-align: right; white-space: nowrap;
   padding-right: .6rem;
   font-variant-numeric: tabular-nums }
+.figures td:first-child, .figures th:first-child { position: sticky; left: 0; background: Canvas }
 td { overflow-wrap: anywhere } .figures td { overflow-wrap: normal }
 .bar { display: inline-block; width: 8rem; height: .7rem; background: var(--line) }
 .bar i { display: block; height: 100%; background: var(--bar) }
@@ -43,7 +45,10 @@ polyline.c2 { stroke: var(--c2) } polyline.c3 { stroke: var(--c3) }
 polyline.c4 { stroke: var(--c4) }
 i.c0 { background: var(--c0) } i.c1 { background: var(--c1) } i.c2 { background: var(--c2) }
 i.c3 { background: var(--c3) } i.c4 { background: var(--c4) }
-@media (max-width: 40rem) { body { margin: 1rem auto } summary { overflow-wrap: anywhere } }
+code { background: #8882; padding: .1rem .3rem; border-radius: 3px; overflow-wrap: anywhere }
+@media (max-width: 40rem) { body { margin: 1rem auto } summary { overflow-wrap: anywhere }
+  .figures td:first-child, .figures th:first-child { min-width: 8rem; max-width: 9rem;
+    overflow-wrap: anywhere } }
 """
 
 SCORES = """

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from curator_core.reporting.figures import count, duration
+from curator_core.reporting.figures import count, counted, duration
 from curator_core.reporting.histories import History
 from curator_core.runs.pulses import IN_SHORT
 
@@ -42,16 +42,14 @@ def _workers(points: list[Point]) -> str:
         outline = [*_scaled(points, above, most), *reversed(_scaled(points, below, most))]
         drawn.append(f'<polygon class="c{number}" points="{" ".join(outline)}"/>')
         below = above
-    return _figure("Workers", "".join(drawn), states, points, f"{count(most)} workers")
+    return _figure("Workers", "".join(drawn), states, points, counted(most, "worker"))
 
 
 def _speeds(points: list[Point], names: Sequence[str]) -> str:
     """Workers' seconds in each stage, per second: how many are at it on average."""
     seconds = [max(after[0] - before[0], 1e-3) for before, after in pairwise(points)]
     spent = [_spent(points, place) for place in range(len(names))]
-    rooms = [
-        _workers_of(pulse) * long for (_, pulse), long in zip(points[1:], seconds, strict=True)
-    ]
+    rooms = [most * long for most, long in zip(_at_most(points[1:]), seconds, strict=True)]
     rates = [
         [busy / long for busy, long in zip(row, seconds, strict=True)]
         for row in _moved_back(spent, rooms)
@@ -70,9 +68,10 @@ def _spent(points: list[Point], place: int) -> list[float]:
     return [max(0.0, after - before) for before, after in pairwise(busy)]
 
 
-def _workers_of(pulse: dict[str, Any]) -> float:
-    """How many could be at work; where nobody said, any number."""
-    return float(sum(pulse["workers"].values())) or inf
+def _at_most(points: list[Point]) -> list[float]:
+    """How many could be at work; where nobody said, the most that there were, or any number."""
+    told = [float(sum(pulse["workers"].values())) for _, pulse in points]
+    return [workers or max(told) or inf for workers in told]
 
 
 def _moved_back(spent: list[list[float]], rooms: Sequence[float]) -> list[list[float]]:
@@ -118,7 +117,8 @@ def _lines(
         f'<polyline class="c{number}" points="{" ".join(_scaled(points, row, most))}"/>'
         for number, (_, _, row) in enumerate(shown)
     )
-    return _figure(title, drawn, [name for _, name, _ in shown], points, f"{most:,.3g} {unit}")
+    highest = count(most) if most >= 10 else f"{most:.2g}"
+    return _figure(title, drawn, [name for _, name, _ in shown], points, f"{highest} {unit}")
 
 
 def _scaled(points: list[Point], figures: Sequence[float], most: float) -> list[str]:
