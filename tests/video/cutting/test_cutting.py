@@ -257,9 +257,28 @@ def test_an_end_that_is_missing_is_no_short_clip(broken: dict[str, Path], mode: 
     assert "missing_end.mp4 is damaged" in ran.report.quarantined[0].reason
 
 
-def test_a_clip_that_ends_where_damage_begins_is_whole(broken: dict[str, Path]) -> None:
-    [done] = run_stages([ClipCutter()], [clip(broken["missing end"], 0, 2)]).outputs
+@pytest.mark.parametrize("mode", ["exact", "copy"])
+def test_a_clip_that_ends_where_damage_begins_is_whole(broken: dict[str, Path], mode: Any) -> None:
+    [done] = run_stages([ClipCutter(mode)], [clip(broken["missing end"], 0, 2)]).outputs
     assert done.data.encoded.frames == 50
+    assert done.data.encoded.end == 2.0
+
+
+def test_a_copy_lacks_no_picture_that_is_stored_behind_the_damage(
+    broken: dict[str, Path], tmp_path: Path
+) -> None:
+    """Pictures are stored after those that they are made of, which are shown later."""
+    with av.open(str(broken["missing end"])) as container:
+        stored = [packet for packet in container.demux(video=0) if packet.size]
+    times = [float(packet.pts * packet.time_base) for packet in stored]
+    early = next(k for k in range(20, 40) if times[k] > times[k + 1])
+    path = tmp_path / "shorter.mp4"
+    whole = broken["missing end"].read_bytes()
+    path.write_bytes(whole[: stored[early].pos + stored[early].size // 2])
+    for end, is_whole in ((times[early], False), (max(times[:early]) + 0.04, True)):
+        ran = run_stages([ClipCutter("copy")], [clip(path, 0, end)], on_error="quarantine")
+        assert len(ran.outputs) == is_whole
+        assert all(record.reason.endswith("damaged packets") for record in ran.report.quarantined)
 
 
 def test_wrong_options_are_told() -> None:

@@ -1,6 +1,8 @@
 """Copying: a clip made of the packets as they are, from the keyframe before its start."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from curator_video.clips import Encoded, Span
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 _EPSILON = 1e-4
 _TOLERATED = 1.0
+_NEXT = 1.1
+"""A picture that is shown more steps after another is not the next one."""
 
 
 @dataclass
@@ -38,6 +42,11 @@ class _Run:
     def close(self) -> None:
         """What comes behind the last picture that is wanted is wanted by none."""
         del self.packets[self.needed :], self.times[self.needed :]
+
+    def reaches(self, end: float, step: float) -> bool:
+        """Whether picture follows upon picture up to there, so that none can be missing."""
+        shown = sorted(time for time in self.times if time < end - _EPSILON)
+        return bool(shown) and all(b - a < _NEXT * step for a, b in pairwise([*shown, end]))
 
 
 def copied(span: Span, keep_audio: bool) -> Encoded:
@@ -78,27 +87,45 @@ def _mux(container: Any, track: Any, run: _Run) -> None:
 
 
 def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
-    import av
-
     go_to(video, span.start)
     run = _Run()
-    try:
-        for packet in packets(video.container, video.stream):
-            if _is_behind(packet, clock, span):
-                break
-            time = clock.of_packet(packet)
-            if time is None or not packet.size:
-                continue
-            if packet.is_corrupt:
-                raise _damaged(span, time, "damaged packets")
-            if run.belongs(packet, time):
-                run.add(packet, time, span.end)
-    except av.FFmpegError as error:
-        raise _damaged(span, run.times[-1] if run.times else span.start, reason_of(error)) from None
+    damage = _gather(run, video, clock, span)
     run.close()
+    if damage is not None and not run.reaches(span.end, clock.step):
+        raise damage
     if not run.packets or span.end - max(run.times) - clock.step > _TOLERATED:
         raise _damaged(span, max(run.times, default=span.start), "the pictures end early")
     return run
+
+
+def _gather(run: _Run, video: Opened, clock: Clock, span: Span) -> DamagedVideoError | None:
+    """Fill the run. The damage behind its end, if there is some: pictures may be missing for it."""
+    import av
+
+    damage = None
+    try:
+        for packet, time in _timed(video, clock, span):
+            if packet.is_corrupt and damage is None:
+                damage = _damaged(span, time, "damaged packets")
+            if damage is not None and time < span.end - _EPSILON:
+                raise damage  # or what may be made of a damaged packet
+            if run.belongs(packet, time):
+                run.add(packet, time, span.end)
+    except av.FFmpegError as error:
+        last = run.times[-1] if run.times else span.start
+        damage = damage or _damaged(span, last, reason_of(error))
+    return damage
+
+
+def _timed(
+    video: Opened, clock: Clock, span: Span
+) -> "Iterator[tuple[Packet[VideoStream], float]]":
+    for packet in packets(video.container, video.stream):
+        if _is_behind(packet, clock, span):
+            return
+        time = clock.of_packet(packet)
+        if time is not None and packet.size:
+            yield packet, time
 
 
 def _is_behind(packet: "Packet[VideoStream]", clock: Clock, span: Span) -> bool:
