@@ -142,10 +142,17 @@ class TestDeaths:
         ],
     )
     def test_one_death_is_forgiven_and_two_are_not(
-        self, data: str, reason: str, deaths: int, tmp_path: Path
+        self,
+        data: str,
+        reason: str,
+        deaths: int,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         once = run(Leaves(str(tmp_path), 1), tasks=[1, 2, data, 3])
         assert len(once) == 4
+        told = f"a worker at stage 'leaves' {reason}; others go on with its work"
+        assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [told]
         assert once.worker_restarts == {reason: 1}
         twice = run(Leaves(str(tmp_path), 9), tasks=[1, 2, data, 3])
         assert [record.reason for record in twice.quarantined] == [f"its worker {reason}"]

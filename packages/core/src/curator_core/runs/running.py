@@ -32,6 +32,12 @@ from curator_core.usages import Usages
 
 LOG = logging.getLogger("curator_core")
 
+RECYCLED = "was recycled"
+"""Why a worker is gone that nothing ailed."""
+
+_WORTH_SAYING = frozenset({1, 10, 100, 1_000, 10_000})
+"""How often workers have gone for one reason: a night's log is not to consist of it."""
+
 
 class Run:
     """The accounts of one execution of a plan.
@@ -235,6 +241,10 @@ class Run:
         restarts = self.result.worker_restarts
         restarts[reason] = restarts.get(reason, 0) + 1
         self.events.tell("worker_gone", worker=worker_id, reason=reason)
+        if restarts[reason] in _WORTH_SAYING and reason != RECYCLED and not self.stopping.is_asked:
+            at = "" if stage_index is None else f" at stage {self.plan.stages[stage_index].name!r}"
+            so_far = f" ({restarts[reason]:,} so far)" if restarts[reason] > 1 else ""
+            LOG.warning("a worker%s %s%s; others go on with its work", at, reason, so_far)
 
     def void_mixed(self) -> set[str]:
         """Sources whose output was refused because it was mixed with a void attempt: to be run

@@ -171,7 +171,8 @@ class Crew:
         stage = "shared" if member.first is None else self.stages[member.first].name
         LOG.warning(
             "streaming: worker %d (%s) has been waiting for %.0f s to start on node %s: others "
-            "hold what it needs there, or its environment takes long",
+            "hold what it needs there, the node is short of memory or CPU, or its environment "
+            "takes long",
             member.number, stage, waited, member.node[:8],
         )  # fmt: skip
 

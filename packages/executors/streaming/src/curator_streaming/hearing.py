@@ -8,6 +8,7 @@ from curator_core.errors import CuratorError, StageError
 from curator_core.failing import reason_of
 from curator_core.local.board import Note
 from curator_core.reports import CallReport
+from curator_core.runs.running import RECYCLED as WAS_RECYCLED
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.inboxes import Came
@@ -185,7 +186,7 @@ class Hearing:
     def gone(self, member: Member) -> None:
         """A worker has ended as it was asked to."""
         if member.why.startswith(RECYCLED):
-            self._run.worker_gone(str(member.number), "was recycled")
+            self._run.worker_gone(str(member.number), WAS_RECYCLED)
         self._crew.remove(member)
         kind = member.leaving or "stopped"
         self.news.append(
