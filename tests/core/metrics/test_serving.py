@@ -1,5 +1,6 @@
 """Serving metrics: where, to whom, and for how long."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from curator_core import LocalExecutor, Pipeline, Task, processing_stage
 from curator_core.errors import PipelineError
 from curator_core.metrics.collecting import families
 from curator_core.metrics.configuring import write_settings
-from curator_core.metrics.names import KINDS_OF_RESTART, kind_of_restart
+from curator_core.metrics.dashboards import queries
+from curator_core.metrics.names import KINDS_OF_RESTART, OF_RUNS, OF_STAGES, kind_of_restart
 from curator_core.metrics.serving import DEFAULT_PORT, Address, Page, PortTakenError, address_of
 from curator_core.runs.pulses import Pulse
 
@@ -202,6 +204,13 @@ def test_who_wants_no_metrics_imports_none_of_it() -> None:
 
     loaded = modules_loaded_by("import curator_core.runs.streams, curator_core.pipelines")
     assert not {name for name in loaded if "prometheus" in name or ".metrics" in name}
+
+
+def test_every_metric_has_a_place_on_the_dashboard() -> None:
+    asked = "".join(queries())
+    missing = {metric.name for metric in (*OF_RUNS, *OF_STAGES)
+               if not re.search(rf"curator_{metric.name}(_total)?\b", asked)}  # fmt: skip
+    assert missing == set()
 
 
 def test_settings_for_targets_that_are_none(tmp_path: Path) -> None:

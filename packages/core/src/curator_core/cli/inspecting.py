@@ -70,10 +70,10 @@ def _watch(screen: Screen, run_dir: str) -> str:
 
 
 def _headline(record: "RunRecord") -> str:
-    """`web_clean is running: 12 sources done, 3.4/s, the last one 2 s ago`."""
-    from curator_core.reporting.figures import counted, duration, rate
+    """`web_clean is running: 12 of 200 sources done, 3.4/s, last progress 2 s ago`."""
+    from curator_core.reporting.figures import duration, rate
 
-    parts = [f"{counted(record.result.sources_done, 'source')} done", rate(record.rate)]
+    parts = [record.done, rate(record.rate)]
     if record.state == "running" and record.last_progress is not None:
         parts.append(f"last progress {duration(time.time() - record.last_progress)} ago")
     elif record.result.seconds:
@@ -145,6 +145,7 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     from rich.text import Text
 
     from curator_core.reporting import Summary, drop_reasons, plain_table, stage_table
+    from curator_core.reporting.continuing import next_step
     from curator_core.reporting.figures import count, share
     from curator_core.reporting.pages import verdict_of
     from curator_core.reporting.reasons import came_to
@@ -163,4 +164,10 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     if table.row_count:
         screen.show(table)
         screen.say()
-    screen.show(details(Summary(record.name, result, page).lines()))
+    lines = Summary(record.name, result, page).lines()
+    if record.state == "running":
+        lines = [
+            *(line for line in lines if line[0] != "next"),
+            ("next", " ".join(next_step(record))),
+        ]
+    screen.show(details(lines))

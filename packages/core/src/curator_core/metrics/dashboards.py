@@ -58,6 +58,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel("Queue, tasks", f"curator_queue_tasks{_RUN}"),
         Panel("Queue, bytes", f"curator_queue_bytes{_RUN}", unit="bytes"),
         Panel("CPUs at each stage", _rate("cpu_seconds_total"), unit="none"),
+        Panel("Waiting for a CPU", _rate("cpu_wait_seconds_total"), unit="none"),
         Panel("Setting up", f"curator_setup_seconds_total{_RUN}", unit="s"),
     ),
     "Who is there?": (

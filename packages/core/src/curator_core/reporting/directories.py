@@ -4,18 +4,21 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from curator_core.errors import InputError, ResumeError
 from curator_core.filesystems import join, open_filesystem
+from curator_core.reporting.figures import count, counted
 from curator_core.reporting.histories import History, read_history
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.directory import RunDirectory, written_in
 from curator_core.runs.journal import parsed_lines
+from curator_core.runs.latest import read_latest
 from curator_core.runs.lines import from_line
 from curator_core.runs.locks import STALE_AFTER_S
 from curator_core.runs.memory import remember, root_of
+from curator_core.runs.pulses import Pulse
 from curator_core.runs.quarantine import Quarantine
 from curator_core.usages import Usage
 
@@ -35,10 +38,29 @@ class RunRecord:
     statistics: list[str]
     """Files in which stages wrote what they found out about the data."""
 
+    latest: Pulse | None = None
+    """What a run under way told last."""
+
     @property
     def last_progress(self) -> float | None:
-        """When a source was last finished, or the run began."""
-        return self.history.last_progress
+        """When anything last moved: a source may take hours."""
+        told = (self.history.last_progress, self.latest and self.latest.last_progress)
+        return max((when for when in told if when), default=None)
+
+    @property
+    def total(self) -> int | None:
+        """How many sources there are, once all are listed."""
+        latest = self.latest
+        if latest is None or latest.left is None:
+            return None
+        return latest.done + latest.skipped + latest.open + latest.left
+
+    @property
+    def done(self) -> str:
+        """`12 of 200 sources done`; without how many there are, where that is not known yet."""
+        sources, total = self.result.sources_done, self.total
+        of = counted(sources if total is None else total, "source")
+        return f"{of} done" if total is None else f"{count(sources)} of {of} done"
 
     @property
     def rate(self) -> float:
@@ -54,6 +76,7 @@ class RunRecord:
             "ended": self.facts.get("ended"),
             "last_progress": self.last_progress,
             "sources_per_second": round(self.rate, 3),
+            "sources_in_all": self.total,
             **self.result.to_json(),
         }
 
@@ -70,12 +93,14 @@ def read_run(path: str, *, in_short: bool = False) -> RunRecord:
     state = _state(path, facts)
     result = _in_short(path, facts) if in_short and "written" in facts else _result(path, facts)
     result.seconds = history.seconds(time.time() if state == "running" else history.last)
+    latest = read_latest(path) if state == "running" else None
+    if latest is not None:
+        _add_what_moves(result, latest)
     written = facts.get("written") if in_short else None
     written = written or written_in(result.files)
     name = str(facts.get("name", "run"))
-    return RunRecord(
-        path, name, state, facts, result, history, written["folders"], written["statistics"]
-    )
+    folders, statistics = written["folders"], written["statistics"]
+    return RunRecord(path, name, state, facts, result, history, folders, statistics, latest)
 
 
 def state_of(path: str) -> str:
@@ -121,6 +146,16 @@ def _add_what_was_said(result: RunResult, said: dict[str, Any]) -> None:
     result.usages = {n: Usage.from_json(u) for n, u in said.get("usages", {}).items()}
     result.worker_restarts = dict(said.get("worker_restarts", {}))
     result.notes = list(said.get("notes", []))
+
+
+def _add_what_moves(result: RunResult, latest: Pulse) -> None:
+    """What stages have done so far, of sources that are not finished too."""
+    for stage in latest.stages:
+        if settled := result.stages.get(stage.name):
+            newest = max(settled, stage.counts, key=lambda counts: counts.tasks_in)
+            result.stages[stage.name] = replace(newest, scores=settled.scores)
+            result.usages[stage.name] = stage.usage
+    result.worker_restarts = dict(latest.restarts)
 
 
 def _quarantined(path: str) -> list[QuarantineRecord]:

@@ -134,8 +134,8 @@ def _slowest(record: RunRecord) -> str:
 
 def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
-    good = record.result.status == "done"
-    verdict = f'<p class="{"good" if good else "bad"}">{escape(verdict_of(record))}</p>'
+    kind = {"done": "good", "running": "going"}.get(record.state, "bad")
+    verdict = f'<p class="{kind}">{escape(verdict_of(record))}</p>'
     rows = [row for row in summary.lines() if row[0] not in ("files", "report", "next")]
     command, told = next_step(record)
     following = f"<p>Next: <code>{escape(command)}</code> {escape(told)}.</p>"
@@ -155,7 +155,9 @@ def _kept(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def verdict_of(record: RunRecord) -> str:
-    """How the run stands; one that was killed could not say so itself."""
+    """How the run stands; one that is under way or was killed cannot say so itself."""
+    if record.state == "running":
+        return f"{record.name} is running: {record.done} in {duration(record.result.seconds)}"
     if record.state == "dead":
         return (
             f"{record.name} was killed: its process is gone, and "

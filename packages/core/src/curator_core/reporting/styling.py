@@ -6,7 +6,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { margin: 0 } h2 { margin: 2rem 0 .5rem; font-size: 1.15rem }
 h3 { margin: 1rem 0 .3rem; font-size: 1rem }
-.good, .bad { font-size: 1.2rem; font-weight: 600 } .good { color: var(--good) }
+.good, .bad, .going { font-size: 1.2rem; font-weight: 600 } .good { color: var(--good) }
 .bad { color: var(--bad) }
 table { border-collapse: collapse; display: block; overflow-x: auto }
 th, td { padding: .2rem .9rem .2rem 0; text-align: left; vertical-align: top;

@@ -1,0 +1,66 @@
+"""A run that somebody looks at while it goes on."""
+
+import fcntl
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from curator_core.reporting.directories import read_run
+from curator_core.reporting.pages import render
+from curator_core.results import StageCounts
+from curator_core.runs.latest import FILE
+from curator_core.runs.lines import to_line
+from curator_core.runs.pulses import Pulse, StagePulse
+from curator_core.scores import Scores
+from curator_core.usages import Usage
+from reportkit import write_run
+
+
+@contextmanager
+def under_way(folder: Path, pulse: Pulse) -> Iterator[str]:
+    """A run that has finished no source yet, whose process holds its lock."""
+    run = Path(write_run(folder, stages=2, events=0))
+    facts = json.loads((run / "run.json").read_text())
+    del facts["result"], facts["written"]
+    (run / "run.json").write_text(json.dumps({**facts, "status": "running"}))
+    (run / FILE).write_bytes(to_line(pulse.to_json()))
+    with open(run / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield str(run)
+
+
+def pulse_of_two_hours() -> Pulse:
+    """One source of four, which takes long; at its second stage something moved just now."""
+    counts, usage = StageCounts(tasks_in=7, items_in=700, items_out=690), Usage()
+    usage.seconds, usage.cpu_s, usage.tasks = 90.0, 88.0, 7
+    scored = StageCounts(scores={"score": Scores.of([1.0])})
+    stages = (
+        StagePulse(0, "stage_0", scored, scored, Usage()),
+        StagePulse(1, "stage_1", counts, StageCounts(), usage),
+    )
+    now = time.time()
+    return Pulse(now, "large", "LocalExecutor", "running", 7200.0, 0, 0, 0, 1, 3, stages,
+                 last_progress=now - 2)  # fmt: skip
+
+
+def test_what_unfinished_sources_have_brought_so_far_is_told(tmp_path: Path) -> None:
+    with under_way(tmp_path / "run", pulse_of_two_hours()) as run:
+        record = read_run(run)
+        page = render(record)
+    assert (record.state, record.total, record.to_json()["sources_in_all"]) == ("running", 4, 4)
+    assert record.result.stages["stage_1"].items_in == 700
+    assert record.last_progress is not None
+    assert time.time() - record.last_progress < 60
+    assert '<p class="going">large is running: 0 of 4 sources done' in page
+    assert "<b>stage_1</b>: 100 % of all time at work was spent in it" in page
+    assert f"Next: <code>curate status {run} --watch</code> shows how far it is." in page
+
+
+def test_what_was_told_last_counts_no_more_once_it_was_killed(tmp_path: Path) -> None:
+    with under_way(tmp_path / "run", pulse_of_two_hours()) as run:
+        pass
+    record = read_run(run)
+    assert (record.state, record.total) == ("dead", None)
+    assert record.result.stages["stage_1"].items_in == 0
