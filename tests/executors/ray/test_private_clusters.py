@@ -114,18 +114,21 @@ class TestPrivateCluster:
             from curator_core import CuratorError
             from curator_ray.connecting import connected
             from curator_ray.starting import PrivateCluster
-            import glob, tempfile
-            try:
-                with connected(private=PrivateCluster(custom={"CPU": 3})):
-                    pass
-            except CuratorError as error:
-                print(error)
+            import glob, sys, tempfile
+            sys.modules["aiohttp"] = None
+            for wanted in PrivateCluster(custom={"CPU": 3}), PrivateCluster(dashboard=True):
+                try:
+                    with connected(private=wanted):
+                        pass
+                except CuratorError as error:
+                    print(error)
             print(glob.glob(tempfile.gettempdir() + "/curator-ray-*"))
             """,
             TMPDIR=short_folder,
         )
         said, _ = driver.communicate(timeout=90)
-        first, left = said.splitlines()
+        first, dashboard, left = said.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")
+        assert dashboard.endswith("; for a dashboard: pip install 'ray[default]'")
         assert left == "[]"

@@ -1,15 +1,18 @@
 """On a private cluster nothing of Ray Data's own is started beside the workers."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Task
+from curator_ray.connecting import Connection
 from curator_ray.facts import ClusterFacts, NodeFacts
 from curator_ray_data import standing_in
 from curator_ray_data.executor import RayDataExecutor
 from curator_ray_data.standing_in import in_this_process
 
+PRIVATE = Connection("private", "127.0.0.1:6379")
 ONE = ClusterFacts((NodeFacts("one", cpus=2, object_store_gb=1.5),))
 
 
@@ -37,7 +40,7 @@ def stats() -> Any:
 
 def test_two_runs_at_once_leave_ray_data_as_it_was(stats: Any) -> None:
     before = stats.get_or_create_stats_actor
-    first, second = in_this_process(ONE, 1.0), in_this_process(ONE, 1.0)
+    first, second = in_this_process(PRIVATE, ONE, 1.0), in_this_process(PRIVATE, ONE, 1.0)
     first.__enter__()
     second.__enter__()
     assert stats.get_or_create_stats_actor().update_execution_metrics.remote(1, x=2) is None
@@ -47,10 +50,21 @@ def test_two_runs_at_once_leave_ray_data_as_it_was(stats: Any) -> None:
     assert stats.get_or_create_stats_actor is before
 
 
+@pytest.mark.parametrize(
+    "connection", [replace(PRIVATE, kind="joined"), replace(PRIVATE, has_dashboard=True)]
+)
+def test_where_others_look_at_the_cluster_figures_are_kept(
+    connection: Connection, stats: Any
+) -> None:
+    before = stats.get_or_create_stats_actor
+    with in_this_process(connection, ONE, 1.0):
+        assert stats.get_or_create_stats_actor is before
+
+
 @pytest.mark.parametrize("where", standing_in._RESERVES)
 def test_all_of_the_cluster_is_reserved_for_the_run(where: str) -> None:
     autoscaler = pytest.importorskip(where)
-    with in_this_process(ONE, 1.0):
+    with in_this_process(PRIVATE, ONE, 1.0):
         reserved = autoscaler.DefaultAutoscalingCoordinator(requester_id="somebody")
         reserved.request_resources(resources=[{"CPU": 99}], expire_after_s=1)
         told = reserved.get_reserved_resources()["one"]
@@ -70,5 +84,5 @@ def test_a_ray_data_that_looks_other_than_it_did_is_left_alone(
     for where in standing_in._RESERVES:
         monkeypatch.setitem(sys.modules, where, None)
     monkeypatch.delattr(stats, "get_or_create_stats_actor")
-    with in_this_process(ONE, 1.0):
+    with in_this_process(PRIVATE, ONE, 1.0):
         assert not hasattr(stats, "get_or_create_stats_actor")

@@ -25,6 +25,9 @@ class Connection:
     folder: str | None = None
     """Where a private cluster keeps its files; it is removed with the cluster."""
 
+    has_dashboard: bool = False
+    """Whether somebody may look at a private cluster in a browser."""
+
     @property
     def why(self) -> str:
         """For the first line of a log."""
@@ -58,7 +61,10 @@ class _Lease:
             self.connection = Connection("found", _present_address())
         elif self.connection is None and wanted == LOCAL:
             self.started = Started(private, runtime_env)
-            self.connection = Connection("private", _present_address(), self.started.folder)
+            address = _present_address()
+            self.connection = Connection(
+                "private", address, self.started.folder, has_dashboard=private.dashboard
+            )
         elif self.connection is None:
             join(wanted, runtime_env)
             self.connection = Connection("joined", wanted)

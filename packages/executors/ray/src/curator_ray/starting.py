@@ -60,10 +60,8 @@ class Started:
         except BaseException as error:
             self._guard.dismiss()
             if isinstance(error, Exception):
-                raise ClusterError(
-                    f"no private Ray cluster could be started: {reason_of(error)}; "
-                    "if a cluster runs already, set RAY_ADDRESS to its address"
-                ) from error
+                what = f"no private Ray cluster could be started: {reason_of(error)}"
+                raise ClusterError(f"{what}; {_way_out(error)}") from error
             raise
 
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
@@ -97,6 +95,12 @@ class Started:
         finally:
             self._guard.dismiss()
             self._keeper.dismiss()
+
+
+def _way_out(error: Exception) -> str:
+    if "dashboard" in str(error):
+        return "for a dashboard: pip install 'ray[default]'"
+    return "if a cluster runs already, set RAY_ADDRESS to its address"
 
 
 def _only_here() -> dict[str, str]:

@@ -105,9 +105,8 @@ class RayDataExecutor(Executor):
             if problems := list(refused(plan, survey.facts)):
                 raise ResourceError("\n".join(problems))
             with ExitStack() as stack:
-                if connection.kind == "private":
-                    smallest = min(planned.resources.cpus for planned in run.worker_stages)
-                    stack.enter_context(in_this_process(survey.facts, smallest))
+                smallest = min(planned.resources.cpus for planned in run.worker_stages)
+                stack.enter_context(in_this_process(connection, survey.facts, smallest))
                 place = stack.enter_context(place_for(plan, run.token, connection, survey))
                 yield from Driver(run, sources, place, self.options).outputs()
 

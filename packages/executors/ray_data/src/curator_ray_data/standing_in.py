@@ -2,8 +2,9 @@
 
 Each of them is a process that imports Ray Data before it says anything, and no task is started
 before one of them has told what there is. One knows which resources are reserved for whom: on a
-private cluster all are, for its one job. The other collects figures for a dashboard, and there is
-none. Both are Ray's inside: where that looks other than it did, its actors are started.
+private cluster all are, for its one job. The other collects figures for a dashboard, which is there
+only if somebody wanted one. Both are Ray's inside: where that looks other than it did, its actors
+are started.
 """
 
 import threading
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+from curator_ray.connecting import Connection
 from curator_ray.facts import ClusterFacts
 
 _RESERVES = tuple(
@@ -96,11 +98,16 @@ _REPLACED = _Replaced()
 
 
 @contextmanager
-def in_this_process(cluster: ClusterFacts, smallest: float) -> Iterator[None]:
-    """For the time of a run on a private cluster that looks like this.
+def in_this_process(
+    connection: Connection, cluster: ClusterFacts, smallest: float
+) -> Iterator[None]:
+    """For the time of a run on a private cluster that looks like this, and that nobody looks at.
 
     `smallest`: how much of a CPU the most modest stage asks for.
     """
+    if connection.kind != "private" or connection.has_dashboard:
+        yield
+        return
     _REPLACED.begin(cluster, min(1.0, smallest))
     try:
         yield
