@@ -54,6 +54,21 @@ def refreshed(videos: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def lossy(videos: Path) -> Path:
+    """Six seconds as from a broadcast: pictures at about 2.6 s did not arrive."""
+    import av
+    from corpus.films import Film, Shot
+    from corpus.videos import write_video
+
+    path = write_video(videos / "lossy.ts", Film([Shot(150, "pan")]))
+    with av.open(str(path)) as container:
+        places = [packet.pos for packet in container.demux(video=0) if packet.size]
+    content = path.read_bytes()
+    path.write_bytes(content[: places[65]] + content[places[69] :])
+    return path
+
+
+@pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """The folder of a tiny model by its name."""
     import tiny_video_models

@@ -90,6 +90,18 @@ def test_damage_elsewhere_is_not_told(broken: dict[str, Path]) -> None:
     assert not damage
 
 
+def test_what_did_not_arrive_is_damage(lossy: Path) -> None:
+    times, [damage] = walk(lossy)
+    assert damage.reason == "damaged packets"
+    assert 2.5 < damage.start < 2.8
+    assert damage.end == 4.0
+    assert [time for time in times if time >= 2.8] == [round(k / 25, 4) for k in range(100, 150)]
+    for start, end in ((0.0, 2.0), (4.0, None)):
+        times, told = walk(lossy, start, end)
+        assert len(times) == 50
+        assert not told
+
+
 def test_an_end_that_is_missing_is_told(broken: dict[str, Path]) -> None:
     times, [damage] = walk(broken["missing end"])
     assert times[-1] < 2.5

@@ -173,6 +173,13 @@ def test_damage_is_an_error_that_names_its_span(broken: dict[str, Path]) -> None
         assert isinstance(examined(span(broken["damaged middle"], 2.0, 4.0), wanted), Findings)
 
 
+def test_pictures_at_a_rate_are_none_that_were_made_of_what_did_not_arrive(lossy: Path) -> None:
+    wanted = Wanted(frames=frozenset({ONE}))
+    with pytest.raises(DamagedVideoError, match=r"damaged from 3\.00 to .* s: damaged packets"):
+        examined(span(lossy, 2.0, 4.0), wanted)
+    assert len(examined(span(lossy, 4.0, 6.0), wanted).pictures(ONE)) == 2
+
+
 def test_a_span_behind_the_end_is_an_error(broken: dict[str, Path]) -> None:
     for wanted in (Wanted(luma=True), Wanted(frames=frozenset({ONE}))):
         with pytest.raises(DamagedVideoError, match=r"missing_end.mp4 .*end"):

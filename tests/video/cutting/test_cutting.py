@@ -251,6 +251,17 @@ def test_damage_costs_the_clips_that_it_is_in(broken: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["exact", "copy"])
+def test_what_did_not_arrive_is_missing_in_no_clip(lossy: Path, mode: Any) -> None:
+    clips = [clip(lossy, start, start + 2) for start in (0, 2, 4)]
+    ran = run_stages([ClipCutter(mode)], clips, on_error="quarantine")
+    assert [(done.data.start, done.data.encoded.frames) for done in ran.outputs] == [
+        (0, 50),
+        (4, 50),
+    ]
+    assert ran.report.quarantined[0].reason.endswith("damaged packets")
+
+
+@pytest.mark.parametrize("mode", ["exact", "copy"])
 def test_an_end_that_is_missing_is_no_short_clip(broken: dict[str, Path], mode: Any) -> None:
     ran = run_stages([ClipCutter(mode)], [clip(broken["missing end"], 0, 4)], on_error="quarantine")
     assert ran.outputs == []

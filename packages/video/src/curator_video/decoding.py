@@ -49,9 +49,10 @@ class Damage:
     reason: str
 
     def concerns(self, start: float, end: float | None) -> bool:
-        """Whether it lies in a span, and not just where that ends."""
+        """Whether it lies in a span, and not just where that begins or ends."""
         is_behind = end is not None and self.start >= end - _EPSILON
-        return self.end >= start - _EPSILON and not is_behind
+        is_before = self.end <= start + _EPSILON and self.start < start - _EPSILON
+        return not (is_before or is_behind)
 
 
 class Clock:
@@ -289,7 +290,10 @@ class _Passage:
         import av
 
         try:
-            yield from packets(self._video.container, self._video.stream)
+            for packet in packets(self._video.container, self._video.stream):
+                if packet.is_corrupt:  # parts of it were lost, which few decoders notice
+                    self._break_at(packet, "damaged packets")
+                yield packet
         except av.FFmpegError as error:
             self._break(reason_of(error), self._clock.now + self._clock.step)
 
@@ -299,9 +303,12 @@ class _Passage:
         try:
             return [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
         except av.FFmpegError as error:
-            at = self._clock.of_packet(packet)
-            self._break(reason_of(error), self._clock.now + self._clock.step if at is None else at)
+            self._break_at(packet, reason_of(error))
             return []
+
+    def _break_at(self, packet: "Packet[VideoStream]", reason: str) -> None:
+        at = self._clock.of_packet(packet)
+        self._break(reason, self._clock.now + self._clock.step if at is None else at)
 
     def _break(self, reason: str, time: float) -> None:
         known = self._broken

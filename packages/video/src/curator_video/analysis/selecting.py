@@ -103,6 +103,9 @@ def _decoded(
         for place, (time, packet) in enumerate(group[: last + 1]):
             if can_go[place] and time not in wanted:
                 continue
+            if packet.is_corrupt:
+                reason = "damaged packets"
+                break
             yield from _among(context.decode(packet), clock, missing)
         yield from _among(context.decode(None), clock, missing)
     except av.FFmpegError as error:

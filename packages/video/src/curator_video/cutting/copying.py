@@ -25,26 +25,54 @@ _NEXT = 1.1
 class _Run:
     """Packets that make a clip, in the order of decoding, and the times of their pictures."""
 
+    span: Span
     packets: "list[Packet[VideoStream]]" = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     needed: int = 0
+    damage: DamagedVideoError | None = None
 
-    def belongs(self, packet: "Packet[VideoStream]", time: float) -> bool:
+    def take(self, packet: "Packet[VideoStream]", time: float) -> None:
+        """The next packet, where it belongs to the clip."""
+        if packet.is_keyframe and time <= self.span.start + _EPSILON:
+            self._begin()  # nearer to the clip than where the file was entered
+        if packet.is_corrupt:
+            self.break_at(time, "damaged packets")
+        if self.damage is not None and -_EPSILON <= time - self.span.start < self._length:
+            raise self.damage  # which it may be made of
+        if self._belongs(packet, time):
+            self._add(packet, time)
+
+    def break_at(self, time: float, reason: str) -> None:
+        """Damage, which is none of the clip's if all pictures of that are there."""
+        self.damage = self.damage or _damaged(self.span, time, reason)
+
+    def close(self, step: float) -> None:
+        """What comes behind the last picture that is wanted is wanted by none."""
+        del self.packets[self.needed :], self.times[self.needed :]
+        if self.damage is not None and not self._is_gapless(step):
+            raise self.damage
+
+    @property
+    def _length(self) -> float:
+        return self.span.end - self.span.start - _EPSILON
+
+    def _begin(self) -> None:
+        self.packets.clear()
+        self.times.clear()
+        self.needed, self.damage = 0, None
+
+    def _belongs(self, packet: "Packet[VideoStream]", time: float) -> bool:
         """What is shown before the first keyframe is made of what lies before it."""
         return time >= self.times[0] if self.times else packet.is_keyframe
 
-    def add(self, packet: "Packet[VideoStream]", time: float, end: float) -> None:
+    def _add(self, packet: "Packet[VideoStream]", time: float) -> None:
         self.packets.append(packet)
         self.times.append(time)
-        if time < end - _EPSILON:
+        if time < self.span.end - _EPSILON:
             self.needed = len(self.packets)
 
-    def close(self) -> None:
-        """What comes behind the last picture that is wanted is wanted by none."""
-        del self.packets[self.needed :], self.times[self.needed :]
-
-    def reaches(self, end: float, step: float) -> bool:
-        """Whether picture follows upon picture up to there, so that none can be missing."""
+    def _is_gapless(self, step: float) -> bool:
+        end = self.span.end
         shown = sorted(time for time in self.times if time < end - _EPSILON)
         return bool(shown) and all(b - a < _NEXT * step for a, b in pairwise([*shown, end]))
 
@@ -87,34 +115,19 @@ def _mux(container: Any, track: Any, run: _Run) -> None:
 
 
 def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
+    import av
+
     go_to(video, span.start)
-    run = _Run()
-    damage = _gather(run, video, clock, span)
-    run.close()
-    if damage is not None and not run.reaches(span.end, clock.step):
-        raise damage
+    run = _Run(span)
+    try:
+        for packet, time in _timed(video, clock, span):
+            run.take(packet, time)
+    except av.FFmpegError as error:
+        run.break_at(run.times[-1] if run.times else span.start, reason_of(error))
+    run.close(clock.step)
     if not run.packets or span.end - max(run.times) - clock.step > _TOLERATED:
         raise _damaged(span, max(run.times, default=span.start), "the pictures end early")
     return run
-
-
-def _gather(run: _Run, video: Opened, clock: Clock, span: Span) -> DamagedVideoError | None:
-    """Fill the run. The damage behind its end, if there is some: pictures may be missing for it."""
-    import av
-
-    damage = None
-    try:
-        for packet, time in _timed(video, clock, span):
-            if packet.is_corrupt and damage is None:
-                damage = _damaged(span, time, "damaged packets")
-            if damage is not None and time < span.end - _EPSILON:
-                raise damage  # or what may be made of a damaged packet
-            if run.belongs(packet, time):
-                run.add(packet, time, span.end)
-    except av.FFmpegError as error:
-        last = run.times[-1] if run.times else span.start
-        damage = damage or _damaged(span, last, reason_of(error))
-    return damage
 
 
 def _timed(
