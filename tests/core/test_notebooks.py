@@ -1,11 +1,13 @@
 """What notebooks show, and results as tables."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, RunResult, Task, processing_stage
 from curator_core.errors import PipelineError
+from curator_core.reading import JsonlReader
 from curator_core.writing import JsonlWriter, ParquetWriter
 
 RECORDS = [{"text": "<b>one</b>", "n": 1}, {"text": "two", "n": None}, {"text": "three", "n": 3}]
@@ -44,6 +46,15 @@ def test_a_pipeline_shows_its_stages(tmp_path: Path) -> None:
     assert "<td>1</td><td>odd</td><td>DocumentBatch → " in shown
     assert "jsonl_writer" in shown
     assert "<td>1 CPU</td>" in shown
+
+
+def test_options_that_were_set_come_first_and_none_takes_all_the_room() -> None:
+    shown = Pipeline("cell", stages=[JsonlReader("raw/pages")])._repr_html_()
+    files, _ = re.findall("<td>jsonl_reader.*?</tr>", shown)
+    assert "paths=&#x27;raw/pages&#x27;" in files
+    assert "…" in files
+    fields = Pipeline("cell", stages=[JsonlReader("raw", fields=["url", "text"])])._repr_html_()
+    assert "<td>fields=[&#x27;url&#x27;, &#x27;text&#x27;]" in fields
 
 
 def test_an_empty_pipeline_shows_too() -> None:

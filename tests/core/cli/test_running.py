@@ -283,5 +283,7 @@ def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
     said = curate("run", "recipe.yaml", "--quiet")
     assert (said.code, said.out) == (4, "")
     assert re.sub(r"\d\.jsonl", "N.jsonl", said.err) == told
-    assert curate("run", "recipe.yaml", "--quiet").code == 4
+    facts = curate("run", "recipe.yaml", "--json").json
+    assert (facts["error"]["type"], facts["error"]["exit_code"]) == ("BudgetError", 4)
+    assert (facts["status"], facts["stages"]["jsonl_reader"]["tasks_failed"]) == ("failed", 3)
     assert curate("run", "recipe.yaml", "--allow-empty", "--quiet").code == 0

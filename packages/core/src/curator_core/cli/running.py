@@ -61,7 +61,7 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     try:
         result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
     except BudgetError as error:
-        if error.result is not None:
+        if error.result is not None and not screen.as_json:  # there the error has it with it
             _tell(screen, recipe.name, error.result, wishes)
         raise
     _close(screen, recipe.name, result, wishes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
-from curator_core.errors import PipelineError
+from curator_core.errors import BudgetError, PipelineError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +78,10 @@ def note(text: str) -> None:
 
 
 def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json: bool) -> None:
-    """Every problem in a line of its own on stderr; with --json, the whole on stdout too."""
+    """Every problem in a line of its own on stderr; with --json, the whole on stdout too.
+
+    Where a run stopped for too many failures, that is what it did so far and the error.
+    """
     for line in lines:
         note(line)
     if as_json:
@@ -86,7 +89,8 @@ def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json
         facts: dict[str, Any] = {"type": kind, "message": "\n".join(lines), "exit_code": code}
         if isinstance(error, PipelineError):
             facts["problems"] = list(error.problems)
-        give_json({"error": facts})
+        result = error.result if isinstance(error, BudgetError) else None
+        give_json({**({} if result is None else result.to_json()), "error": facts})
 
 
 class _Handler(logging.Handler):

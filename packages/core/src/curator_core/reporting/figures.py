@@ -25,6 +25,16 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
+def brief(seconds: float) -> str:
+    """`0.13 ms`, `694 ms`, `2 min 5 s`: two digits that count, so that tables stay narrow."""
+    if not seconds:
+        return ""
+    if seconds >= 0.9995:
+        return duration(seconds)
+    told = f"{1000 * seconds:.0f}" if seconds >= 0.00995 else f"{1000 * seconds:.2g}"
+    return f"{told} ms"
+
+
 def rate(per_second: float) -> str:
     """`0.3/s`, `1,200/s`; nothing where nothing moves."""
     if per_second <= 0:

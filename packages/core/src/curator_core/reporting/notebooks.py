@@ -1,10 +1,11 @@
 """Notebooks: pipelines, results and batches as a cell of a notebook shows them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from curator_core.reporting.figures import count, counted, duration, shortened, size
+from curator_core.reporting.figures import brief, count, counted, shortened, size
 from curator_core.reporting.reasons import drop_reasons
 from curator_core.reporting.summaries import Summary
 from curator_core.secrets import redact
@@ -66,10 +67,16 @@ def pipeline_html(pipeline: "Pipeline") -> str:
 
 
 def _options(stage: Any) -> str:
-    from curator_core.plans import stage_options
+    """Those first that are not as they are by themselves; none takes the room of all."""
+    from curator_core.plans import plain, stage_options
 
-    said = stage_options(stage).items()
-    return redact(", ".join(f"{name}={value!r}" for name, value in said if value is not None))
+    made = fields(stage) if is_dataclass(stage) else ()
+    usual = {one.name: plain(one.default) for one in made if one.default is not MISSING}
+    said = [(name, value) for name, value in stage_options(stage).items() if value is not None]
+    said.sort(key=lambda one: one[0] in usual and usual[one[0]] == one[1])
+    return redact(
+        ", ".join(f"{name}={shortened(repr(value), _LONGEST // 3)}" for name, value in said)
+    )
 
 
 def _resources(resources: Any) -> str:
@@ -89,7 +96,7 @@ def result_html(result: "RunResult") -> str:
             count(counts.items_out),
             count(counts.items_dropped),
             count(counts.items_failed + counts.items_rejected),
-            duration(counts.seconds),
+            brief(counts.seconds),
         ]
         for name, counts in list(result.stages.items())[:_MOST_STAGES]
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from curator_core.reporting.figures import count, duration, rate, share, size
+from curator_core.reporting.figures import brief, count, rate, share, size
 from curator_core.reporting.fragments import figures_table
 from curator_core.reporting.reasons import came_to, kept_back
 from curator_core.results import StageCounts
@@ -107,7 +107,7 @@ def stage_tables(stages: Stages, usages: Mapping[str, Usage], seconds: float) ->
 
 def _row(name: str, counts: StageCounts, usage: Usage, seconds: float, most: float) -> list[str]:
     failed = counts.items_failed + counts.items_rejected
-    took = _short(counts.seconds)
+    took = brief(counts.seconds)
     times = [usage.quantile(0.5), usage.quantile(0.95), usage.longest_s] if usage.tasks else []
     return [
         escape(name),
@@ -115,18 +115,8 @@ def _row(name: str, counts: StageCounts, usage: Usage, seconds: float, most: flo
         count(counts.tasks_retried),
         f"<b>{took}</b>" if counts.seconds == most > 0 else took,
         rate(came_to(counts) / seconds) if seconds else "",
-        *(_short(one) for one in times or (0.0, 0.0, 0.0)),
+        *(brief(one) for one in times or (0.0, 0.0, 0.0)),
         share(round(1000 * usage.cpu_s), round(1000 * usage.seconds)) if usage.seconds else "",
         size(usage.rss_bytes) if usage.rss_bytes else "",
         count(usage.crashes + usage.timeouts),
     ]
-
-
-def _short(seconds: float) -> str:
-    """Two digits that count, so that a table of them stays narrow."""
-    if not seconds:
-        return ""
-    if seconds >= 0.9995:
-        return duration(seconds)
-    told = f"{1000 * seconds:.0f}" if seconds >= 0.00995 else f"{1000 * seconds:.2g}"
-    return f"{told} ms"
