@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import LocalExecutor, PipelineError, ResumeError, Workflow
+from curator_core import InputError, LocalExecutor, PipelineError, ResumeError, Workflow
 from curator_core.errors import CuratorError
 from curator_core.plugins import plugins
 from curator_dedup import SemanticDeduplicationWorkflow
@@ -294,7 +294,7 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
         workflow.run(HERE)
     told = str(caught.value)
     assert "which_to_keep is 'harder' (did you mean hard?)" in told
-    assert "eps is -1.0, but must be from 0" in told
+    assert "eps is -1.0, but must be 0 (the same direction) or more, and below 1" in told
     assert "n_clusters is 0, but must be 1 or more" in told
     assert "max_iter is 0" in told
     assert "tol is -1.0" in told
@@ -305,6 +305,40 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
     assert "embedding_field is 'embedding', but a.jsonl has no such field" in told
     assert "(did you mean embeding?)" in told
     assert "a.jsonl has a field 'is_duplicate' already" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"eps": 1.0}, "eps is 1.0, but must be .* below 1"),
+        ({"eps": float("nan")}, "eps is nan, but must be"),
+        ({"random_state": -1}, r"random_state is -1, but must be from 0 to 2\*\*64 - 1"),
+        ({"memory": None}, "memory is None, but must be a size"),
+        ({"n_clusters": 9, "sample_size": 8}, "sample_size is 8, but must be at least n_clusters"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    tmp_path: Path, options: dict[str, Any], told: str
+) -> None:
+    source = corpus(tmp_path / "raw", vectors(12))
+    with pytest.raises(PipelineError, match=told):
+        semantic(source, tmp_path / "out", **options).run(HERE)
+
+
+def test_more_clusters_than_vectors_are_refused(tmp_path: Path) -> None:
+    source = corpus(tmp_path / "raw", vectors(12))
+    with pytest.raises(InputError, match="n_clusters is 1,000, but there are only 12 vectors"):
+        semantic(source, tmp_path / "out", n_clusters=1000).run(HERE)
+
+
+def test_files_may_lack_the_column_of_ids_but_not_that_of_vectors(tmp_path: Path) -> None:
+    source = corpus(tmp_path / "raw", vectors(12))
+    pq.write_table(pa.table({"embedding": [[9.0] * 12] * 2}), source / "z.parquet")
+    workflow = semantic(source, tmp_path / "out", id_field="id", n_clusters=1)
+    assert workflow.run(HERE).metadata["documents"] == 14
+    pq.write_table(pa.table({"vector": [[9.0] * 12] * 2}), source / "z.parquet")
+    with pytest.raises(CuratorError, match=r"z\.parquet has no column 'embedding'; leave the file"):
+        semantic(source, tmp_path / "other").run(HERE)
 
 
 def test_it_is_registered() -> None:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from curator_core import Workflow
+from curator_core import PipelineError, Workflow
 from curator_core.filesystems import StorageOptions, as_text, join
+
+from curator_dedup.kinds import wrong_kinds
 
 
 class WorkflowInFolders(Workflow):
@@ -28,3 +30,10 @@ class WorkflowInFolders(Workflow):
 
     def folder(self, name: str) -> str:
         return join(self.work_dir, name)
+
+    def refuse_problems(self, *, allow_empty: bool = False) -> None:
+        """What is no number first, since no range can be told of it."""
+        wrong = list(wrong_kinds(self))
+        if wrong:
+            raise PipelineError([f"{self.name}: {problem}" for problem in wrong])
+        super().refuse_problems(allow_empty=allow_empty)

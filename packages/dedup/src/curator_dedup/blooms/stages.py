@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
 from curator_core.places import WorkerInfo
 from curator_core.suggestions import hint
 
 from curator_dedup.blooms.filters import GrowingFilter
 from curator_dedup.digests import digests_of, normalized
+from curator_dedup.kinds import wrong_kinds
 from curator_dedup.mixing import Words
 from curator_dedup.passages.spans import RepeatedSpan, spans_in, without
 from curator_dedup.passages.windows import PassageRule, windows_of
@@ -54,6 +55,10 @@ class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
     _filter: GrowingFilter | None = field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> Iterator[str]:
+        wrong = list(wrong_kinds(self))
+        yield from wrong or self._wrong_values()
+
+    def _wrong_values(self) -> Iterator[str]:
         if not self.text_field:
             yield "text_field is empty; name the field"
         if self.unit not in get_args(BloomUnit):
@@ -72,7 +77,13 @@ class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
         return 1
 
     def setup(self, worker: WorkerInfo) -> None:
-        self._filter = GrowingFilter(self.capacity, self.false_positive_rate)
+        try:
+            self._filter = GrowingFilter(self.capacity, self.false_positive_rate)
+        except MemoryError:
+            raise InputError(
+                f"there is no memory for a filter of capacity {self.capacity:,}; give less, since "
+                "it grows by itself, or a higher false_positive_rate"
+            ) from None
         self._told: dict[str, bytes] = {}
 
     def teardown(self) -> None:

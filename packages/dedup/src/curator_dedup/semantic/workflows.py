@@ -90,18 +90,32 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     def check(self) -> Iterable[str]:
         yield from super().check()
-        if not (isfinite(self.eps) and 0 <= self.eps <= 2):
-            yield f"eps is {self.eps}, but must be from 0 (the same direction) to 2 (any)"
+        if not 0 <= self.eps < 1:
+            yield (
+                f"eps is {self.eps}, but must be 0 (the same direction) or more, and below 1, "
+                "where vectors that have nothing in common would be duplicates"
+            )
+        yield from self._wrong_numbers()
+        if not (isfinite(self.tol) and self.tol >= 0):
+            yield f"tol is {self.tol}, but must be 0 or more"
+        try:
+            if parsed_size(self.memory) is None:
+                yield "memory is None, but must be a size such as 256MB or 64MiB"
+        except PipelineError as error:
+            yield str(error).replace("blocksize", "memory")
+
+    def _wrong_numbers(self) -> Iterator[str]:
         for name in ("n_clusters", "sample_size", "max_iter"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 yield f"{name} is {value}, but must be 1 or more"
-        if not (isfinite(self.tol) and self.tol >= 0):
-            yield f"tol is {self.tol}, but must be 0 or more"
-        try:
-            parsed_size(self.memory)
-        except PipelineError as error:
-            yield str(error).replace("blocksize", "memory")
+        if self.n_clusters and self.sample_size and 1 <= self.sample_size < self.n_clusters:
+            yield (
+                f"sample_size is {self.sample_size}, but must be at least n_clusters, "
+                f"{self.n_clusters}, since each center begins as a vector of the sample"
+            )
+        if not 0 <= self.random_state < 1 << 64:
+            yield f"random_state is {self.random_state}, but must be from 0 to 2**64 - 1"
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
@@ -112,6 +126,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
                 f"{self.name}: no document has a vector in {self.embedding_field!r}; "
                 "name another embedding_field"
             )
+        self._refuse_alone(sampled["vectors"])
         partitions = self.partitions or partitions_for(4 * sampled["numbers"], _PARTITION_BYTES)
         yield self._training(self.n_clusters or clusters_for(sampled["vectors"], self._sample))
         yield self._assigning(partitions)
@@ -120,6 +135,15 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         self.refuse_changed(files)
         yield self.removing(partitions)
         result.metadata |= self.counts("assignments")
+
+    def _refuse_alone(self, vectors: int) -> None:
+        """With a cluster for each vector nothing would be compared."""
+        if self.n_clusters and self.n_clusters > vectors:
+            raise InputError(
+                f"{self.name}: n_clusters is {self.n_clusters:,}, but there are only {vectors:,} "
+                "vectors, none of which would be compared with another; leave n_clusters out or "
+                "give fewer, and begin anew with resume=False (--no-resume)"
+            )
 
     @property
     def _sample(self) -> int:
