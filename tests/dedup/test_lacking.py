@@ -64,9 +64,9 @@ def test_where_none_has_it_the_fields_that_are_there_are_named(
 
 def test_where_none_is_found_after_all_the_run_ends(tmp_path: Path, write: Write) -> None:
     """A sample of ten files, all of them empty, tells nothing."""
-    for place in range(10):
-        write(tmp_path / f"raw/a{place}.jsonl", [])
-    write(tmp_path / "raw/b.jsonl", [{"body": "x", "id": 1}])
+    for place in range(30):
+        write(tmp_path / f"raw/a{place:02}.jsonl", [])
+    write(tmp_path / "raw/a01.jsonl", [{"body": "x", "id": 1}])
     workflow = ExactDeduplicationWorkflow(str(tmp_path / "raw"), str(tmp_path / "out"))
     told = r"1 of 1 document has no .*fields: body, id\); name another"
     with pytest.raises(InputError, match=told):
@@ -77,3 +77,39 @@ def test_where_none_is_found_after_all_the_run_ends(tmp_path: Path, write: Write
 def test_files_are_counted_apart_from_other_counts() -> None:
     told = Lacking({"a: b.jsonl": 2, "c": 0}).to_counts()
     assert Lacking.of_counts({**told, "documents": 4}) == Lacking({"a: b.jsonl": 2})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_field_that_some_files_have_is_enough(
+    tmp_path: Path, write: Write, kind: Any, ending: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / f"raw/a.{ending}", [{"body": "x"}])
+    write(tmp_path / f"raw/b.{ending}", [{"text": "y"}, {"text": None}])
+    told = kind(str(tmp_path / "raw"), str(tmp_path / "out")).run(HERE).metadata
+    assert (told["documents"], told["empty"]) == (3, 2)
+    assert f"1 in {tmp_path}/raw/a.{ending} (its fields: body)" in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_documents_of_a_file_without_priorities_come_last(
+    tmp_path: Path, write: Write, kind: Any, ending: str
+) -> None:
+    write(tmp_path / f"raw/a.{ending}", [{"text": "the same words"}])
+    write(tmp_path / f"raw/b.{ending}", [{"text": "the same words", "score": 0.5}])
+    workflow = kind(str(tmp_path / "raw"), str(tmp_path / "out"), priority_field="score")
+    assert workflow.run(HERE).metadata["removed"] == 1
+    [kept] = (tmp_path / "out").glob("part-*")
+    assert b"score" in kept.read_bytes()
+
+
+def test_of_many_files_the_first_and_the_last_are_looked_at(tmp_path: Path, write: Write) -> None:
+    for place in range(30):
+        write(tmp_path / f"raw/a{place:02}.jsonl", [{"text": "x"}])
+    write(tmp_path / "raw/b.jsonl", [{"text": "x", "score": 1}])
+    raw, out = str(tmp_path / "raw"), str(tmp_path / "out")
+    assert not list(ExactDeduplicationWorkflow(raw, out, priority_field="score").check())
+    [told] = ExactDeduplicationWorkflow(raw, out, priority_field="scores").check()
+    assert told.startswith("priority_field is 'scores', but a00.jsonl and 9 more files have no")
+    assert "did you mean score?" in told

@@ -23,7 +23,7 @@ from curator_dedup.lacking import Lacking
 from curator_dedup.places import WorkflowInFolders
 from curator_dedup.removal.removing import Format
 from curator_dedup.removal.writing import DocumentWriter
-from curator_dedup.samples import sample_of
+from curator_dedup.samples import samples_of
 
 if TYPE_CHECKING:
     from curator_dedup.reporting.writing import Told
@@ -130,18 +130,17 @@ class CorpusWorkflow(WorkflowInFolders):
             yield "work_path is output_path; name another folder for the files in between"
 
     def _wrong_fields(self) -> Iterator[str]:
-        sample = sample_of(self.listing().listing, self.storage_options)
+        samples = samples_of(self.listing().listing, self.storage_options)
         for option, name in self.named_fields.items():
             if name == "":
                 yield f"{option} is empty; name the field"
-            elif name and sample and name not in sample.fields:
-                told = f"{option} is {name!r}, but {sample.name} has no such field"
-                yield told + hint(name, sample.fields)
-        for name in self.columns_to_add if sample else ():
-            if sample and name in sample.fields:
+            elif name and samples and not samples.with_field(name):
+                yield f"{option} is {name!r}, but {samples.have_no()}{hint(name, samples.fields)}"
+        for name in self.columns_to_add:
+            taken = samples.with_field(name)
+            if taken:
                 yield (
-                    f"{sample.name} has a field {name!r} already, which would be replaced; "
-                    "rename it"
+                    f"{taken.name} has a field {name!r} already, which would be replaced; rename it"
                 )
 
     def write_report(self, result: WorkflowResult) -> str | None:
@@ -212,8 +211,8 @@ class CorpusWorkflow(WorkflowInFolders):
         if not lacking or not field:
             return
         first = replace(self.listing(), input_path=lacking.most_common(1)[0][0]).listing
-        sample = sample_of(first, self.storage)
-        fields = sample.fields if sample and field not in sample.fields else ()
+        samples = samples_of(first, self.storage)
+        fields = () if samples.with_field(field) else samples.fields
         told = lacking.told(field, counts["documents"], fields)
         if lacking.total() == counts["documents"]:
             raise InputError(f"{self.name}: {told}; name another text_field")

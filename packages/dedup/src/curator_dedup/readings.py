@@ -14,7 +14,6 @@ from curator_core.filesystems import StorageOptions, open_input
 from curator_core.reading.lines import Lines
 from curator_core.reading.parquet import ParquetReading
 from curator_core.reading.records import BadLine, Record, parse
-from curator_core.suggestions import hint
 
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import Piece, pieces_of
@@ -114,10 +113,19 @@ def _of_parquet(
     part: FilePart, fields: TextFields, storage_options: StorageOptions | None
 ) -> Iterator[Reading]:
     for start, table in tables_of(part, storage_options, fields.names):
-        columns = [table.column(name) for name in fields.names]
+        columns = [column_of(table, name) for name in fields.names]
         positions = np.arange(start, start + table.num_rows)
         texts = _texts(part, fields.text, columns[0])
-        yield Reading(positions, texts, columns[1].to_pylist() if columns[1:] else None)
+        scores = columns[1].to_pylist() if columns[1:] else None
+        lacking = 0 if fields.text in table.column_names else table.num_rows
+        yield Reading(positions, texts, scores, lacking=lacking)
+
+
+def column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Files of one corpus may differ: what a file has no column for, none of its rows has."""
+    if name in table.column_names:
+        return table.column(name)
+    return pa.chunked_array([pa.nulls(table.num_rows)])
 
 
 def _texts(part: FilePart, name: str, column: pa.ChunkedArray) -> list[str | None]:
@@ -135,9 +143,12 @@ def tables_of(
     storage_options: StorageOptions | None = None,
     fields: Sequence[str] | None = None,
 ) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a Parquet file in bounded tables, each with the number of its first row."""
-    start = _first_row(part, storage_options, fields or ())
-    names = None if fields is None else list(dict.fromkeys(fields))
+    """The rows of a Parquet file in bounded tables, each with the number of its first row.
+
+    Of `fields` a table has those that the file has.
+    """
+    start, there = _beginning(part, storage_options)
+    names = None if fields is None else [name for name in dict.fromkeys(fields) if name in there]
     for piece in ParquetReading(names, None, storage_options=storage_options).pieces(part):
         if isinstance(piece, Rejected):
             raise InputError(
@@ -149,9 +160,8 @@ def tables_of(
         start += piece.content.num_rows
 
 
-def _first_row(
-    part: FilePart, storage_options: StorageOptions | None, fields: Sequence[str]
-) -> int:
+def _beginning(part: FilePart, storage_options: StorageOptions | None) -> tuple[int, Sequence[str]]:
+    """The number of the first row, and the names of the columns."""
     import pyarrow.parquet as pq
 
     with open_input(part.path, storage_options) as source:
@@ -162,8 +172,5 @@ def _first_row(
             raise InputError(
                 f"cannot read {part.path}: damaged Parquet: {told[0] if told else 'no content'}"
             ) from None
-        names = file.schema_arrow.names
-        for name in fields:
-            if name not in names:
-                raise InputError(f"{part.path} has no column {name!r}{hint(name, names)}")
-        return sum(file.metadata.row_group(group).num_rows for group in range(part.start))
+        before = sum(file.metadata.row_group(group).num_rows for group in range(part.start))
+        return before, file.schema_arrow.names

@@ -1,12 +1,12 @@
-"""Samples: the fields at the beginning of the first file that has any."""
+"""Samples: the fields at the beginning of some files, from the first to the last."""
 
-from itertools import islice
 from typing import NamedTuple
 
 from curator_core import FilePart, FilePartitioning, InputError, PipelineError
 from curator_core.filesystems import StorageOptions, base_name
 from curator_core.reading.jsonl import JsonlReading
 from curator_core.reading.parquet import ParquetReading
+from curator_core.reporting.figures import counted
 
 from curator_dedup.blocks import is_parquet
 
@@ -18,18 +18,42 @@ class Sample(NamedTuple):
     fields: tuple[str, ...]
 
 
-def sample_of(
-    listing: FilePartitioning, storage_options: StorageOptions | None = None
-) -> Sample | None:
+class Samples(list[Sample]):
+    """Of files that differ, no single one tells which fields there are."""
+
+    @property
+    def fields(self) -> list[str]:
+        return list(dict.fromkeys(field for sample in self for field in sample.fields))
+
+    def with_field(self, name: str) -> Sample | None:
+        """The first that has it."""
+        return next((sample for sample in self if name in sample.fields), None)
+
+    def have_no(self) -> str:
+        """The beginning of a sentence about what none of them has."""
+        others = f" and {counted(len(self) - 1, 'more file')} have" if self[1:] else " has"
+        return f"{self[0].name}{others} no such field"
+
+
+def samples_of(listing: FilePartitioning, storage_options: StorageOptions | None = None) -> Samples:
     """None where that cannot be known; why not is told by whoever lists or reads the files."""
+    samples = Samples()
     try:
-        for part in islice(listing.files(), _SAMPLED_FILES):
+        for part in _spread(list(listing.files())):
             fields = _fields_of(part, storage_options)
             if fields:
-                return Sample(base_name(part.path), fields)
+                samples.append(Sample(base_name(part.path), fields))
     except (InputError, PipelineError, OSError):
         pass
-    return None
+    return samples
+
+
+def _spread(files: list[FilePart]) -> list[FilePart]:
+    """A few of them, the first and the last among these."""
+    if len(files) <= _SAMPLED_FILES:
+        return files
+    last = _SAMPLED_FILES - 1
+    return [files[place * (len(files) - 1) // last] for place in range(_SAMPLED_FILES)]
 
 
 def _fields_of(part: FilePart, storage_options: StorageOptions | None) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from curator_dedup.passages.spans import (
 )
 from curator_dedup.passages.tallying import Example, Tally
 from curator_dedup.passages.windows import PassageRule
-from curator_dedup.readings import tables_of
+from curator_dedup.readings import column_of, tables_of
 from curator_dedup.removal.removing import LINE, Batches, Format, content_of
 
 SPANS = "repeated_spans"
@@ -150,7 +150,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     def _of_table(
         self, table: pa.Table, start: int, finding: _Finding | None, gone: Counter[str]
     ) -> pa.Table:
-        column = table.column(self.text_field)
+        column = column_of(table, self.text_field)
         texts: list[Any] = [None] * table.num_rows
         if finding is not None and _is_text(column.type):
             texts = pc.cast(column, pa.string()).to_pylist()

@@ -15,7 +15,7 @@ from curator_core.reading.records import BadLine, parse
 
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import Piece, pieces_of
-from curator_dedup.readings import tables_of
+from curator_dedup.readings import column_of, tables_of
 from curator_dedup.semantic.vectors import (
     BadVectorError,
     Mask,
@@ -59,11 +59,20 @@ class VectorFile:
         for start, table in tables_of(self.part, self.storage_options, names):
             positions = np.arange(start, start + table.num_rows)
             try:
-                found = vectors_of_column(table.column(self.vector_field), self.dimension)
+                found = vectors_of_column(self._vectors(table), self.dimension)
             except BadVectorError as error:
                 raise self._told(error, f"row {start + error.row}") from None
-            ids = table.column(self.id_field) if self.id_field else None
+            ids = column_of(table, self.id_field) if self.id_field else None
             yield VectorReading(positions, found.has, found.matrix, _texts(ids))
+
+    def _vectors(self, table: pa.Table) -> pa.ChunkedArray:
+        """All of a file would come through uncompared where its column has another name."""
+        if self.vector_field in table.column_names:
+            return table.column(self.vector_field)
+        raise InputError(
+            f"{self.part.path} has no column {self.vector_field!r}; "
+            "leave the file out, or give its vectors that name"
+        )
 
     def _of_lines(self) -> Iterator[VectorReading]:
         for piece in pieces_of(self.part, self.storage_options):
