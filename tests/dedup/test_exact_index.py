@@ -101,7 +101,8 @@ def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -
 
 
 def test_two_crawls_at_once_are_refused(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
-    with held(str(tmp_path / "index")), pytest.raises(ResumeError, match="is in use by process"):
+    told = r"the index .*/index is in use by process .* another index_path"
+    with held(str(tmp_path / "index")), pytest.raises(ResumeError, match=told):
         crawl("monday", "1")
 
 
@@ -132,3 +133,20 @@ def test_an_index_of_another_kind_is_told_as_that(
     )
     with pytest.raises(InputError, match="another kind of workflow: exact, not fuzzy; give anothe"):
         workflow.run(HERE)
+
+
+def test_an_index_killed_while_it_was_made_is_made_anew(
+    crawl: Callable[..., list[int]], tmp_path: Path
+) -> None:
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index/index.json").write_text('{"format": 1, "ki')
+    assert crawl("monday", "1") == [0, 1, 2, 9]
+
+
+def test_crawls_of_unknown_options_are_not_compared(
+    crawl: Callable[..., list[int]], tmp_path: Path
+) -> None:
+    crawl("monday", "1")
+    (tmp_path / "index/index.json").write_text("")
+    with pytest.raises(InputError, match=r"its index\.json is not there or not whole"):
+        crawl("tuesday", "2")

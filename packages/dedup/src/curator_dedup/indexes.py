@@ -6,13 +6,12 @@ crawl has of its own files from an earlier run is no reason to remove them: file
 by path, size and modification time.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from curator_core import FilePart, InputError
+from curator_core import FilePart, InputError, ResumeError
 from curator_core.filesystems import StorageOptions, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.runs.directory import RunDirectory
@@ -32,7 +31,11 @@ def held(path: str, storage_options: StorageOptions | None = None) -> Iterator[N
     options = dict(storage_options or {})
     home = join(path, ".curator")
     RunDirectory(home, options).create()
-    lock = take_lock(home, options)
+    try:
+        lock = take_lock(home, options)
+    except ResumeError as error:
+        told = str(error).replace(f"run directory {home}", f"the index {path}")
+        raise ResumeError(told.replace("run_dir", "index_path")) from None
     try:
         yield
     finally:
@@ -53,15 +56,21 @@ class Index:
     def opened(self, options: "DataclassInstance", partitions: int) -> int:
         """The number of its partitions; made, where it is not there yet."""
         mine = {"format": _FORMAT, **asdict(options)}
-        fs, inner = open_filesystem(join(self.path, "index.json"), dict(self.storage_options or {}))
-        if not fs.exists(inner):
-            fs.makedirs(inner.rpartition("/")[0], exist_ok=True)
-            text = json.dumps({**mine, "partitions": partitions}, indent=2)
-            fs.pipe_file(inner, text.encode())
+        about = join(self.path, "index.json")
+        kept = read_note(about, self.storage_options)
+        if kept is None:
+            self._refuse_unknown()
+            write_note(about, {**mine, "partitions": partitions}, self.storage_options)
             return partitions
-        kept = json.loads(fs.cat_file(inner))
         self._refuse_other(mine, kept)
         return int(kept["partitions"])
+
+    def _refuse_unknown(self) -> None:
+        if self.crawls():
+            raise InputError(
+                f"the index {self.path} has crawls, but its index.json is not there or not whole; "
+                "put it back, or give another index_path"
+            )
 
     def _refuse_other(self, mine: dict[str, Any], kept: dict[str, Any]) -> None:
         if kept.get("kind") != mine.get("kind"):
