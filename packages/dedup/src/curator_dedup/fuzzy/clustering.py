@@ -13,7 +13,7 @@ from curator_dedup.components import components
 from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
-from curator_dedup.mixing import Words
+from curator_dedup.mixing import Words, different
 from curator_dedup.notes import marker, read_note
 
 _ABOUT = ("block", "file", "row", "state", "priority")
@@ -82,7 +82,7 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
 
 def _spread(links: pa.Table, stars: list[pa.Table]) -> tuple[Words, Words]:
     """The documents of a partition, and what they were found to hang together with."""
-    nodes = np.unique(keys_of(links["doc"]))
+    nodes = different(keys_of(links["doc"]))
     labels = nodes.copy()
     if stars:
         ones, others = (keys_of(united(stars)[name]) for name in ("doc", "to"))

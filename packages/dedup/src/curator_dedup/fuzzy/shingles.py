@@ -68,22 +68,23 @@ def _pieces(texts: Sequence[str], *, divided: bool = True) -> Iterator[tuple[int
         if batch and size + len(text) > _CHARACTERS:
             yield number - len(batch), batch
             batch, size = [], 0
-        while divided and len(text) > 4 * _CHARACTERS:
-            border = _border(text)
+        start = 0
+        while divided and len(text) - start > 4 * _CHARACTERS:
+            border = _border(text, start)
             if border is None:
                 break
-            yield number, [text[:border]]
-            text = text[border:]
-        batch.append(text)
-        size += len(text)
+            yield number, [text[start:border]]
+            start = border
+        batch.append(text[start:])
+        size += len(text) - start
     if batch:
         yield len(texts) - len(batch), batch
 
 
-def _border(text: str) -> int | None:
-    """Where a text may be cut: behind a space, or behind a new line."""
-    found = max(text.rfind(mark, 1, 2 * _CHARACTERS) for mark in " \n")
-    return found if found > 0 else None
+def _border(text: str, start: int) -> int | None:
+    """Where a text may be cut after `start`: at a space, or at a new line."""
+    found = max(text.rfind(mark, start + 1, start + 2 * _CHARACTERS) for mark in " \n")
+    return found if found > start else None
 
 
 def _codes(texts: Sequence[str], normalize: bool) -> tuple[Codes, Counts]:

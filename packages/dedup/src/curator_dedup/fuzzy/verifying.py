@@ -19,7 +19,7 @@ from curator_dedup.blocks import block_id, decisions_of, inputs_of
 from curator_dedup.fuzzy.shingles import Shingling
 from curator_dedup.fuzzy.signing import KEY, SigningOptions
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
-from curator_dedup.mixing import Words
+from curator_dedup.mixing import Words, different
 from curator_dedup.readings import TextFields, readings_of
 
 SHINGLES, DIGEST = "shingles", "digest"
@@ -111,7 +111,7 @@ class _Found:
         shingles, counts = shingling.of(texts)
         ends = np.cumsum(counts)
         for row, start, end in zip(rows.tolist(), ends - counts, ends, strict=True):
-            self._put(self._at[file, row], np.unique(shingles[start:end]))
+            self._put(self._at[file, row], different(shingles[start:end]))
 
     def _put(self, number: int, shingles: Words) -> None:
         digest = int(np.bitwise_xor.reduce(shingles)) ^ len(shingles)

@@ -15,7 +15,7 @@ from curator_dedup.blocks import block_id, decisions_of, inputs_of, rows_of_bloc
 from curator_dedup.counting import COUNTS
 from curator_dedup.digests import DIGEST
 from curator_dedup.lacking import Lacking
-from curator_dedup.mixing import Words
+from curator_dedup.mixing import Words, different
 from curator_dedup.passages.documents import Documents, documents_of, named
 from curator_dedup.passages.hashing import Indices
 from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
@@ -61,7 +61,7 @@ class PassageCollecting(ProcessingStage[FileGroup, DocumentBatch]):
             return np.zeros(0, np.uint64)
         column = found["anchor"].combine_chunks()
         words = np.frombuffer(column.buffers()[1], np.uint64)
-        return np.unique(words[column.offset : column.offset + len(column)])
+        return different(words[column.offset : column.offset + len(column)])
 
 
 def _chosen(windows: Windows, known: Words | None) -> npt.NDArray[np.bool_] | None:
