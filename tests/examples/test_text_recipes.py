@@ -1,6 +1,7 @@
 """The recipes of examples/text keep and drop what was planted for them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,23 @@ def test_code(tmp_path: Path) -> None:
     }
     redacted = [row["text"] for row in kept if row["planted"] == "somebody's data"]
     assert all(text.startswith("# Written by <EMAIL>, who runs it on <IP>.") for text in redacted)
+
+
+def test_gopher_c4_fineweb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURATOR_TEXT_ENGINE", "python")  # compiling takes longer than all of this
+    corpus.make(tmp_path / "raw", 200)
+    run("gopher_c4_fineweb.yaml", tmp_path, str(tmp_path / "raw" / "*.jsonl*"))
+    kept, dropped = list(rows(tmp_path / "kept")), list(rows(tmp_path / "dropped"))
+    assert len(kept) + len(dropped) == 200
+    stay = Counter(row["planted"] for row in kept)
+    junk = ("keyword spam", "symbol soup", "tag cloud", "lorem ipsum", "figures", "shouting")
+    assert stay["good page"] > 65
+    assert not any(stay[kind] for kind in (*junk, "other language"))
+    assert {row["_dropped_because"] for row in dropped if row["planted"] == "lorem ipsum"} == {
+        "lorem_ipsum"
+    }
+    rules = {"gopher_repetition_filter", "gopher_quality_filter", "c4_quality_filter"}
+    assert {row["_dropped_by"] for row in dropped} == rules
 
 
 def test_multilingual(tmp_path: Path) -> None:
