@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from curator_core import LocalExecutor
-from curator_dedup import ExactDeduplicationWorkflow
+from curator_dedup import ExactDeduplicationWorkflow, SemanticDeduplicationWorkflow
 from curator_dedup.reporting.curves import Curve
 from curator_dedup.reporting.differences import LONGEST, marked
 from curator_dedup.reporting.looking import Place, documents_at
@@ -60,6 +60,33 @@ def test_pairs_are_shown_side_by_side_and_escaped(raw: Path, tmp_path: Path) -> 
     assert "4 of 7 documents are duplicates (57.1 %)" in page
     assert "http" not in page.replace("https://one.org", "")
     assert "@media (max-width: 40rem)" in page  # where they stand one below the other
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_near_vectors_are_shown_by_what_else_their_documents_say(
+    tmp_path: Path, write: Write, ending: str
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": n, "caption": f"<i>{n}", "embedding": [1.0, n / 10]} for n in (0, 1, 50)
+    ]
+    write(tmp_path / f"raw/a.{ending}", rows)
+    work = tmp_path / "work"
+    raw, out = str(tmp_path / "raw"), str(tmp_path / "out")
+    SemanticDeduplicationWorkflow(raw, out, work_path=str(work), n_clusters=1).run(HERE)
+    [pair] = told(work)["examples"]
+    assert pair["similarity"] == pytest.approx(1 / 1.01**0.5)
+    texts = sorted(side["text"] for side in pair["documents"])
+    assert texts == ["id: 0\ncaption: <i>0", "id: 1\ncaption: <i>1"]
+    page = (work / "duplicates.html").read_text()
+    assert "with a cosine of 0.9950" in page
+    assert "<i>0" not in page
+
+
+def test_pictures_themselves_are_not_shown(tmp_path: Path, write: Write) -> None:
+    path = write(tmp_path / "a.parquet", [{"id": 1, "image": b"x"}])
+    place = Place(str(path), 0)
+    assert documents_at([place], ["id", "image"]) == {place: {"id": 1}}
+    assert documents_at([place], ["image"]) == {place: {"image": b"x"}}
 
 
 def test_a_finished_workflow_keeps_its_page(raw: Path, tmp_path: Path) -> None:

@@ -49,13 +49,17 @@ class ClusterWorkflow(CorpusWorkflow):
         """How likely documents are to be compared, where that depends on their similarity."""
         return None
 
+    def shown_fields(self) -> Sequence[str]:
+        """What the report shows of a document."""
+        text_field = self.named_fields.get("text_field")
+        return (text_field,) if text_field else ()
+
     def told(self, result: WorkflowResult) -> "tuple[Told, str] | None":
         from curator_dedup.reporting.pages import render
         from curator_dedup.reporting.summaries import Subject, summary_of
 
-        text_field = self.named_fields.get("text_field")
         subject = Subject(
-            self.name, self.folder("decisions"), text_field, curve=self.curve,
+            self.name, self.folder("decisions"), self.shown_fields(), curve=self.curve,
             storage_options=self.storage,
         )  # fmt: skip
         summary = summary_of(subject, result.metadata)

@@ -17,6 +17,8 @@ from curator_core.matching import Wanted
 from curator_dedup.reporting.looking import Place
 
 COLUMNS = ("file", "row", "keep", "is_duplicate", "cluster_id", "cluster_size")
+NEAREST = ("similarity", "nearest_file", "nearest_row")
+"""What decisions on vectors say besides."""
 
 EXAMPLES = 12
 SAMPLE = 1000
@@ -24,6 +26,22 @@ _BATCH = 1 << 16
 
 T = TypeVar("T")
 Numbers = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Near:
+    """A document, the one that is nearest to it, and how near that is."""
+
+    place: Place
+    nearest: Place
+    similarity: float
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> "Near | None":
+        similarity, file, at = (row.get(name) for name in NEAREST)
+        if similarity is None or file is None or at is None:
+            return None
+        return cls(Place(row["file"], row["row"]), Place(file, at), similarity)
 
 
 @dataclass
@@ -34,6 +52,7 @@ class Group:
     size: int
     best: Place | None = None
     others: list[Place] = field(default_factory=list)
+    near: Near | None = None
 
 
 @dataclass
@@ -91,6 +110,7 @@ def _groups(folder: str, ids: set[bytes], storage_options: StorageOptions | None
                 group.best = place
             elif len(group.others) < EXAMPLES:
                 group.others.append(place)
+                group.near = group.near or Near.of(row)
     return [groups[cluster] for cluster in sorted(groups)]
 
 
@@ -104,10 +124,12 @@ def _tables(folder: str, storage_options: StorageOptions | None) -> Iterator[pa.
     for file in files:
         with open_input(file.path, storage_options) as source:
             parquet = pq.ParquetFile(source)
-            if not set(COLUMNS) <= set(parquet.schema_arrow.names):
+            there = parquet.schema_arrow.names
+            if not set(COLUMNS) <= set(there):
                 yield None
                 return
-            for batch in parquet.iter_batches(_BATCH, columns=list(COLUMNS)):
+            columns = [*COLUMNS, *(name for name in NEAREST if name in there)]
+            for batch in parquet.iter_batches(_BATCH, columns=columns):
                 table = pa.Table.from_batches([batch])
                 yield table.set_column(0, "file", pc.cast(table["file"], pa.string()))
 

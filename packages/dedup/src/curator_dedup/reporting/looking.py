@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
+import pyarrow as pa
 from curator_core import CuratorError, FilePart
 from curator_core.compression import compression_of
 from curator_core.filesystems import (
@@ -102,7 +103,7 @@ def _of_parquet(
 
     with open_input(file, storage_options) as source:
         parquet = pq.ParquetFile(source)
-        names = [name for name in fields if name in parquet.schema_arrow.names]
+        names = list(_shown(parquet.schema_arrow, fields))
         start = 0
         for group in range(parquet.num_row_groups):
             end = start + parquet.metadata.row_group(group).num_rows
@@ -112,3 +113,15 @@ def _of_parquet(
                 taken = table.take([row - start for row in here])
                 yield from zip(here, taken.to_pylist(), strict=True)
             start = end
+
+
+def _shown(schema: pa.Schema, fields: Sequence[str]) -> Iterator[str]:
+    """Of several fields not the pictures themselves, which are large and tell nothing."""
+    for name in fields:
+        at = schema.get_field_index(name)
+        if at >= 0 and not (fields[1:] and _is_binary(schema.field(at).type)):
+            yield name
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -92,4 +92,6 @@ def _pair(pair: Pair) -> str:
         for title, place, text in zip(titles, pair.places, texts, strict=True)
     )
     cluster = f"cluster {escape(pair.cluster_id)} of {count(pair.size)} documents"
+    if pair.similarity is not None:
+        cluster += f", with a cosine of {pair.similarity:.4f}"
     return f'<small>{cluster}</small><div class="pair">{sides}</div>'

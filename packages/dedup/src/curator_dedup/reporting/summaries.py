@@ -24,13 +24,17 @@ class Pair:
     size: int
     places: tuple[Place, Place]
     texts: tuple[str, str]
+    similarity: float | None = None
+    """The cosine of their vectors, where these were compared."""
 
     def to_json(self) -> dict[str, Any]:
         sides = [
             {"file": place.file, "row": place.row, "text": text}
             for place, text in zip(self.places, self.texts, strict=True)
         ]
-        return {"cluster_id": self.cluster_id, "cluster_size": self.size, "documents": sides}
+        near = {} if self.similarity is None else {"similarity": self.similarity}
+        about = {"cluster_id": self.cluster_id, "cluster_size": self.size, **near}
+        return {**about, "documents": sides}
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,9 @@ class Subject:
 
     name: str
     decisions: str
-    text_field: str | None = "text"
+    shown: Sequence[str] = ("text",)
+    """The fields that are shown of a document."""
+
     url_field: str = "url"
     curve: Curve | None = None
     storage_options: StorageOptions | None = None
@@ -118,26 +124,32 @@ def _domain(url: object) -> str:
 
 
 def _pairs(groups: Sequence[Group], subject: Subject) -> list[Pair]:
-    name = subject.text_field
-    if name is None:
-        return []
+    names = subject.shown
     chosen = [(group, _two_of(group)) for group in groups]
     places = [place for _, two in chosen if two for place in two]
-    records = documents_at(places, [name], subject.storage_options)
+    records = documents_at(places, names, subject.storage_options) if names else {}
     return [
         Pair(group.cluster_id.hex(), group.size, two,
-             (_text(records[two[0]], name), _text(records[two[1]], name)))
+             (_text(records[two[0]], names), _text(records[two[1]], names)),
+             None if group.near is None else group.near.similarity)
         for group, two in chosen
         if two and two[0] in records and two[1] in records
     ]  # fmt: skip
 
 
 def _two_of(group: Group) -> tuple[Place, Place] | None:
+    if group.near is not None:
+        return group.near.nearest, group.near.place
     if group.best is not None and group.others:
         return group.best, group.others[0]
     return (group.others[0], group.others[1]) if len(group.others) > 1 else None
 
 
-def _text(record: Record, name: str) -> str:
-    value = record.get(name)
-    return value if isinstance(value, str) else str(value or "")
+def _text(record: Record, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return _told(record.get(names[0]))
+    return "\n".join(f"{name}: {_told(record[name])}" for name in names if name in record)
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)

@@ -13,11 +13,14 @@ from curator_core.partitioning import parsed_size
 from curator_dedup.clusters import ClusterWorkflow
 from curator_dedup.corpora import partitions_for
 from curator_dedup.counting import counts_in
+from curator_dedup.samples import samples_of
 from curator_dedup.semantic.assigning import ClusterAssigning
 from curator_dedup.semantic.centers import Init
 from curator_dedup.semantic.comparing import ClusterComparing, WhichToKeep
 from curator_dedup.semantic.sampling import SampledListing, VectorSampling
 from curator_dedup.semantic.training import CenterTraining
+
+_TEXT = "text"
 
 _PARTITION_BYTES = 1 << 28
 """So many bytes of vectors make a partition."""
@@ -87,6 +90,12 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
             "which_to_keep": get_args(WhichToKeep),
             "init": get_args(Init),
         }
+
+    def shown_fields(self) -> Sequence[str]:
+        """The text; where there is none, all that tells what a picture or a clip is."""
+        fields = samples_of(self.listing().listing, self.storage_options).fields
+        shown = [name for name in fields if name != self.embedding_field]
+        return [_TEXT] if _TEXT in shown else shown
 
     def check(self) -> Iterable[str]:
         yield from super().check()
