@@ -87,6 +87,8 @@ def top(out: str, number: int) -> list[tuple[str, int]]:
 
 
 def main() -> None:
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     pages, out = sys.argv[1:]
     Path(out).mkdir(parents=True, exist_ok=True)
     count(pages, out)

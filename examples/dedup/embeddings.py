@@ -28,6 +28,8 @@ def counts(vectors: str, out: str) -> dict[float, int]:
 
 
 def main() -> None:
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     vectors, out = sys.argv[1:]
     for eps, number in counts(vectors, out).items():
         print(f"eps {eps:<6} removes {number:,}")

@@ -15,6 +15,8 @@ LEAST_WORDS = 20
 
 
 def main() -> None:
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     pages, out = sys.argv[1:]
     lines = LineDeduplicationWorkflow(
         pages, f"{out}/lines", min_count=3, keep="none", min_words=LEAST_WORDS

@@ -1,11 +1,13 @@
 """The examples of embeddings and passages, run as their reader would."""
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples/dedup"
 
@@ -47,3 +49,12 @@ def test_boilerplate_and_copies_are_cut_out(tmp_path: Path) -> None:
     [file] = (tmp_path / "out/passages").glob("part-*")
     left = [json.loads(line)["text"] for line in file.read_text().splitlines()]
     assert left == [pages[0].removeprefix("Home\n"), words("b", 40), words("d", 5)]
+
+
+@pytest.mark.parametrize("example", ["domains.py", "embeddings.py", "passages.py"])
+def test_an_example_without_arguments_says_how_it_is_run(
+    example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLES / example), "raw"])
+    with pytest.raises(SystemExit, match=f"python examples/dedup/{example} [A-Z]+ OUT"):
+        runpy.run_path(str(EXAMPLES / example), run_name="__main__")
