@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from curator_core.reporting.directories import read_run
+from curator_core.reporting.directories import read_run, state_of
 from curator_core.reporting.pages import render
 from curator_core.results import StageCounts
 from curator_core.runs.latest import FILE
@@ -15,6 +15,7 @@ from curator_core.runs.lines import to_line
 from curator_core.runs.pulses import Pulse, StagePulse
 from curator_core.scores import Scores
 from curator_core.usages import Usage
+from fsspec.implementations.memory import MemoryFileSystem
 from reportkit import write_run
 
 
@@ -64,3 +65,15 @@ def test_what_was_told_last_counts_no_more_once_it_was_killed(tmp_path: Path) ->
     record = read_run(run)
     assert (record.state, record.total) == ("dead", None)
     assert record.result.stages["stage_1"].items_in == 0
+
+
+def test_a_run_far_away_is_not_taken_for_what_is_here_in_a_folder_of_that_name(
+    tmp_path: Path,
+) -> None:
+    fs, here = MemoryFileSystem(), str(tmp_path)
+    fs.pipe_file(f"{here}/run.json", to_line({"status": "running"}))
+    fs.pipe_file(f"{here}/lock", to_line({"renewed": time.time()}))
+    try:
+        assert state_of(f"memory://{here}") == "running"
+    finally:
+        fs.rm(here, recursive=True)

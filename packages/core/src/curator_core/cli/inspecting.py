@@ -49,10 +49,12 @@ def _watch(screen: Screen, run_dir: str) -> str:
     from curator_core.reporting.directories import read_run
 
     if screen.as_json or not screen.console.is_terminal:
+        told = ""
         for look in looks(run_dir):
             if look is not None:
                 screen.give_line(look.to_json())
-                screen.say(look.line())
+                if look.line() != told:  # far away a run tells seldom of itself
+                    screen.say(told := look.line())
         record = read_run(run_dir)
         screen.give_line(record.to_json())
         screen.say(_headline(record))

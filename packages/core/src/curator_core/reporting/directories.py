@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from curator_core.errors import InputError, ResumeError
-from curator_core.filesystems import join, open_filesystem
+from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.reporting.figures import count, counted
 from curator_core.reporting.histories import History, read_history
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
@@ -203,7 +203,7 @@ def _state(path: str, facts: dict[str, Any]) -> str:
     if status != "running":
         return status
     fs, root = open_filesystem(path)
-    held = _is_held(join(root, "lock")) if os.path.isdir(root) else _is_renewed(fs, root)
+    held = _is_held(join(root, "lock")) if is_local(fs) else _is_renewed(fs, root)
     return "running" if held else "dead"
 
 
