@@ -6,12 +6,26 @@ import re
 import shlex
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from curator_core.cli.calling import call
 from curator_dedup.plugin import curator_stages, curator_workflows
 
 README = (Path(__file__).parents[2] / "packages/dedup/README.md").read_text()
 COMMANDS = re.findall(r"^curate dedup .+$", README, re.MULTILINE)
+
+
+ROW = re.compile(r"^\| (?:`([\w/]*)`)? ?\| ([^|]*)\|", re.MULTILINE)
+
+
+def columns_told() -> dict[str, set[str]]:
+    """The columns of each folder that any table of files in between names."""
+    told: dict[str, set[str]] = {}
+    folder = ""
+    for name, columns in ROW.findall(README):
+        folder = name or folder
+        told.setdefault(folder, set()).update(re.findall(r"`(\w+)`", columns))
+    return told
 
 
 def shown(command: str) -> str:
@@ -48,6 +62,9 @@ def test_what_is_shown_for_a_shell_runs_there(
         for folder in (desk / source, desk / out)
     )
     assert 0 < len(written) < len(read)
+    for path in (desk / out / ".curator").rglob("*.parquet"):
+        folder = path.parent.relative_to(next((desk / out / ".curator").iterdir())).as_posix()
+        assert set(pq.read_schema(path).names) <= columns_told()[folder], folder
 
 
 def test_every_workflow_and_stage_is_named() -> None:
