@@ -9,6 +9,7 @@ from curator_core.documents import DocumentBatch
 from curator_core.functions import processing_stage
 from curator_core.reporting.continuing import next_step, same_command
 from curator_core.reporting.directories import read_run
+from curator_core.reporting.pages import render
 from curator_core.results import QuarantineRecord
 from reportkit import write_run
 
@@ -36,6 +37,16 @@ def test_what_is_next_depends_on_how_it_ended(tmp_path: Path) -> None:
     record.result.status = "failed"
     assert next_step(record) == ("curate run r.yaml", "goes on from here")
     assert next_step(replace(record, state="running"))[0] == f"curate status {run} --watch"
+
+
+def test_what_is_next_is_told_once(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", stages=1, events=1, command=["/bin/curate", "run", "r.yaml"])
+    record = read_run(run, in_short=True)
+    record.result.quarantined = [QuarantineRecord("t", "stage_0", 0, "no")]
+    record.result.status = "failed"
+    head = render(record).partition("<h2>")[0]
+    assert "<code>curate run r.yaml</code> goes on from here." in head
+    assert "curate retry" not in head
 
 
 @processing_stage(name="refuses")

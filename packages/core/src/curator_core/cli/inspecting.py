@@ -104,19 +104,12 @@ def _drawn(record: "RunRecord") -> "RenderableType":
 
     result = record.result
     headline = Text(_headline(record), style=_STYLES.get(record.state, "bold red"))
-    lines = [line for line in Summary(record.name, result).lines() if line[0] != "next"]
+    summary = Summary(record.name, result)
+    following = [] if record.state == "running" else summary.following()
     ran_on = f"{record.facts.get('executor', '')}, Python {record.facts.get('python', '')}"
-    lines = [*lines, ("executor", ran_on), ("run", record.path), *_next_step(record)]
+    lines = [*summary.account(), ("executor", ran_on), ("run", record.path), *following]
     table = stage_table(result.stages, failures_of(result.quarantined))
     return Group(headline, Text(), table, Text(), details(lines))
-
-
-def _next_step(record: "RunRecord") -> list[tuple[str, str]]:
-    from curator_core.reporting import Summary
-
-    if record.state == "running":
-        return []
-    return [line for line in Summary(record.name, record.result).lines() if line[0] == "next"]
 
 
 @click.command()
@@ -166,10 +159,6 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     if table.row_count:
         screen.show(table)
         screen.say()
-    lines = Summary(record.name, result, page).lines()
-    if record.state == "running":
-        lines = [
-            *(line for line in lines if line[0] != "next"),
-            ("next", " ".join(next_step(record))),
-        ]
-    screen.show(details(lines))
+    summary, is_running = Summary(record.name, result, page), record.state == "running"
+    following = [("next", " ".join(next_step(record)))] if is_running else summary.following()
+    screen.show(details([*summary.account(), *following]))

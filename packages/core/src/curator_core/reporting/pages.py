@@ -136,7 +136,7 @@ def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
     kind = {"done": "good", "running": "going"}.get(record.state, "bad")
     verdict = f'<p class="{kind}">{escape(verdict_of(record))}</p>'
-    rows = [row for row in summary.lines() if row[0] not in ("files", "report", "next")]
+    rows = [row for row in summary.account() if row[0] not in ("files", "report")]
     command, told = next_step(record)
     following = f"<p>Next: <code>{escape(command)}</code> {escape(told)}.</p>"
     return (

@@ -53,7 +53,11 @@ class Summary:
 
     def lines(self) -> list[tuple[str, str]]:
         """What belongs below the table: a label and a text each."""
-        return [*self._quarantine(), *self._files(), *self._others(), *self._next()]
+        return [*self.account(), *self.following()]
+
+    def account(self) -> list[tuple[str, str]]:
+        """What was done."""
+        return [*self._quarantine(), *self._files(), *self._others()]
 
     def _quarantine(self) -> list[tuple[str, str]]:
         failures = failures_of(self.result.quarantined)
@@ -86,7 +90,8 @@ class Summary:
         lines += [("note", note) for note in self.result.notes]
         return lines + ([("report", self.report)] if self.report else [])
 
-    def _next(self) -> list[tuple[str, str]]:
+    def following(self) -> list[tuple[str, str]]:
+        """What to type next."""
         run_dir = self.result.run_dir
         if not run_dir:
             return []
