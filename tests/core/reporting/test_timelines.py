@@ -42,6 +42,19 @@ def test_workers_that_have_gone_at_the_end_were_no_more_than_before() -> None:
     assert highest(page) <= 1
 
 
+def test_a_stage_has_one_colour_in_all_plots() -> None:
+    queue = IN_SHORT.index("queue_tasks")
+    points: list[tuple[float, dict[str, Any]]] = []
+    for second in range(4):
+        stages = [[second * one if name == "busy_s" else 0.0 for name in IN_SHORT]
+                  for one in (0.1, 0.9, 0.0)]  # fmt: skip
+        stages[0][queue], stages[2][queue] = 9, 5
+        points.append((float(second), {"workers": {"busy": 1}, "stages": stages}))
+    page = timelines(SimpleNamespace(points=points), ["read", "nap", "write"])  # type: ignore[arg-type]
+    keys = re.findall(r'<i class="c(\d)"></i>(\w+)<', page)
+    assert keys == [("0", "busy"), ("0", "nap"), ("1", "read"), ("1", "read"), ("2", "write")]
+
+
 @given(
     st.lists(st.lists(st.floats(0, 50), min_size=2, max_size=2), min_size=3, max_size=20),
     st.integers(1, 5),

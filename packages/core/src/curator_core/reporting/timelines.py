@@ -1,6 +1,6 @@
 """Timelines: workers and queues of a run over time, as plots that need no script."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from math import inf
@@ -22,7 +22,8 @@ def timelines(history: History, names: Sequence[str]) -> str:
     points = history.points
     if len(points) < 3 or points[-1][0] - points[0][0] < 1.0:
         return ""
-    parts = [_workers(points), _speeds(points, names), _queues(points, names)]
+    colours: dict[str, int] = {}
+    parts = [_workers(points), _speeds(points, names, colours), _queues(points, names, colours)]
     return "".join(part for part in parts if part)
 
 
@@ -42,10 +43,11 @@ def _workers(points: list[Point]) -> str:
         outline = [*_scaled(points, above, most), *reversed(_scaled(points, below, most))]
         drawn.append(f'<polygon class="c{number}" points="{" ".join(outline)}"/>')
         below = above
-    return _figure("Workers", "".join(drawn), states, points, counted(most, "worker"))
+    legend = {state: number for number, state in enumerate(states)}
+    return _figure("Workers", "".join(drawn), legend, points, counted(most, "worker"))
 
 
-def _speeds(points: list[Point], names: Sequence[str]) -> str:
+def _speeds(points: list[Point], names: Sequence[str], colours: dict[str, int]) -> str:
     """Workers' seconds in each stage, per second: how many are at it on average."""
     seconds = [max(after[0] - before[0], 1e-3) for before, after in pairwise(points)]
     spent = [_spent(points, place) for place in range(len(names))]
@@ -60,6 +62,7 @@ def _speeds(points: list[Point], names: Sequence[str]) -> str:
         names,
         lambda place: [rates[place][0], *rates[place]],
         "workers",
+        colours,
     )
 
 
@@ -88,11 +91,11 @@ def _moved_back(spent: list[list[float]], rooms: Sequence[float]) -> list[list[f
     return moved
 
 
-def _queues(points: list[Point], names: Sequence[str]) -> str:
+def _queues(points: list[Point], names: Sequence[str], colours: dict[str, int]) -> str:
     def waiting(place: int) -> list[float]:
         return [_of(pulse, place, "queue_tasks") for _, pulse in points]
 
-    return _lines("Waiting, by stage", points, names, waiting, "tasks")
+    return _lines("Waiting, by stage", points, names, waiting, "tasks", colours)
 
 
 def _of(pulse: dict[str, Any], place: int, name: str) -> float:
@@ -106,19 +109,30 @@ def _lines(
     names: Sequence[str],
     figures: Callable[[int], list[float]],
     unit: str,
+    colours: dict[str, int],
 ) -> str:
-    """The few stages where the most happens."""
+    """The few stages where the most happens, each in the colour that it had before."""
     found = [(sum(row), name, row) for place, name in enumerate(names) if (row := figures(place))]
     shown = sorted((one for one in found if one[0] > 0), reverse=True)[:_MOST_LINES]
     if not shown:
         return ""
     most = max(max(row) for _, _, row in shown) or 1.0
+    colours |= _coloured([name for _, name, _ in shown], colours)
     drawn = "".join(
-        f'<polyline class="c{number}" points="{" ".join(_scaled(points, row, most))}"/>'
-        for number, (_, _, row) in enumerate(shown)
+        f'<polyline class="c{colours[name]}" points="{" ".join(_scaled(points, row, most))}"/>'
+        for _, name, row in shown
     )
     highest = count(most) if most >= 10 else f"{most:.2g}"
-    return _figure(title, drawn, [name for _, name, _ in shown], points, f"{highest} {unit}")
+    legend = {name: colours[name] for _, name, _ in shown}
+    return _figure(title, drawn, legend, points, f"{highest} {unit}")
+
+
+def _coloured(names: Sequence[str], before: Mapping[str, int]) -> dict[str, int]:
+    """Colours of the names that have none yet: those that nobody has, then those nobody has here."""
+    taken = {before[name] for name in names if name in before}
+    ranked = sorted(range(_MOST_LINES), key=lambda number: number in before.values())
+    free = (number for number in ranked if number not in taken)
+    return {name: next(free) for name in names if name not in before}
 
 
 def _scaled(points: list[Point], figures: Sequence[float], most: float) -> list[str]:
@@ -130,10 +144,12 @@ def _scaled(points: list[Point], figures: Sequence[float], most: float) -> list[
     ]
 
 
-def _figure(title: str, drawn: str, names: Sequence[str], points: list[Point], highest: str) -> str:
+def _figure(
+    title: str, drawn: str, colours: Mapping[str, int], points: list[Point], highest: str
+) -> str:
     legend = "".join(
         f'<span class="key"><i class="c{number}"></i>{escape(name)}</span>'
-        for number, name in enumerate(names)
+        for name, number in colours.items()
     )
     end = duration(points[-1][0])
     return (
