@@ -128,7 +128,7 @@ def _lines(
 
 
 def _coloured(names: Sequence[str], before: Mapping[str, int]) -> dict[str, int]:
-    """Colours of the names that have none yet: those that nobody has, then those nobody has here."""
+    """Colours of names that have none yet: those that nobody has, then those nobody has here."""
     taken = {before[name] for name in names if name in before}
     ranked = sorted(range(_MOST_LINES), key=lambda number: number in before.values())
     free = (number for number in ranked if number not in taken)
