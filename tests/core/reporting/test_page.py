@@ -152,6 +152,19 @@ def test_shares_begin_anew_where_a_stage_makes_more_of_what_it_gets(tmp_path: Pa
     assert "<td>3 of 4, 75.0 %; of what they became, 9 of 15, 60.0 %</td>" in head
 
 
+def test_what_holds_it_up_is_told_once_and_that_all_is_kept(tmp_path: Path) -> None:
+    record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
+    record.result.stages = {"copy": StageCounts(items_in=7, items_out=7)}
+    record.result.notes = ["the bottleneck was copy: it was busy; more CPUs", "all is well"]
+    said = {"bottleneck": "copy", "evidence": "it was busy", "advice": "more CPUs"}
+    record.history.diagnosis = said
+    page = render(record)
+    assert page.count("it was busy") == 1
+    assert "<td>all is well</td>" in page
+    assert "<tr><th>kept</th><td>all 7</td></tr>" in page
+    assert "What was left" not in page
+
+
 def test_what_a_reader_drops_is_a_share_of_what_it_read(tmp_path: Path) -> None:
     record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
     reader = StageCounts(items_in=8, items_out=1500, items_dropped=500, reasons={"request": 500})

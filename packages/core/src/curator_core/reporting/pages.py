@@ -136,7 +136,9 @@ def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
     kind = {"done": "good", "running": "going"}.get(record.state, "bad")
     verdict = f'<p class="{kind}">{escape(verdict_of(record))}</p>'
-    rows = [row for row in summary.account() if row[0] not in ("files", "report")]
+    below = record.history.diagnosis.get("evidence")  # what holds it up has a place of its own
+    rows = [(label, text) for label, text in summary.account()
+            if label not in ("files", "report") and not (below and below in text)]  # fmt: skip
     command, told = next_step(record)
     following = f"<p>Next: <code>{escape(command)}</code> {escape(told)}.</p>"
     return (
@@ -146,12 +148,13 @@ def _head(record: RunRecord) -> str:
 
 def _kept(record: RunRecord) -> list[tuple[str, str]]:
     """How much was left of what came in, where something was kept back: films, then their clips."""
-    found = steps(record.result.stages, wrote=bool(record.folders))
-    ends = [(before.of, after.made_of) for before, after in pairwise(found) if after.made_of] + [
-        (end.of, end.items) for end in found[-1:]
-    ]
-    told = [f"{count(left)} of {count(of)}, {share(left, of)}" for of, left in ends]
-    return [("kept", "; of what they became, ".join(told))] if told else []
+    *found, end = steps(record.result.stages, wrote=bool(record.folders))
+    if not found:
+        return [("kept", f"all {count(end.items)}")] if end.items == end.of > 0 else []
+    ends = [(before.of, after.made_of) for before, after in pairwise(found) if after.made_of]
+    told = [f"{count(left)} of {count(of)}, {share(left, of)}"
+            for of, left in (*ends, (end.of, end.items))]  # fmt: skip
+    return [("kept", "; of what they became, ".join(told))]
 
 
 def verdict_of(record: RunRecord) -> str:

@@ -32,13 +32,12 @@ class Step:
 
 
 def steps(stages: Stages, *, wrote: bool) -> list[Step]:
-    """The stages that kept something back, and what was left at the end; nothing where none did.
+    """The stages that kept something back, and what was left at the end.
 
     A stage that makes more of what it gets, such as clips of films, begins anew: from there on
     shares are of those. The last stage of a run that wrote files takes records and gives files.
     """
-    found = list(_steps(stages, wrote=wrote))
-    return found if any(step.kept_back for step in found) else []
+    return list(_steps(stages, wrote=wrote))
 
 
 def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
@@ -59,10 +58,9 @@ def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
 
 def funnel(stages: Stages, *, wrote: bool) -> str:
     """How much went into each stage that kept something back, and how much was left at the end."""
-    told = steps(stages, wrote=wrote)
-    if not told:
+    *found, end = steps(stages, wrote=wrote)
+    if not found:
         return ""
-    *found, end = told
     hidden = len(found) - _MOST_IN_FUNNEL
     if hidden > 0:
         most = sorted(found, key=lambda step: -step.kept_back)[:_MOST_IN_FUNNEL]
