@@ -47,6 +47,12 @@ class TestPrivateCluster:
             for connection in process.net_connections("tcp")
             if connection.status == psutil.CONN_LISTEN
         ]
+        recorded = [
+            process.environ().get("RAY_task_events_report_interval_ms")
+            for process in marked("private")
+            if process.name() == "gcs_server"
+        ]
+        assert recorded == ["0"]  # no history of calls: it would grow with the run
         assert facts["address"] in private_addresses()  # which `auto` never stands for
         said, complaints = driver.communicate(timeout=90)
         assert (driver.returncode, complaints) == (0, "")

@@ -67,7 +67,8 @@ class Started:
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         import ray
 
-        variables = {**self._guard.environment, **_only_here(), **_tuned()}
+        tuned = _TUNED if wanted.dashboard else {**_TUNED, **_UNRECORDED}
+        variables = {**self._guard.environment, **_only_here(), **_tuned(tuned)}
         with (
             environment(variables),
             token_of_our_own(),
@@ -109,16 +110,23 @@ def _only_here() -> dict[str, str]:
 
 
 _TUNED = {
-    # Ray keeps objects that nobody needs for up to a second: megabytes for each that is used.
-    "RAY_free_objects_period_milliseconds": "50",
+    # Ray keeps a hundred objects that nobody needs, for up to a second: each may have megabytes.
+    "RAY_free_objects_batch_size": "1",
+    "RAY_free_objects_period_milliseconds": "10",
     # Workers wait for their first call anyway: by then they have imported what hosts stages.
     "RAY_preload_python_modules": "curator_ray.actors",
 }
 
+_UNRECORDED = {
+    # Ten kilobytes for each call, in the process that holds the cluster together.
+    "RAY_task_events_report_interval_ms": "0",
+}
+"""Where there is no dashboard, nobody looks at the history of calls that Ray keeps for it."""
 
-def _tuned() -> dict[str, str]:
+
+def _tuned(wanted: Mapping[str, str]) -> dict[str, str]:
     """Settings of Ray that suit us better than its own; what the user has set stays."""
-    return {name: os.environ.get(name, value) for name, value in _TUNED.items()}
+    return {name: os.environ.get(name, value) for name, value in wanted.items()}
 
 
 def _short_folder() -> str:

@@ -19,7 +19,7 @@ class Settings:
     """How much work goes into one call, where tasks are small enough."""
 
     max_tasks_per_call: int = 4096
-    max_bytes_per_call: int = 8 * MB
+    max_bytes_per_call: int = 4 * MB
     """What goes into one call, and what is expected of it: workers hold several times as much."""
 
     linger_s: float = 0.25
