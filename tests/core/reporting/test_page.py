@@ -227,6 +227,12 @@ def test_a_run_that_was_told_of_less_still_has_a_page(tmp_path: Path) -> None:
     assert "<h2>Stages</h2>" in render(read_run(str(run), in_short=True))
 
 
+def test_only_tables_of_many_columns_are_cut_on_a_telephone(tmp_path: Path) -> None:
+    page = render(read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True))
+    assert page.count('<table class="figures wide"><tr><th>stage</th>') == 1
+    assert '<table class="figures"><tr><th>stage and reason</th>' in page
+
+
 def test_quantiles_of_a_usage_are_in_the_table(tmp_path: Path) -> None:
     page = render(read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True))
     assert f"{1000 * usage_of(0).quantile(0.95):.0f} ms" in page

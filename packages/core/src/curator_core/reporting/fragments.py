@@ -6,6 +6,9 @@ from html import escape
 from curator_core.reporting.styling import STYLE
 from curator_core.secrets import redact
 
+_MANY = 6
+"""More columns than a telephone shows: there the first one leaves room for them."""
+
 
 def page(title: str, body: str, style: str = "") -> str:
     """A whole page. The body is HTML already; secrets in it are struck out."""
@@ -27,7 +30,8 @@ def figures_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Cells are HTML already; all columns after the first are numbers."""
     cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    return f'<table class="figures"><tr>{cells}</tr>{body}</table>' if body else ""
+    kind = "figures wide" if len(head) > _MANY else "figures"
+    return f'<table class="{kind}"><tr>{cells}</tr>{body}</table>' if body else ""
 
 
 def facts_table(rows: Iterable[tuple[str, str]]) -> str:

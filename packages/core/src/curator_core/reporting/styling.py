@@ -47,8 +47,8 @@ i.c0 { background: var(--c0) } i.c1 { background: var(--c1) } i.c2 { background:
 i.c3 { background: var(--c3) } i.c4 { background: var(--c4) }
 code { background: #8882; padding: .1rem .3rem; border-radius: 3px; overflow-wrap: anywhere }
 @media (max-width: 40rem) { body { margin: 1rem auto } summary { overflow-wrap: anywhere }
-  .figures td:first-child, .figures th:first-child { min-width: 8rem; max-width: 9rem;
-    overflow-wrap: anywhere } }
+  .figures td:first-child { overflow-wrap: anywhere }
+  .wide td:first-child, .wide th:first-child { min-width: 8rem; max-width: 9rem } }
 """
 
 SCORES = """
