@@ -1,6 +1,7 @@
 """Exact deduplication against a dictionary, on whatever corpora and options come up."""
 
 import itertools
+import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -341,3 +342,25 @@ def test_digests_are_of_128_bits_and_stay_what_they_are() -> None:
         "06b05ab6733a618578af5f94892f3950",
     ]
     assert len(np.unique(digests_of(b"%d" % n for n in range(1000)))) == 1000
+
+
+def test_marked_lines_keep_what_else_they_say(tmp_path: Path) -> None:
+    """Ids of several kinds, numbers of any size, fields that only some have, no fields at all."""
+    lines = [
+        '{"id": 1, "text": "a", "y": {"cluster_id": 2}}',
+        '{"id": "x", "text": "a", "size": 123456789012345678901234567890 }\r',
+        "{ }",
+        '{"id": null, "text": "b", "z": "\\"cluster_id\\""}',
+    ]
+    source = tmp_path / "a.jsonl"
+    source.write_text("\n".join(lines), newline="")
+    ExactDeduplicationWorkflow(str(source), str(tmp_path / "out"), keep="mark").run(HERE)
+    [written] = (tmp_path / "out").glob("part-*")
+    marked = written.read_text().splitlines()
+    assert [line.split('"cluster_id":')[-1].partition(",")[2] for line in marked] == [
+        '"cluster_size":2,"is_duplicate":false}', '"cluster_size":2,"is_duplicate":true}',
+        '"cluster_size":1,"is_duplicate":false}', '"cluster_size":1,"is_duplicate":false}',
+    ]  # fmt: skip
+    for line, mark in zip(lines, marked, strict=True):
+        assert mark.startswith(line.rstrip()[:-1].rstrip())
+        assert json.loads(line).items() <= json.loads(mark).items()

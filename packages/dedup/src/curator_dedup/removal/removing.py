@@ -1,5 +1,6 @@
 """Removing: documents are read once more, and those that do not stay are left out."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, InputError, ProcessingStage
 from curator_core.filesystems import StorageOptions
 from curator_core.reading.columns import Columns, columns_of, table_of
@@ -32,7 +34,8 @@ FORMAT = "format"
 
 @dataclass
 class Removing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives what stays of a block. Lines that stay lines are never parsed."""
+    """Gives what stays of a block. Lines that stay lines are never written anew: marks are added
+    to them."""
 
     fans_out = True
 
@@ -66,15 +69,26 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
         """What stays of a file, with the number of rows that there were."""
         if is_parquet(part.path):
             return self._of_parquet(part, decided)
-        if self.output_format == "parquet" or self.clusters:
+        if self.output_format == "parquet":
             return self._parsed(part, decided)
-        return self._raw(part, decided)
+        return self._marked(part, decided) if self.clusters else self._raw(part, decided)
 
     def _raw(self, part: FilePart, decided: Decided) -> Iterator[tuple[int, pa.Table]]:
         for piece in pieces_of(part, self.storage_options):
             mask = decided.kept(piece.positions)
             column = piece.column()
             yield len(piece), pa.table({LINE: column if mask is None else column.filter(mask)})
+
+    def _marked(self, part: FilePart, decided: Decided) -> Iterator[tuple[int, pa.Table]]:
+        for piece in pieces_of(part, self.storage_options):
+            mask = decided.kept(piece.positions)
+            column, positions = piece.column(), piece.positions
+            if mask is not None:
+                column, positions = column.filter(mask), positions[mask]
+            _refuse_taken_in(part, column)
+            marks = pa.table(decided.clusters(positions)).to_pylist()
+            lines = [_with_marks(*pair) for pair in zip(column.to_pylist(), marks, strict=True)]
+            yield len(piece), pa.table({LINE: pa.array(lines, pa.binary())})
 
     def _parsed(self, part: FilePart, decided: Decided) -> Iterator[tuple[int, Columns]]:
         for piece in pieces_of(part, self.storage_options):
@@ -134,6 +148,21 @@ def refuse_taken(part: FilePart, names: list[str]) -> None:
             f"{part.path} has a column {taken[0]!r} already, which would be replaced; "
             "rename it, or leave the columns out (add_clusters=False)"
         )
+
+
+def _refuse_taken_in(part: FilePart, lines: pa.Array) -> None:
+    """Only lines that may have such a field are parsed."""
+    for name in CLUSTER_COLUMNS:
+        may_have = lines.filter(pc.match_substring(lines, f'"{name}"'))
+        for line in may_have.to_pylist():
+            refuse_taken(part, list(json.loads(line)))
+
+
+def _with_marks(line: bytes, marks: dict[str, Any]) -> bytes:
+    """A line with more fields; the others stay as they are, byte by byte."""
+    inside = line.rstrip()[:-1].rstrip()
+    comma = b"" if inside.endswith(b"{") else b","
+    return inside + comma + orjson.dumps(marks)[1:] + b"\n"
 
 
 def _with_clusters(
