@@ -287,3 +287,14 @@ def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
     assert (facts["error"]["type"], facts["error"]["exit_code"]) == ("BudgetError", 4)
     assert (facts["status"], facts["stages"]["jsonl_reader"]["tasks_failed"]) == ("failed", 3)
     assert curate("run", "recipe.yaml", "--allow-empty", "--quiet").code == 0
+
+
+def test_where_only_records_were_refused_nobody_is_sent_to_retry_them(
+    curate: Curate, desk: Path
+) -> None:
+    for file in (desk / "raw").iterdir():
+        file.write_text('{"text": "harbour"}\n' + "{broken\n" * 5)
+    said = curate("run", "recipe.yaml", "--quiet")
+    assert said.code == 4
+    assert "rejected 15 records" in said.err
+    assert "curate retry" not in said.err

@@ -53,7 +53,7 @@ class Failures:
         place = f" ({last.source})" if last and last.source not in last.reason else ""
         told = f": {last.reason}{place}" if last else ""
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
-        can_retry = self._run_dir and self._plan.recipe  # else its stages are not known there
+        can_retry = counts.tasks_failed and self._run_dir and self._plan.recipe
         retry = f", or curate retry {self._run_dir}" if can_retry else ""
         rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
         return (
