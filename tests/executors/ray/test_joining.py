@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from curator_ray import connecting
 from curator_ray.connecting import connected
 from curator_ray.errors import ClusterError
 from curator_ray.joining import join, what_failed
@@ -157,16 +158,15 @@ class TestJoining:
         with pytest.raises(ClusterError, match="no Ray cluster runs on this machine, which is"):
             join("auto", None)
 
-    @pytest.mark.parametrize("address", ["nonsense", "host:port", "ray://host"])
+    @pytest.mark.parametrize("address", ["nonsense", "host:port"])
     def test_what_is_no_address(self, address: str) -> None:
         with pytest.raises(ClusterError, match="is no address of a Ray cluster; give host:port"):
             join(address, None)
 
-    def test_something_else_answers_at_the_address(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            address = f"ray://127.0.0.1:{server.getsockname()[1]}"
-            with pytest.raises(ClusterError, match=r"needs Ray's client: pip install 'ray\[client"):
-                join(address, None)
+    def test_the_client_of_ray_is_refused(self) -> None:
+        """Runs through it would never end."""
+        with pytest.raises(ClusterError, match=r"ray://a:1 is not possible: .*`ray job submit`"):
+            join("ray://a:1", None)
 
     @pytest.mark.parametrize("has_token", [True, False])
     def test_workers_start_in_an_open_cluster_whatever_lies_in_the_home_directory(
@@ -193,7 +193,6 @@ class TestWhatFailed:
         [
             (RuntimeError("Version mismatch: Ray: 2.1"), "runs other versions of Python or Ray"),
             (AuthenticationError("no"), "wants a token that this process has not: put it"),
-            (ModuleNotFoundError("No module named 'grpc'"), "pip install 'ray[client]'"),
             (OSError("it snows"), "the Ray cluster at a:1 cannot be joined"),
         ],
     )
@@ -210,6 +209,13 @@ class TestWithARayOfTheCaller:
             assert connection.why == "Ray was initialised already"
             assert again is connection
         assert ray.is_initialized()
+
+    def test_it_is_refused_where_it_is_a_client(
+        self, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connecting, "_is_client", lambda: True)
+        with pytest.raises(ClusterError, match="a run through ray:// is not"), connected():
+            pass
 
     def test_another_address_is_refused(self, cluster: Any) -> None:
         with (

@@ -73,16 +73,18 @@ class RayActorPoolExecutor(Executor):
             yield from only_listed(run)
             return
         from curator_ray.connecting import connected
-        from curator_ray.hosts import Hosts
         from curator_ray.starting import PrivateCluster
         from curator_ray.surveying import Survey
 
-        from curator_actor_pool.driving import Driver
         from curator_actor_pool.places import unfit
 
         options = self.options
         private = PrivateCluster(object_store_gb=options.object_store_gb)
         with connected(options.address, private) as connection:
+            from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
+
+            from curator_actor_pool.driving import Driver
+
             run.events.tell("connected", how=connection.kind, address=connection.address)
             survey = Survey(connection)
             if problems := list(

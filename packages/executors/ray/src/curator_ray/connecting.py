@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from curator_ray.errors import ClusterError
-from curator_ray.joining import join, leave
+from curator_ray.joining import join, leave, no_client
 from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
@@ -58,6 +58,8 @@ class _Lease:
             self.end()  # somebody called ray.shutdown() behind our back
         is_new = self.connection is None
         if is_new and ray.is_initialized():
+            if _is_client():
+                raise no_client("a run through ray://")
             self.connection = Connection("found", _present_address())
         elif self.connection is None and wanted == LOCAL:
             self.started = Started(private, runtime_env)
@@ -117,6 +119,13 @@ def connected(
                 _LEASE.end()
 
 
+def _is_client() -> bool:
+    """Whether a Ray that is initialised is none in this process."""
+    from ray._private.worker import global_worker
+
+    return not global_worker.connected
+
+
 def _present_address() -> str:
     import ray
 
@@ -129,8 +138,6 @@ def _refuse_another(address: str | None, connection: Connection) -> None:
         return
     if address == LOCAL and connection.kind == "private":
         return
-    if connection.kind == "found" and address != LOCAL and "://" in str(address):
-        return  # through Ray's client: there is no telling whether it is the same
     raise ClusterError(
         f"this process is connected to {connection.address} already, and cannot use {address} too; "
         "call ray.shutdown() first, or leave the address out to use the one that is connected"

@@ -16,19 +16,21 @@ _PATIENCE_S = 5.0
 
 
 def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
-    """Connect this process to the cluster at `address` (`host:port`, `ray://host:port`, `auto`)."""
+    """Connect this process to the cluster at `address` (`host:port` or `auto`)."""
     import ray
 
+    if "://" in address:
+        raise no_client(address)
     if address == "auto":
         address = somewhere_here()
     _find(address)
-    quiet: dict[str, Any] = (
-        {} if "://" in address else {"log_to_driver": False, "configure_logging": False}
-    )
     try:
         with environment({}), token_at_hand(address), undisturbed(), warming_up():
             ray.init(
-                address=address, runtime_env=dict(runtime_env) if runtime_env else None, **quiet
+                address=address,
+                runtime_env=dict(runtime_env) if runtime_env else None,
+                log_to_driver=False,
+                configure_logging=False,
             )
     except ClusterError:
         raise
@@ -43,13 +45,22 @@ def leave() -> None:
         ray.shutdown()
 
 
+def no_client(address: str) -> ClusterError:
+    """Ray's client refuses generators, and a run would wait for ever for what it cannot carry."""
+    return ClusterError(
+        f"{address} is not possible: Ray's client cannot carry the streams of results that runs "
+        "need; start the run on a machine of the cluster, with host:port of Ray itself (often "
+        "port 6379) as RAY_ADDRESS, or send it there with `ray job submit`"
+    )
+
+
 def _find(address: str) -> None:
     """Ask whether anything answers there; Ray itself would keep on trying for a minute."""
-    host, separator, port = address.rpartition("://")[2].rpartition(":")
+    host, separator, port = address.rpartition(":")
     if not separator or not port.isdigit():
         raise ClusterError(
             f"{address!r} is no address of a Ray cluster; give host:port (often port 6379), "
-            "ray://host:port (often port 10001), auto, or local for a private one"
+            "auto, or local for a private one"
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE_S).close()
@@ -68,8 +79,6 @@ def what_failed(address: str, error: Exception) -> str:
             f"the cluster at {address} runs other versions of Python or Ray than this process, "
             "and Ray needs the same on both sides; use an environment that fits"
         )
-    if "ray[client]" in said or (isinstance(error, ImportError) and "grpc" in said):
-        return f"{address} needs Ray's client: pip install 'ray[client]'"
     if _wants_a_token(error):
         return f"the cluster at {address} wants a token that this process has not: {PLACES}"
     return f"the Ray cluster at {address} cannot be joined"
