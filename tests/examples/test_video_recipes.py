@@ -49,3 +49,12 @@ def test_films_are_the_same_each_time() -> None:
         for _ in range(2)
     )
     assert first == second
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.mkv", "film.ts"])
+def test_a_film_is_the_same_bytes_each_time(tmp_path: Path, name: str) -> None:
+    film = Film([Shot(10, "pan"), Shot(10, "object")])
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write_video(tmp_path / folder / name, film, Style(audio="aac"))
+    assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
