@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from curator_core import CuratorError, Rejected, WorkerInfo
-from curator_core.testing import check_stage
+from curator_core import CuratorError, Rejected, StageError, WorkerInfo
+from curator_core.testing import check_stage, run_stage
 from curator_image.batches import ImageBatch
 from curator_image.models.captioning import EndpointCaptioner
 from curator_models.endpoints import ChatEndpoint, EndpointError
@@ -32,12 +32,15 @@ class Server:
     asked: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     moods: list[tuple[int, str]] = field(default_factory=list)
+    greeting: tuple[int, str] = (200, '{"choices": [{"message": {"content": "Hello!"}}]}')
     pause_s: float = 0.0
     at_once: int = 0
     most_at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: bytes) -> tuple[int, str]:
+        if json.loads(body)["max_tokens"] == 1:
+            return self.greeting
         with self.lock:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
@@ -154,6 +157,23 @@ def test_what_would_fail_for_all_ends_it(
     assert len(server.asked) == 1
     assert KEY not in str(caught.value)
     assert "${secret:MY_KEY}" in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [401, 403, 404])
+def test_a_wrong_key_or_model_ends_the_run_before_a_picture_is_sent(
+    server: Server, code: int
+) -> None:
+    server.greeting = (code, "not you")
+    stage = EndpointCaptioner(server.url, "tiny")
+    with pytest.raises(StageError, match=rf"could not be set up: .*says {code} .*not you.*look at"):
+        run_stage(stage, pictures(2), on_error="quarantine")
+    assert not server.asked
+
+
+def test_a_server_that_is_busy_at_the_door_is_asked_all_the_same(server: Server) -> None:
+    server.greeting = (503, "busy")
+    [found] = captioned(EndpointCaptioner(server.url, "tiny"), pictures(1))
+    assert found.num_items == 1
 
 
 def test_the_key_is_sent_and_never_shown(

@@ -5,7 +5,8 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -16,6 +17,7 @@ from curator_core import CuratorError
 from curator_core.secrets import SHORTEST, redact, remember
 
 LONGEST_WAIT_S = 60.0
+_GREETING_S = 10.0
 _MOST_BYTES = 4 * 1024 * 1024
 _TOLD = 200
 _PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -92,6 +94,13 @@ class ChatEndpoint:
                     raise NoAnswerError(f"{error} (after {tries})") from None
                 time.sleep(self._wait_s(attempt, error.wait_s))
         raise AssertionError("attempts is at least 1")
+
+    def greet(self) -> None:
+        """Ask for one word, before there is anything to ask: a key or a model that the server
+        refuses is an EndpointError. Who is busy now may have time later."""
+        waits_s = min(self.timeout_s, _GREETING_S)
+        with suppress(NoAnswerError):
+            replace(self, attempts=1, timeout_s=waits_s).ask("Hello!", 1)
 
     def _wait_s(self, attempt: int, wanted: float) -> float:
         return min(max(wanted, self.backoff_s * 2.0 ** (attempt - 1)), LONGEST_WAIT_S)

@@ -22,8 +22,8 @@ _QUALITY = 90
 class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
     """Adds what a server says of each picture, by the chat protocol of OpenAI (vLLM, SGLang, ...).
 
-    Pictures without an answer are set aside, with what the server said; a wrong key or model ends
-    the run.
+    Pictures without an answer are set aside, with what the server said. Each worker first asks for
+    one word: where the server refuses its key or model, the run ends before a picture is sent.
     """
 
     url: str
@@ -83,6 +83,7 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
         )
 
     def setup(self, worker: WorkerInfo) -> None:
+        self._endpoint().greet()
         self._pool = ThreadPoolExecutor(self.concurrency, "captions")
 
     def teardown(self) -> None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from curator_core.places import WorkerInfo
@@ -13,8 +12,6 @@ from curator_models.pacing import Pace
 from curator_video.analysis.observing import Pixels
 from curator_video.captioning.describing import Describing, Told
 from curator_video.captioning.rewriting import Rewriting
-
-_GREETING_S = 10.0
 
 
 @dataclass(kw_only=True)
@@ -70,15 +67,9 @@ class Served:
 
     def setup(self, worker: WorkerInfo) -> None:
         self._pace = Pace(self.requests_per_minute)
-        self._greet()
-        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
-
-    def _greet(self) -> None:
-        """Ask for one word: where the key, the model or the address is wrong, nothing begins."""
-        waits_s = min(self.request_timeout_s, _GREETING_S)
         self._pace.wait()
-        with suppress(NoAnswerError):  # who is busy now may have time for the first clip
-            replace(self.endpoint(), attempts=1, timeout_s=waits_s).ask("Hello!", 1)
+        self.endpoint().greet()
+        self._pool = ThreadPoolExecutor(self.concurrency, "captions")
 
     def teardown(self) -> None:
         if (pool := vars(self).pop("_pool", None)) is not None:
