@@ -2,8 +2,10 @@
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from curator_audio import (
     NATIVE,
@@ -136,3 +138,15 @@ def test_what_is_too_long_is_gathered_no_second_time(tmp_path: Path) -> None:
     large = Recordings(budget=1_000)
     assert list(large.hear(path, SPEECH, None))
     assert not large._too_long  # its file alone is larger
+
+
+@pytest.mark.parametrize(
+    ("durations", "ms"),
+    [([1.5, None, 2.25], 3750), ([None, None], 0), (["1", "2"], 0), ([1.0, float("nan")], 0)],
+)
+def test_how_long_a_batch_plays_is_what_its_rows_say(durations: list[Any], ms: int) -> None:
+    assert AudioBatch(pa.table({"duration": durations})).playing_ms == ms
+
+
+def test_a_batch_whose_rows_do_not_say_plays_for_nobody_knows_how_long() -> None:
+    assert AudioBatch(pa.table({"audio_filepath": ["a.wav"]})).playing_ms == 0

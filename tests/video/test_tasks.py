@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from curator_video.clips import Clip, Encoded, Span
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
@@ -55,3 +56,12 @@ def test_scores_are_added_to_a_copy(broken: dict[str, Path]) -> None:
     assert after.scores == {"motion": 0.5, "blur": 2.0}
     assert before.scores == {"motion": 0.5}
     assert after.derived == {"seen": 1}
+
+
+def test_a_video_plays_as_long_as_its_facts_say_and_a_clip_its_span(harbour: Path) -> None:
+    video = Video.of(str(harbour))
+    assert video.playing_ms == 0
+    video.facts = video.probed()
+    assert video.playing_ms == pytest.approx(12_000, abs=50)
+    span = Span(video.data, video.facts, 1.0, 3.5)
+    assert Clip(span).playing_ms == 2500

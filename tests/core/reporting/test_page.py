@@ -152,6 +152,22 @@ def test_shares_begin_anew_where_a_stage_makes_more_of_what_it_gets(tmp_path: Pa
     assert "<td>3 of 4, 75.0 %; of what they became, 9 of 15, 60.0 %</td>" in head
 
 
+def test_films_and_recordings_are_told_in_hours() -> None:
+    stages = {
+        "read": StageCounts(items_in=4, items_out=3, items_failed=1, playing_ms=9_000_000),
+        "split": StageCounts(items_in=3, items_out=15, playing_ms=8_000_000),
+        "loud": StageCounts(items_in=15, items_out=9, items_dropped=6, playing_ms=3_700_000),
+        "writer": StageCounts(items_in=9, items_out=21),
+    }
+    told = re.findall("<span>([^<]*?)</span><span>(.*?)</span>", funnel(stages, wrote=True))
+    assert told == [
+        ("read", "4 <small>2 h 30 min, 100.0 %</small>"),
+        ("split", "15 <small>2 h 13 min, made of 3</small>"),
+        ("loud", "15 <small>2 h 13 min, 100.0 %</small>"),
+        ("left at the end", "9 <small>1 h 1 min, 60.0 %</small>"),
+    ]
+
+
 def test_what_holds_it_up_is_told_once_and_that_all_is_kept(tmp_path: Path) -> None:
     record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
     record.result.stages = {"copy": StageCounts(items_in=7, items_out=7)}

@@ -60,6 +60,20 @@ class Heard(Generic[T]):
 class AudioBatch(DocumentBatch):
     """Recordings or segments of them, one row each."""
 
+    @property
+    def playing_ms(self) -> int:
+        """Of the rows that say how long they are."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if DURATION not in self.data.column_names:
+            return 0
+        column = self.data.column(DURATION)
+        if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+            return 0
+        seconds = pc.sum(column).as_py() or 0.0
+        return round(1000 * seconds) if isfinite(seconds) else 0
+
     def place(self, row: int) -> str:
         """A row for messages: its file, and the seconds where it is a segment."""
         path = self._value(PATH, row) or f"row {row}"

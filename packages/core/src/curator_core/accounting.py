@@ -107,6 +107,8 @@ class Account:
         counts.tasks_out += 1
         counts.items_out += items
         counts.bytes_out += output.num_bytes
+        if playing_ms := output.playing_ms:
+            counts.playing_ms += playing_ms
         return True
 
     def close(self, tasks: int, passed_on: int) -> None:

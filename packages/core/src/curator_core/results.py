@@ -33,6 +33,9 @@ class StageCounts:
     items_rejected: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    playing_ms: int = 0
+    """How long what it gave plays, where these are films or recordings."""
+
     seconds: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
     scores: dict[str, Scores] = field(default_factory=dict)

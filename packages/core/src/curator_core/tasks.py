@@ -89,6 +89,11 @@ class Task(Generic[T]):
     def num_bytes(self) -> int:
         return getsizeof(self.data)
 
+    @property
+    def playing_ms(self) -> int:
+        """How long it plays, where it is a film or a recording."""
+        return 0
+
     def with_data(self, data: T) -> Self:
         """The same task around other data."""
         changed = self.__copy__()

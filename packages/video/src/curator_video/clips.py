@@ -77,6 +77,10 @@ class Clip(Task[Span]):
         cut, preview = self.data.encoded, self.data.preview or b""
         return self.data.source.held_bytes + (len(cut.content) if cut else 0) + len(preview)
 
+    @property
+    def playing_ms(self) -> int:
+        return round(1000 * self.duration)
+
     def identity(self) -> str:
         return self.place
 

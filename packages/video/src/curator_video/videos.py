@@ -35,6 +35,10 @@ class Video(Task[VideoSource]):
     def num_bytes(self) -> int:
         return self.data.held_bytes
 
+    @property
+    def playing_ms(self) -> int:
+        return round(1000 * self.facts.duration) if self.facts else 0
+
     def identity(self) -> str:
         return f"{self.data.path} {self.data.size} {self.data.version}"
 

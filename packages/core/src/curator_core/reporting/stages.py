@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from curator_core.reporting.figures import brief, count, rate, share, size
+from curator_core.reporting.figures import brief, count, duration, rate, share, size
 from curator_core.reporting.fragments import figures_table
 from curator_core.reporting.reasons import came_to, kept_back
 from curator_core.results import StageCounts
@@ -30,6 +30,9 @@ class Step:
     made_of: int = 0
     """Where it begins anew: how many it got."""
 
+    playing_ms: int = 0
+    """How long what came plays, where it does."""
+
 
 def steps(stages: Stages, *, wrote: bool) -> list[Step]:
     """The stages that kept something back, and what was left at the end.
@@ -41,19 +44,21 @@ def steps(stages: Stages, *, wrote: bool) -> list[Step]:
 
 
 def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
-    last, left, whole, has_begun = len(stages) - 1, 0, 0, False
+    last, left, whole, playing_ms, has_begun = len(stages) - 1, 0, 0, 0, False
     for place, (name, counts) in enumerate(stages.items()):
         back, came = kept_back(counts), came_to(counts)
         writes = wrote and place == last
         makes_more = came > counts.items_in and not writes
         if makes_more or not place:
-            whole = came
+            whole, playing_ms = came, counts.playing_ms
         if back or (makes_more and has_begun):
             made_of = counts.items_in if makes_more and has_begun else 0
-            yield Step(name, counts.items_in if writes else came, whole, back, made_of)
+            items = counts.items_in if writes else came
+            yield Step(name, items, whole, back, made_of, playing_ms)
             has_begun = True
         left = counts.items_in - back if writes else counts.items_out
-    yield Step("left at the end", left, whole)
+        playing_ms = playing_ms if writes else counts.playing_ms
+    yield Step("left at the end", left, whole, playing_ms=playing_ms)
 
 
 def funnel(stages: Stages, *, wrote: bool) -> str:
@@ -71,6 +76,8 @@ def funnel(stages: Stages, *, wrote: bool) -> str:
 
 def _bar(step: Step) -> str:
     part = f"made of {count(step.made_of)}" if step.made_of else share(step.items, step.of)
+    if step.playing_ms:
+        part = f"{duration(step.playing_ms / 1000)}, {part}"
     wide = 100 * step.items / (step.of or 1)
     return (
         f"<p><span>{escape(step.name)}</span><span>{count(step.items)} <small>{part}</small></span>"
