@@ -5,10 +5,23 @@ from typing import Any
 
 import pytest
 from curator_actor_pool.executor import RayActorPoolExecutor
-from curator_core import JsonlReader, JsonlWriter, LocalExecutor, Pipeline
+from curator_core import (
+    DocumentBatch,
+    JsonlReader,
+    JsonlWriter,
+    LocalExecutor,
+    Pipeline,
+    ProcessingStage,
+)
 from curator_ray import connecting
+from curator_ray.errors import ClusterError
 from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
+
+
+class Same(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task
 
 
 class ClusterWantedError(Exception):
@@ -17,6 +30,28 @@ class ClusterWantedError(Exception):
 
 def no_cluster(*_: Any, **__: Any) -> None:
     raise ClusterWantedError
+
+
+@pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
+@pytest.mark.parametrize("again", [{"resume": False}, {"mode": "overwrite", "more": 1}])
+def test_what_there_is_stays_where_no_cluster_answers(
+    executor: Any, again: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, out = tmp_path / "pages.jsonl", tmp_path / "out"
+    pages.write_text('{"text": "a"}\n')
+    options = dict(again)
+    resume, more = options.pop("resume", True), options.pop("more", 0)
+
+    def ran(on: Any, line: list[Any], **how: Any) -> Any:
+        reader, writer = JsonlReader(file_paths=str(pages)), JsonlWriter(path=str(out), **options)
+        return Pipeline("p", stages=[reader, *line, writer]).run(on, **how)
+
+    ran(LocalExecutor(workers=0), [])
+    before = sorted(out.glob("*.jsonl"))
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(ClusterError, match=r"no Ray cluster answers at 127\.0\.0\.1:1"):
+        ran(executor(), [Same()] * more, resume=resume)
+    assert before == sorted(out.glob("*.jsonl")) != []
 
 
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])

@@ -28,6 +28,12 @@ class Executor(ABC):
         """What in this plan cannot be run here, each with a way out."""
         return ()
 
+    def reach(self) -> None:  # noqa: B027 - most are where they are asked
+        """Raise where it cannot be reached just now, as a cluster that does not answer.
+
+        Asked before the output of an earlier run is taken away.
+        """
+
     @abstractmethod
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         """Take sources from `run`, push them through the plan, and yield what comes out.

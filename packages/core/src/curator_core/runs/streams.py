@@ -140,6 +140,8 @@ def _keeper(plan: Plan, executor: Executor, place: Place) -> Keeper:
     run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
     if run_dir is None:
         return NothingKept()
+    if not place.resume or any(output.mode == "overwrite" for output in outputs_of(plan)):
+        executor.reach()
     return DirectoryKeeper(
         plan,
         run_dir,

@@ -66,6 +66,11 @@ class RayActorPoolExecutor(Executor):
 
             yield from unfit(plan, look(), self.options.reserved_cpus, self.options.reserved_gpus)
 
+    def reach(self) -> None:
+        from curator_ray.connecting import reach
+
+        reach(self.options.address)
+
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages or not run.has_work:
             from curator_ray.listing import only_listed

@@ -15,15 +15,21 @@ from curator_ray.warming import warming_up
 _PATIENCE_S = 5.0
 
 
-def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
-    """Connect this process to the cluster at `address` (`host:port` or `auto`)."""
-    import ray
-
+def found(address: str) -> str:
+    """The cluster at `address` (`host:port` or `auto`) as `host:port`, where one answers there."""
     if "://" in address:
         raise no_client(address)
     if address == "auto":
         address = somewhere_here()
     _find(address)
+    return address
+
+
+def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
+    """Connect this process to the cluster at `address` (`host:port` or `auto`)."""
+    import ray
+
+    address = found(address)
     try:
         with environment({}), token_at_hand(address), undisturbed(), warming_up():
             ray.init(

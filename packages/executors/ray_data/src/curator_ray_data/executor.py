@@ -77,6 +77,11 @@ class RayDataExecutor(Executor):
 
             yield from refused(plan, look())
 
+    def reach(self) -> None:
+        from curator_ray.connecting import reach
+
+        reach(self.options.address)
+
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         from curator_ray.listing import only_listed
 

@@ -77,6 +77,11 @@ class StreamingExecutor(Executor):
 
             yield from lacking(plan, look())
 
+    def reach(self) -> None:
+        from curator_ray.connecting import reach
+
+        reach(self.options.address)
+
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages or not run.has_work:
             from curator_ray.listing import only_listed
@@ -132,14 +137,15 @@ class StreamingExecutor(Executor):
         """A cluster that has what the plan needs; `more` are settings of the scheduler."""
         from curator_ray.connecting import connected
         from curator_ray.demands import lacking
-        from curator_ray.hosts import Hosts
         from curator_ray.starting import PrivateCluster
         from curator_ray.surveying import Survey
 
-        from curator_streaming.driving import Ground
-
         private = PrivateCluster(object_store_gb=self.options.object_store_gb)
         with connected(self.options.address, private) as connection:
+            from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
+
+            from curator_streaming.driving import Ground
+
             run.events.tell("connected", how=connection.kind, address=connection.address)
             survey = Survey(connection)
             problems = list(lacking(plan, survey.facts))
