@@ -42,6 +42,3 @@ class TestSurvey:
     def test_takes_a_private_cluster_for_what_it_is(self, cluster: Any, asked: list[str]) -> None:
         assert Survey(Connection("private", "127.0.0.1:1")).facts.cpus >= 3
         assert asked == []
-
-    def test_through_a_client_everything_is_far(self, cluster: Any, asked: list[str]) -> None:
-        assert Survey(Connection("joined", "ray://127.0.0.1:1")).is_far

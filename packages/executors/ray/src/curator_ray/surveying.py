@@ -30,12 +30,12 @@ class Survey:
     @property
     def is_far(self) -> bool:
         """Whether workers may be on machines that do not have our files."""
-        return self._connection.address.startswith("ray://") or self.facts.is_spread
+        return self.facts.is_spread
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody else uses this cluster, or (through Ray's client) that cannot be known."""
-        return self._connection.kind == "private" or self._connection.address.startswith("ray://")
+        """Whether nobody else uses this cluster."""
+        return self._connection.kind == "private"
 
     def changes(self) -> Changes:
         """Which nodes joined and left since the last time; those that joined are asked first."""

@@ -66,8 +66,6 @@ def _check_mode(address: str, *, has_token: bool) -> None:
 
 def _knock(raylet: Any, address: str, also: str) -> None:
     """Be refused now if at all: `ray.init` would try for 20 s, with a line to stderr each time."""
-    if "://" in address:
-        return
     try:
         raylet.GcsClient(address=address)
     except Exception as error:
@@ -89,7 +87,7 @@ def _is_open(address: str) -> bool:
 
     It is asked by another process: a refusal is repeated for long, and written to stderr.
     """
-    if "://" in address or ":" not in address:
+    if ":" not in address:
         return False
     asking = subprocess.Popen(
         [sys.executable, "-c", _QUESTION, address],
