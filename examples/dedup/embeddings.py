@@ -4,7 +4,7 @@
 
 VECTORS holds Parquet or JSON Lines with the field `embedding`, of whatever modality. All documents
 are kept with a mark, and the cosine of each with the nearest that would stay in its place is read
-from the decisions: those above 1 - eps are what a run with that eps removes.
+from the decisions: those of 1 - eps or more are what a run with that eps removes.
 """
 
 import sys
@@ -12,6 +12,7 @@ import sys
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from curator_dedup import SemanticDeduplicationWorkflow
+from curator_dedup.semantic.comparing import ROUNDING
 
 WIDEST = 0.2
 TRIED = (0.001, 0.01, 0.05, 0.1, WIDEST)
@@ -24,7 +25,8 @@ def counts(vectors: str, out: str) -> dict[float, int]:
         return dict.fromkeys(TRIED, 0)
     decisions = pq.ParquetDataset(workflow.folder("decisions")).read(["similarity"])
     similarities = decisions["similarity"].drop_null()
-    return {eps: pc.sum(pc.greater_equal(similarities, 1 - eps)).as_py() for eps in TRIED}
+    least = {eps: 1 - eps - ROUNDING for eps in TRIED}  # what equals the limit counts
+    return {eps: pc.sum(pc.greater_equal(similarities, least[eps])).as_py() for eps in TRIED}
 
 
 def main() -> None:

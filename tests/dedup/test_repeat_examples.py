@@ -32,6 +32,20 @@ def test_embeddings_tell_what_each_eps_would_remove(tmp_path: Path) -> None:
     assert numbers[-1] > numbers[0]
 
 
+def test_pairs_exactly_at_a_limit_count_as_a_run_would_count_them(tmp_path: Path) -> None:
+    """Twelve of them, each in a plane of its own, so that some are a rounding below it."""
+    pairs = np.zeros((12, 2, 24))
+    for number in range(12):
+        turned = number / 7 + np.array([0, np.arccos(0.95)])
+        pairs[number, :, 2 * number : 2 * number + 2] = np.stack(
+            (np.cos(turned), np.sin(turned)), axis=1
+        )
+    lines = (json.dumps({"embedding": row}) + "\n" for row in pairs.reshape(24, 24).tolist())
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    told = run("embeddings.py", tmp_path / "a.jsonl", tmp_path / "out").splitlines()
+    assert [int(line.split()[-1]) for line in told] == [0, 0, 12, 12, 12]
+
+
 def test_boilerplate_and_copies_are_cut_out(tmp_path: Path) -> None:
     def words(name: str, number: int) -> str:
         return " ".join(f"{name}{place}" for place in range(number))
