@@ -13,7 +13,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.policies import ErrorPolicy, FailureBudget
 from curator_core.resources import Resources
 from curator_core.secrets import redact
-from curator_core.stages import AnyStage
+from curator_core.stages import HANDED_DOWN, AnyStage
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,7 @@ class Plan:
         return Plan, values
 
 
-_SPEED_ONLY = frozenset(
-    (
-        "name",
-        "resources",
-        "batch_size",
-        "runtime_env",
-        "on_error",
-        "retries",
-        "timeout_s",
-        "setup_timeout_s",
-        "hints",
-    )
-)
+_SPEED_ONLY = frozenset(("name", *HANDED_DOWN))
 
 
 def stage_options(stage: AnyStage) -> dict[str, Any]:

@@ -19,7 +19,7 @@ Given: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rejected]
 """What `process` may return: a task, several (a list or a generator), or None to drop the task."""
 
 
-_HANDED_DOWN = (
+HANDED_DOWN = (
     "resources",
     "batch_size",
     "runtime_env",
@@ -29,7 +29,9 @@ _HANDED_DOWN = (
     "setup_timeout_s",
     "hints",
 )
-_CHANGEABLE = frozenset({"name", "num_workers", *_HANDED_DOWN})
+"""Settings that a composite gives to the stages it is made of."""
+
+_CHANGEABLE = frozenset({"name", "num_workers", *HANDED_DOWN})
 
 
 def snake_case(name: str) -> str:
@@ -46,7 +48,7 @@ def task_type(argument: Any) -> type[AnyTask]:
 
 def _refuse_misplaced(cls: type) -> None:
     """A setting in the wrong shape would be ignored in silence, so it is refused here."""
-    for name in (*_HANDED_DOWN, "name"):
+    for name in (*HANDED_DOWN, "name"):
         if isinstance(vars(cls).get(name), property):
             raise TypeError(f"{cls.__name__}.{name} is a property, but must be a plain attribute")
     if "num_workers" in vars(cls) and not callable(vars(cls)["num_workers"]):
@@ -201,7 +203,7 @@ class CompositeStage(ProcessingStage[In, Out]):
 
     def parts(self) -> Sequence[AnyStage]:
         """`decompose()`, with what `with_` changed on the composite handed down."""
-        changes = {name: vars(self)[name] for name in _HANDED_DOWN if name in vars(self)}
+        changes = {name: vars(self)[name] for name in HANDED_DOWN if name in vars(self)}
         if "_num_workers" in vars(self):
             changes["num_workers"] = vars(self)["_num_workers"]
         return [part.with_(**changes) if changes else part for part in self.decompose()]
