@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from curator_core import InputError, LocalExecutor, ResumeError
 from curator_core.cli.calling import call
+from curator_core.runs.locks import Home, take_home
 from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
-from curator_dedup.indexes import held
 
 Write = Callable[[Path, list[dict[str, Any]]], Path]
 RecordsIn = Callable[[Path], list[dict[str, Any]]]
@@ -101,9 +101,17 @@ def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -
 
 
 def test_two_crawls_at_once_are_refused(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
-    told = r"the index .*/index is in use by process .* another index_path"
-    with held(str(tmp_path / "index")), pytest.raises(ResumeError, match=told):
+    told = r"^index .*/index is in use by process .*; wait for .* this one another index_path$"
+    lock = take_home(Home(str(tmp_path / "index")))
+    with pytest.raises(ResumeError, match=told):
         crawl("monday", "1")
+    lock.release()
+    told = r"^work directory .*/1/\.curator/exact_.* is in use by process .* another work_path$"
+    lock = take_home(Home(str(tmp_path / "1/.curator/exact_deduplication")))
+    with pytest.raises(ResumeError, match=told):
+        crawl("monday", "1")
+    lock.release()
+    assert crawl("monday", "1") == [0, 1, 2, 9]
 
 
 def test_an_index_lies_on_any_file_system() -> None:

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from curator_core import ResumeError
 from curator_core.runs import locks
-from curator_core.runs.locks import take_lock
+from curator_core.runs.locks import Home, Lock, take_home, take_lock
 from fsspec.implementations.memory import MemoryFileSystem
 
 HOLD = """
@@ -31,6 +33,37 @@ def remote() -> Iterator[str]:
     fs.makedirs("/lock-tests/run")
     yield "memory://lock-tests/run"
     fs.rm("/lock-tests", recursive=True)
+
+
+class Clock(SimpleNamespace):
+    """The time as locks see it."""
+
+    now: float
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock(now=1e9, strftime=time.strftime, localtime=time.localtime)
+    monkeypatch.setattr(locks, "time", made)
+    monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
+    return made
+
+
+def renewed() -> list[float]:
+    """When each lock was renewed last."""
+    fs = MemoryFileSystem()
+    held = [fs.cat_file(path) for path in fs.find("/lock-tests") if path.endswith("/lock")]
+    return [json.loads(facts)["renewed"] for facts in held]
+
+
+def until(is_so: Callable[[], bool | None]) -> None:
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def owner(**facts: object) -> bytes:
@@ -107,11 +140,56 @@ class TestObjects:
 
     def test_whoever_loses_it_stops(self, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Two that began at the same moment: one of them finds the other's name in it."""
-        monkeypatch.setattr(locks, "HEARTBEAT_S", 0.0)
+        monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
         lock = take_lock(remote)
-        lock.refresh()
+        lock.check()
         MemoryFileSystem().pipe_file("/lock-tests/run/lock", owner(pid=1, mark="another"))
         with pytest.raises(ResumeError, match="is in use by process 1 on "):
-            lock.refresh()
+            until(lock.check)
         lock.release()
         assert MemoryFileSystem().exists("/lock-tests/run/lock")
+
+    @pytest.mark.parametrize("take", [take_lock, lambda path: take_home(Home(path))])
+    def test_it_is_renewed_however_long_its_holder_hears_of_nothing(
+        self, take: Callable[[str], Lock], remote: str, clock: Clock
+    ) -> None:
+        lock = take(remote)
+        for _ in range(3):
+            clock.now += 3600
+            until(lambda: clock.now in renewed())
+            with pytest.raises(ResumeError, match=f"is in use by process {os.getpid()} on "):
+                take(remote)
+        lock.release()
+        clock.now += 3600
+        take(remote).release()
+
+    def test_an_ended_one_is_renewed_no_more(self, remote: str, clock: Clock) -> None:
+        before = threading.active_count()
+        lock = take_lock(remote)
+        lock.release()
+        assert threading.active_count() == before
+        assert renewed() == []
+
+    def test_a_store_that_fails_for_a_moment_is_tried_again(
+        self,
+        remote: str,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        failing = iter([ConnectionError("the store is away")])
+        write = MemoryFileSystem.pipe_file
+
+        def pipe_file(*args: Any, **options: Any) -> None:
+            for error in failing:
+                raise error
+            write(*args, **options)
+
+        lock = take_lock(remote)
+        monkeypatch.setattr(MemoryFileSystem, "pipe_file", pipe_file)
+        clock.now += 3600
+        until(lambda: clock.now in renewed())
+        lock.check()
+        lock.release()
+        said = "run directory memory://lock-tests/run could not be renewed: ConnectionError: the"
+        assert said in caplog.text

@@ -167,10 +167,21 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
         TwoSteps(tmp_path).run(HERE)
     over.set()
     first.join()
-    assert str(caught.value).startswith(
-        f"run directory {tmp_path}/work/.curator is in use by process {os.getpid()} on "
-    )
+    said = str(caught.value)
+    assert said.startswith(f"work directory {tmp_path}/work is in use by process {os.getpid()} on ")
+    assert said.endswith("wait for that run to end, or give this one another work_dir")
     assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_a_work_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    (tmp_path / "work").write_text("a file")
+    with pytest.raises(ResumeError) as caught:
+        TwoSteps(tmp_path).run(HERE)
+    assert str(caught.value) == (
+        f"cannot make work directory {tmp_path}/work: Not a directory; "
+        "allow writing there, or choose another place with work_dir"
+    )
 
 
 def test_another_workflow_in_its_work_directory_is_refused(tmp_path: Path) -> None:

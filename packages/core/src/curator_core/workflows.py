@@ -3,7 +3,7 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -12,8 +12,7 @@ from curator_core.executors import Executor
 from curator_core.filesystems import base_name, join, open_filesystem
 from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
-from curator_core.runs.directory import RunDirectory
-from curator_core.runs.locks import take_lock
+from curator_core.runs.locks import Home, take_home
 
 _log = logging.getLogger("curator_core.workflows")
 
@@ -59,6 +58,9 @@ class Workflow(ABC):
     written_by: ClassVar[str | None] = None
     """The pipeline that writes the result; the last one unless named."""
 
+    work_option: ClassVar[str] = "work_dir"
+    """The option that gives another work directory, for messages."""
+
     @property
     @abstractmethod
     def work_dir(self) -> str:
@@ -73,6 +75,10 @@ class Workflow(ABC):
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         """Yield the pipelines in order. Each has been run when the generator is resumed, so the
         next one may be made from what `result` says of it."""
+
+    def homes(self) -> Iterable[Home]:
+        """The folders that no other may use meanwhile: the work directory, and what is shared."""
+        yield Home(self.work_dir, "work directory", self.work_option)
 
     def check(self) -> Iterable[str]:
         """What is wrong with the options, before anything runs."""
@@ -94,28 +100,26 @@ class Workflow(ABC):
         Two at a time in one work directory are refused, and so is one in that of another.
         """
         self.refuse_problems(allow_empty=allow_empty)
-        homes = join(self.work_dir, ".curator")
-        RunDirectory(homes, self.storage_options).create()
-        lock = take_lock(homes, self.storage_options)
         result = WorkflowResult()
-        try:
-            self._refuse_others(homes)
+        with ExitStack() as held:
+            locks = []
+            for home in self.homes():
+                locks.append(take_home(home, self.storage_options))
+                held.callback(locks[-1].release)
+            self._refuse_others()
             with self._told_unfinished(result):
                 for pipeline in self.pipelines(result):
                     self._refuse_repeated(pipeline.name, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    run_dir = join(homes, self.name, pipeline.name)
-                    result.runs[pipeline.name] = self._run(chosen, executor, run_dir, resume)
-                    lock.refresh()
+                    result.runs[pipeline.name] = self._run(chosen, executor, resume)
+                    for lock in locks:
+                        lock.check()
             result.report = self.write_report(result)
-        finally:
-            lock.release()
         return result
 
-    def _run(
-        self, pipeline: Pipeline, executor: Executor | str | None, run_dir: str, resume: bool
-    ) -> RunResult:
+    def _run(self, pipeline: Pipeline, executor: Executor | str | None, resume: bool) -> RunResult:
         """Run what is left of it; what was in quarantine before is tried again."""
+        run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
         done = pipeline.run(executor, run_dir=run_dir, resume=resume)
         if done.sources_skipped and any(record.whole_task for record in done.quarantined):
             return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
@@ -147,9 +151,9 @@ class Workflow(ABC):
         if problems:
             raise PipelineError([f"{self.name}: {problem}" for problem in problems])
 
-    def _refuse_others(self, homes: str) -> None:
+    def _refuse_others(self) -> None:
         """The files of two workflows would be taken for each other's."""
-        fs, path = open_filesystem(homes, self.storage_options)
+        fs, path = open_filesystem(join(self.work_dir, ".curator"), self.storage_options)
         names = [base_name(str(entry).rstrip("/")) for entry in fs.ls(path, detail=False)]
         others = sorted(name for name in names if fs.isdir(join(path, name)) and name != self.name)
         if others:

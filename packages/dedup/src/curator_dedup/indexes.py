@@ -6,16 +6,13 @@ crawl has of its own files from an earlier run is no reason to remove them: file
 by path, size and modification time.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from curator_core import FilePart, InputError, ResumeError
+from curator_core import FilePart, InputError
 from curator_core.filesystems import StorageOptions, join, open_filesystem
 from curator_core.lineage import fingerprint
-from curator_core.runs.directory import RunDirectory
-from curator_core.runs.locks import take_lock
 
 from curator_dedup.notes import read_note, write_note
 
@@ -23,23 +20,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _FORMAT = 1
-
-
-@contextmanager
-def held(path: str, storage_options: StorageOptions | None = None) -> Iterator[None]:
-    """One crawl at a time: two would not see each other's documents."""
-    options = dict(storage_options or {})
-    home = join(path, ".curator")
-    RunDirectory(home, options).create()
-    try:
-        lock = take_lock(home, options)
-    except ResumeError as error:
-        told = str(error).replace(f"run directory {home}", f"the index {path}")
-        raise ResumeError(told.replace("run_dir", "index_path")) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def folder_of_partition(folder: str, number: int) -> str:

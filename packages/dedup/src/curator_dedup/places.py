@@ -1,6 +1,6 @@
 """Places: where a workflow reads and writes, and where the files between its pipelines lie."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from curator_core import PipelineError, Workflow
 from curator_core.filesystems import StorageOptions, as_text, join
@@ -15,6 +15,8 @@ class WorkflowInFolders(Workflow):
     output_path: str
     work_path: str | None
     storage: StorageOptions
+
+    work_option: ClassVar[str] = "work_path"
 
     def __post_init__(self) -> None:
         self.input_path = as_text(self.input_path)

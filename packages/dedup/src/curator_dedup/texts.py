@@ -1,15 +1,16 @@
 """Texts: workflows that compare the texts of documents, with those of earlier crawls besides."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from curator_core import Executor, FilePart, InputError, WorkflowResult
+from curator_core import FilePart, InputError
+from curator_core.runs.locks import Home
 
 from curator_dedup.clusters import ClusterWorkflow
 from curator_dedup.corpora import partitions_for
-from curator_dedup.indexes import Index, crawl_name, held, note_earlier
+from curator_dedup.indexes import Index, crawl_name, note_earlier
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -52,18 +53,11 @@ class TextWorkflow(ClusterWorkflow):
         """The note of which crawls an index had before this one; None without an index."""
         return None if self.index_path is None else self.folder("earlier.json")
 
-    def run(
-        self,
-        executor: Executor | str | None = None,
-        *,
-        resume: bool = True,
-        allow_empty: bool = False,
-    ) -> WorkflowResult:
-        if self.index_path is None:
-            return super().run(executor, resume=resume, allow_empty=allow_empty)
-        self.refuse_problems(allow_empty=allow_empty)  # before there is a folder for the index
-        with held(str(self.index_path), self.storage):
-            return super().run(executor, resume=resume, allow_empty=allow_empty)
+    def homes(self) -> Iterable[Home]:
+        """One crawl at a time in an index: two would not see each other's documents."""
+        yield from super().homes()
+        if self.index_path is not None:
+            yield Home(str(self.index_path), "index", "index_path")
 
     def partitions_of(self, files: Sequence[FilePart]) -> int:
         """How many partitions; with an index as many as it has, and the earlier are noted."""

@@ -59,7 +59,7 @@ class Keeper(Protocol):
 
     def quarantined(self) -> list[QuarantineRecord]: ...
 
-    def refresh(self) -> None: ...
+    def check(self) -> None: ...
 
     def finish(self, result: RunResult) -> None: ...
 
@@ -89,7 +89,7 @@ class NothingKept:
     def quarantined(self) -> list[QuarantineRecord]:
         return []
 
-    def refresh(self) -> None:
+    def check(self) -> None:
         pass
 
     def finish(self, result: RunResult) -> None:
@@ -261,8 +261,8 @@ class DirectoryKeeper:
         if commit is not None:
             self._quarantine.settle(commit.sources[0], record)
 
-    def refresh(self) -> None:
-        self._lock.refresh()
+    def check(self) -> None:
+        self._lock.check()
 
     def finish(self, result: RunResult) -> None:
         """Say how it ended. The manifest lists what stands, also after an interruption."""

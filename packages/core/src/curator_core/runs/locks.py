@@ -1,15 +1,21 @@
-"""One run at a time in a run directory."""
+"""One process at a time in a folder: that of a run, of a workflow, of what several share."""
 
 import fcntl
 import json
+import logging
 import os
 import socket
+import threading
 import time
+from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Protocol
 
 from curator_core.errors import ResumeError
-from curator_core.filesystems import is_local, open_filesystem
+from curator_core.failing import reason_of
+from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
+
+LOG = logging.getLogger("curator_core")
 
 HEARTBEAT_S = 30.0
 STALE_AFTER_S = 4 * HEARTBEAT_S
@@ -17,19 +23,66 @@ LOOK_S = 0.2
 """Somebody who only looks whether a run is under way holds its lock for a moment."""
 
 
+@dataclass(frozen=True)
+class Home:
+    """A folder that is locked, in the words of whoever named it."""
+
+    path: str
+    kind: str = "run directory"
+    option: str = "run_dir"
+    """With which another place is given."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.path}"
+
+    def in_use(self, owner: str) -> ResumeError:
+        try:
+            facts = json.loads(owner)
+            since = time.strftime("%H:%M:%S", time.localtime(facts["since"]))
+            who = f"process {facts['pid']} on {facts['host']}, since {since}"
+        except (ValueError, KeyError, TypeError):
+            who = "another process"
+        return ResumeError(
+            f"{self} is in use by {who}; "
+            f"wait for that run to end, or give this one another {self.option}"
+        )
+
+    def cannot(self, verb: str, error: OSError) -> ResumeError:
+        return ResumeError(
+            f"cannot {verb} {self}: {error.strerror or error}; "
+            f"allow writing there, or choose another place with {self.option}"
+        )
+
+
 class Lock(Protocol):
     """Held while a run is under way."""
 
-    def refresh(self) -> None: ...
+    def check(self) -> None:
+        """Raise where it is held no more: somebody else has taken it."""
 
     def release(self) -> None: ...
 
 
-def take_lock(run_dir: str, storage_options: dict[str, Any] | None = None) -> Lock:
-    fs, path = open_filesystem(run_dir, storage_options)
+def take_lock(
+    folder: str, storage_options: StorageOptions | None = None, home: Home | None = None
+) -> Lock:
+    """Lock a folder that is there; messages call it `home`, a run directory unless given."""
+    home = home or Home(folder)
+    fs, path = open_filesystem(folder, storage_options)
     if is_local(fs):
-        return FileLock(os.path.join(path, "lock"), run_dir)
-    return ObjectLock(fs, f"{path}/lock", run_dir)
+        return FileLock(os.path.join(path, "lock"), home)
+    return ObjectLock(join(folder, "lock"), storage_options, home)
+
+
+def take_home(home: Home, storage_options: StorageOptions | None = None) -> Lock:
+    """Make a folder, and lock what is kept in it."""
+    kept = join(home.path, ".curator")
+    fs, path = open_filesystem(kept, storage_options)
+    try:
+        fs.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise home.cannot("make", error) from error
+    return take_lock(kept, storage_options, home)
 
 
 def _owner() -> str:
@@ -37,43 +90,23 @@ def _owner() -> str:
     return json.dumps(facts)
 
 
-def _in_use(run_dir: str, owner: str) -> ResumeError:
-    try:
-        facts = json.loads(owner)
-        since = time.strftime("%H:%M:%S", time.localtime(facts["since"]))
-        who = f"process {facts['pid']} on {facts['host']}, since {since}"
-    except (ValueError, KeyError, TypeError):
-        who = "another process"
-    return ResumeError(
-        f"run directory {run_dir} is in use by {who}; "
-        "wait for that run to end, or give this one another run_dir"
-    )
-
-
-def _cannot(run_dir: str, error: OSError) -> ResumeError:
-    return ResumeError(
-        f"cannot lock run directory {run_dir}: {error.strerror or error}; "
-        "allow writing there, or choose another place with run_dir"
-    )
-
-
 class FileLock:
     """A lock that the system gives back when its holder dies, however it dies."""
 
-    def __init__(self, path: str, run_dir: str) -> None:
+    def __init__(self, path: str, home: Home) -> None:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise _cannot(run_dir, error) from error
+            raise home.cannot("lock", error) from error
         try:
             self._take()
         except BlockingIOError:
             owner = os.read(self._file, 4096).decode(errors="replace")
             os.close(self._file)
-            raise _in_use(run_dir, owner) from None
+            raise home.in_use(owner) from None
         except OSError as error:
             os.close(self._file)
-            raise _cannot(run_dir, error) from error
+            raise home.cannot("lock", error) from error
 
     def _take(self) -> None:
         deadline = time.monotonic() + LOOK_S
@@ -89,7 +122,7 @@ class FileLock:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, _owner().encode(), 0)
 
-    def refresh(self) -> None:
+    def check(self) -> None:
         pass
 
     def release(self) -> None:
@@ -99,46 +132,65 @@ class FileLock:
 class ObjectLock:
     """An object that its holder renews; after two minutes without that it counts for nothing.
 
-    Nothing keeps two from writing it at the same time, so each looks whether it is still its own.
+    It is renewed beside the work, however long that hears of nothing else. Nothing keeps two from
+    writing it at the same time, so each looks whether it is still its own.
     """
 
-    def __init__(self, fs: Any, path: str, run_dir: str) -> None:
-        self._fs = fs
-        self._path = path
-        self._run_dir = run_dir
-        self._renewed = 0.0
+    def __init__(self, path: str, storage_options: StorageOptions | None, home: Home) -> None:
+        self._place = path, storage_options
+        self._home = home
         self._mark = token_hex(8)
-        owner = self._read()
+        fs, at = open_filesystem(path, storage_options)
+        owner = _read(fs, at)
         if owner and _is_held(owner):
-            raise _in_use(run_dir, owner)
+            raise home.in_use(owner)
         self._owner = {**json.loads(_owner()), "mark": self._mark}
-        self._renew()
-        self._check_mine()
+        self._renew(fs, at)
+        self._check_mine(fs, at)
+        self._lost: ResumeError | None = None
+        self._ended = threading.Event()
+        self._heart = threading.Thread(target=self._beat, name="curator-lock", daemon=True)
+        self._heart.start()
 
-    def refresh(self) -> None:
-        if time.time() - self._renewed >= HEARTBEAT_S:
-            self._check_mine()
-            self._renew()
+    def check(self) -> None:
+        if self._lost is not None:
+            raise self._lost
 
     def release(self) -> None:
-        if self._mark in self._read():
-            self._fs.rm_file(self._path)
+        self._ended.set()
+        self._heart.join()
+        fs, at = open_filesystem(*self._place)
+        if self._mark in _read(fs, at):
+            fs.rm_file(at)
 
-    def _renew(self) -> None:
-        self._renewed = time.time()
-        facts = {**self._owner, "renewed": self._renewed}
-        self._fs.pipe_file(self._path, json.dumps(facts).encode())
+    def _beat(self) -> None:
+        fs, at = open_filesystem(*self._place)  # not all file systems can be shared by threads
+        while not self._ended.wait(HEARTBEAT_S):
+            try:
+                self._check_mine(fs, at)
+                self._renew(fs, at)
+            except ResumeError as error:
+                self._lost = error
+                return
+            except Exception as error:  # noqa: BLE001 - object stores have errors of their own
+                LOG.warning("the lock of %s could not be renewed: %s; it is tried again",
+                            self._home, reason_of(error))  # fmt: skip
 
-    def _check_mine(self) -> None:
-        owner = self._read()
+    def _renew(self, fs: Any, at: str) -> None:
+        facts = {**self._owner, "renewed": time.time()}
+        fs.pipe_file(at, json.dumps(facts).encode())
+
+    def _check_mine(self, fs: Any, at: str) -> None:
+        owner = _read(fs, at)
         if self._mark not in owner:
-            raise _in_use(self._run_dir, owner)
+            raise self._home.in_use(owner)
 
-    def _read(self) -> str:
-        try:
-            return str(self._fs.cat_file(self._path).decode(errors="replace"))
-        except FileNotFoundError:
-            return ""
+
+def _read(fs: Any, path: str) -> str:
+    try:
+        return str(fs.cat_file(path).decode(errors="replace"))
+    except FileNotFoundError:
+        return ""
 
 
 def _is_held(owner: str) -> bool:

@@ -255,7 +255,7 @@ class Run:
 
     def tick(self) -> None:
         """To be called now and then, at least every few seconds, so that waiting is noticed."""
-        self._keeper.refresh()
+        self._keeper.check()
         self._left.look_ahead()
         self._pulsing.tick()
 

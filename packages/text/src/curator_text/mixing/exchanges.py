@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from curator_core import CompositeStage, PipelineError, Workflow
 from curator_core.errors import NothingFoundError
@@ -67,6 +67,8 @@ class Exchange(Workflow):
 
     storage: StorageOptions = field(default_factory=dict, kw_only=True, repr=False)
     """Options of fsspec for an object store."""
+
+    work_option: ClassVar[str] = "work_path"
 
     @property
     def work_dir(self) -> str:
