@@ -15,6 +15,9 @@ BOUNDS = (
 )  # fmt: skip
 """Seconds per task are counted up to each of these, and beyond the last."""
 
+RECYCLED = "was recycled"
+"""Why a worker is gone that nothing ailed; an executor may say more behind it."""
+
 
 class Usage:
     """What one stage took. `waited_s`: its workers had no call; `held_s`: nobody took its outputs;

@@ -28,12 +28,9 @@ from curator_core.runs.reviewing import Review
 from curator_core.runs.showing import Showcase, Shown
 from curator_core.runs.stopping import Stopping
 from curator_core.runs.totals import add_to, take_from
-from curator_core.usages import Usages
+from curator_core.usages import RECYCLED, Usages
 
 LOG = logging.getLogger("curator_core")
-
-RECYCLED = "was recycled"
-"""Why a worker is gone that nothing ailed."""
 
 _WORTH_SAYING = frozenset({1, 10, 100, 1_000, 10_000})
 """How often workers have gone for one reason: a night's log is not to consist of it."""

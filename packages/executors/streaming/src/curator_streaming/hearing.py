@@ -8,7 +8,7 @@ from curator_core.errors import CuratorError, StageError
 from curator_core.failing import reason_of
 from curator_core.local.board import Note
 from curator_core.reports import CallReport
-from curator_core.runs.running import RECYCLED as WAS_RECYCLED
+from curator_core.usages import RECYCLED
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.inboxes import Came
@@ -20,7 +20,6 @@ from curator_streaming.crews import Crew, Member, Subject
 from curator_streaming.scheduling import events
 from curator_streaming.scheduling.actions import Dispatch
 from curator_streaming.scheduling.parcels import Parcel, Piece
-from curator_streaming.scheduling.recycling import RECYCLED
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.stores import Store, size_of
 from curator_streaming.suspicions import in_hand
@@ -186,7 +185,7 @@ class Hearing:
     def gone(self, member: Member) -> None:
         """A worker has ended as it was asked to."""
         if member.why.startswith(RECYCLED):
-            self._run.worker_gone(str(member.number), WAS_RECYCLED)
+            self._run.worker_gone(str(member.number), RECYCLED)
         self._crew.remove(member)
         kind = member.leaving or "stopped"
         self.news.append(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from curator_core.usages import RECYCLED
+
 from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.floors import Floor
 from curator_streaming.scheduling.staffing import Staffing
 from curator_streaming.scheduling.workers import UP, Worker
-
-RECYCLED = "was recycled: "
-"""How the reason begins for which such a worker is stopped."""
 
 
 class Recycling:
@@ -36,12 +35,13 @@ class Recycling:
             return
         self._not_before = floor.now + floor.settings.worker_restart_interval_s
         floor.out.append(Explain("recycle", f"worker {worker.id}: {reason}", crew.first))
+        why = f"{RECYCLED}: {reason}"
         successor = self._successor_of(worker)
         if successor is None:
-            self.staffing.let_go(worker, RECYCLED + reason)
+            self.staffing.let_go(worker, why)
         else:
             crew.retiring += 1
-            self._retiring[worker] = RECYCLED + reason
+            self._retiring[worker] = why
             self._successors[successor.id] = worker
 
     def is_up(self, worker: Worker) -> None:
