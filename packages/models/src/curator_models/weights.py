@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from curator_core.requiring import lacking
+
 from curator_models.locating import ModelError
 
 
@@ -43,11 +45,8 @@ class WeightsFile:
 
     def problems(self) -> Iterator[str]:
         """What is known to be wrong before anything is asked of the network."""
-        if lacking := [name for name in self.needs if not find_spec(name)]:
-            yield (
-                f"{self.what} needs {', '.join(lacking)}, which is not installed: "
-                f"pip install '{self.extra}'"
-            )
+        if problem := lacking(self.what, self.needs, f"pip install '{self.extra}'"):
+            yield problem
         elif self._here() is None and not self._is_hub_name():
             yield self._absence()
 

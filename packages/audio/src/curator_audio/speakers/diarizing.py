@@ -80,7 +80,8 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
             if is_learned(self.voices, None):
                 yield from learned(None).problems()
         else:
-            yield from engines.lacking(self.backend)
+            if problem := engines.uninstalled(self.backend):
+                yield problem
             if not self.model:
                 yield f"model is not given; {self.backend} needs a path, or a name at Hugging Face"
         if self.max_speakers < 1:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from curator_core.requiring import lacking
 from curator_models.locating import ModelError
 
 from curator_audio.speakers.clustering import clusters
@@ -37,10 +37,12 @@ class Engine(Protocol):
         """Of one channel at 16 kHz."""
 
 
-def lacking(backend: Backend) -> Iterator[str]:
-    module, command = _NEEDS.get(backend, ("", ""))
-    if module and not find_spec(module.partition(".")[0]):
-        yield f"telling speakers with {backend} needs {module}, which is not installed: {command}"
+def uninstalled(backend: Backend) -> str | None:
+    """What is to be installed first, if anything is."""
+    if backend not in _NEEDS:
+        return None
+    module, command = _NEEDS[backend]
+    return lacking(f"telling speakers with {backend}", [module], command)
 
 
 @dataclass(frozen=True)

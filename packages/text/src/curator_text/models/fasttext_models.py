@@ -6,11 +6,11 @@ its files are its own: they end in .floret, and only floret reads them.
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from curator_core import CuratorError
+from curator_core.requiring import lacking
 from curator_core.suggestions import hint
 
 Judge: TypeAlias = Callable[[str], float]
@@ -27,12 +27,7 @@ def missing_for(model: str) -> str | None:
     package, extra = _NEEDS[FLORET if model.endswith(FLORET) else ""]
     if not Path(model).is_file():
         return f"model {model!r} is no file: give one of fastText (.bin, .ftz), or train one"
-    if find_spec(package) is None:
-        return (
-            f"model {model!r} needs {package}, which is not installed: "
-            f"pip install 'curator-text[{extra}]'"
-        )
-    return None
+    return lacking(f"model {model!r}", [package], f"pip install 'curator-text[{extra}]'")
 
 
 @cache
@@ -86,8 +81,8 @@ def train_quality_model(
 
     if not path.endswith(FLORET):
         raise CuratorError(f"{path}: a model that is trained here must end in {FLORET}")
-    if find_spec("floret") is None:
-        raise CuratorError("training needs floret: pip install 'curator-text[fasttext]'")
+    if problem := lacking("training", ["floret"], "pip install 'curator-text[fasttext]'"):
+        raise CuratorError(problem)
     import floret
 
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:

@@ -1,11 +1,11 @@
 """Sources: which engine runs a model, and where its files are."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from curator_core.requiring import lacking
 from curator_core.suggestions import nearest
 
 Backend: TypeAlias = Literal["auto", "faster-whisper", "whisper", "transformers", "nemo"]
@@ -113,10 +113,6 @@ def _folder_of(module: str) -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def lacking(backend: str) -> Iterator[str]:
-    """What is not installed."""
-    if missing := [name for name in MODULES[backend] if not find_spec(name)]:
-        yield (
-            f"recognizing speech with {backend} needs {', '.join(missing)}, which is not "
-            f"installed: {COMMANDS[backend]}"
-        )
+def uninstalled(backend: str) -> str | None:
+    """What is to be installed first, if anything is."""
+    return lacking(f"recognizing speech with {backend}", MODULES[backend], COMMANDS[backend])

@@ -1,0 +1,19 @@
+"""Requiring: what is said of libraries that are not installed."""
+
+import pytest
+from curator_core.requiring import lacking
+
+
+@pytest.mark.parametrize(
+    ("modules", "said"),
+    [
+        (["no_a"], "it needs no_a, which is not installed: pip it"),
+        (["json", "no_a.b"], "it needs no_a.b, which is not installed: pip it"),
+        (["no_a", "no_b"], "it needs no_a and no_b, which are not installed: pip it"),
+        (["no_a", "no_b", "no_c"], "it needs no_a, no_b and no_c, which are not installed: pip it"),
+        (["json", "os.path"], None),
+        ([], None),
+    ],
+)
+def test_what_lacks_is_named(modules: list[str], said: str | None) -> None:
+    assert lacking("it", modules, "pip it") == said
