@@ -5,7 +5,15 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from curator_core import Executor, LocalExecutor, Pipeline, ProcessingStage, Task
+from curator_core import (
+    Executor,
+    JsonlReader,
+    JsonlWriter,
+    LocalExecutor,
+    Pipeline,
+    ProcessingStage,
+    Task,
+)
 from curator_core.capabilities import beyond
 from curator_core.errors import PipelineError
 from curator_core.plans import Plan
@@ -69,3 +77,31 @@ def test_what_cannot_be_imported_is_no_way_out(monkeypatch: pytest.MonkeyPatch) 
 
 def test_who_asks_for_nothing_runs_anywhere() -> None:
     assert list(beyond(Plain(), pipeline().build())) == []
+
+
+class Elsewhere(Plain):
+    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation"})
+
+
+def test_files_that_only_this_process_has() -> None:
+    """Workers that are processes of their own would read nothing, and what they wrote would go."""
+    stages = [
+        JsonlReader("simplecache::memory://some/in"),
+        JsonlWriter("memory://some/out"),
+    ]
+    here = Pipeline("p", stages=stages, allow_empty=True)
+    with pytest.raises(PipelineError) as error:
+        here.build(Elsewhere())
+    told = str(error.value).splitlines()
+    why = (
+        ", but each worker process has a memory of its own and sees nothing of this one's; use a "
+        "folder or an object store, or LocalExecutor(workers=0)"
+    )
+    assert told == [
+        f"stage 1 'jsonl_reader_files': file_paths is simplecache::memory://some/in{why}",
+        f"stage 3 'jsonl_writer': path is memory://some/out{why}",
+    ]
+    for executor in (Plain(), LocalExecutor(workers=0)):
+        assert here.build(executor)
+    with pytest.raises(PipelineError, match=r"path is memory://some/out, but each worker process"):
+        here.build(LocalExecutor(workers=1))

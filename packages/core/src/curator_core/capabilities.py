@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from curator_core.executors import Executor
+from curator_core.filesystems import is_in_memory
 from curator_core.plans import Plan, PlannedStage
 
 _ASKED: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
@@ -22,6 +23,29 @@ def beyond(executor: Executor, plan: Plan) -> Iterator[str]:
                     f"stage {planned.index + 1} {planned.name!r} asks for {what}, which "
                     f"{type(executor).__name__} cannot give; {_way_out(capability)}"
                 )
+    if "isolation" in executor.capabilities:
+        yield from _out_of_sight(plan)
+
+
+def _out_of_sight(plan: Plan) -> Iterator[str]:
+    """Files in the memory of this process, where workers are others."""
+    told = set()
+    for planned in plan.stages:
+        for name, path in _paths_in_memory(planned):
+            if path not in told:
+                told.add(path)
+                yield (
+                    f"stage {planned.index + 1} {planned.name!r}: {name} is {path}, but each "
+                    "worker process has a memory of its own and sees nothing of this one's; use a "
+                    "folder or an object store, or LocalExecutor(workers=0)"
+                )
+
+
+def _paths_in_memory(planned: PlannedStage) -> Iterator[tuple[str, str]]:
+    for name, value in vars(planned.stage).items():
+        for path in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(path, str) and is_in_memory(path):
+                yield name, path
 
 
 def _way_out(capability: str) -> str:

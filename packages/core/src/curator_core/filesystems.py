@@ -18,6 +18,11 @@ def is_url(path: str) -> bool:
     return "://" in path or "::" in path
 
 
+def is_in_memory(path: str) -> bool:
+    """Whether only one process has the file: each has a `memory://` of its own."""
+    return path.rpartition("::")[2].startswith("memory://")
+
+
 def as_text(path: str | list[str] | os.PathLike[str]) -> str | list[str]:
     """Paths as text: those of pathlib are welcome wherever a path is."""
     if isinstance(path, list | tuple):
