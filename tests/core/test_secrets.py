@@ -6,7 +6,7 @@ import pickle
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from curator_core import DocumentBatch, Executor, Pipeline, ProcessingStage
@@ -23,6 +23,8 @@ from curator_core.recipes import (
     redact,
     secret,
 )
+from curator_core.recipes.describing import stage_help
+from curator_core.recipes.options import options_of
 from curator_core.secrets import hidden, is_credential
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,15 @@ class Fetch(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 @dataclass
+class Cut(ProcessingStage[DocumentBatch, DocumentBatch]):
+    token: Literal["words", "characters"] | None = "words"
+    api_key: str = "default-key"
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task
+
+
+@dataclass
 class Remote(Executor):
     token: str = ""
 
@@ -67,7 +78,8 @@ def found() -> Plugins:
     made = Plugins()
     plugin = SimpleNamespace(
         curator_stages=hookimpl(
-            lambda: {"t.fetch": f"{__name__}:Fetch"}, specname="curator_stages"
+            lambda: {"t.fetch": f"{__name__}:Fetch", "t.cut": f"{__name__}:Cut"},
+            specname="curator_stages",
         ),
         curator_executors=hookimpl(
             lambda: {"t.remote": f"{__name__}:Remote"}, specname="curator_executors"
@@ -307,6 +319,23 @@ def test_a_pipeline_with_a_bare_credential_is_not_written(found: Plugins) -> Non
         "stage 'four': option headers cannot be written: there is a credential in it; "
         "take it from secret('VARIABLE')",
     ]
+
+
+def test_what_an_option_offers_itself_is_no_secret(found: Plugins) -> None:
+    """An option may be called token and mean words; what else is given there stays hidden."""
+    told = {option.name: option.default for option in stage_help("t.cut", found).options}
+    assert told == {"token": "words", "api_key": "***"}
+    text = pipeline_to_yaml(Pipeline("x", stages=[Cut(token="characters")]), found)
+    assert "token: characters" in text
+    token = options_of(Cut).options["token"]
+    assert [token.shown(value) for value in ("words", None, "hf_Abc", ["words"])] == [
+        "words", None, "***", ["***"],
+    ]  # fmt: skip
+    mistaken: Any = "hf_Abc"
+    with pytest.raises(PipelineError, match="token cannot be written: token is a credential; take"):
+        pipeline_to_yaml(Pipeline("x", stages=[Cut(token=mistaken)]), found)
+    with pytest.raises(PipelineError, match=r"token must be .* but is \*\*\*"):
+        load_recipe("name: x\nsteps:\n- {stage: t.cut, token: hf_Abc}\n", plugins=found)
 
 
 def test_secrets_in_python(monkeypatch: pytest.MonkeyPatch) -> None:

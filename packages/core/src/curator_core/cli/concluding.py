@@ -16,16 +16,17 @@ Line = tuple[str, str]
 
 def show_workflow_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:
     """Its options and its folder, where nothing is wrong with them."""
-    from curator_core.plans import plain
+    from curator_core.recipes.options import Option
+    from curator_core.recipes.workflows import workflow_table
     from curator_core.reporting.summaries import details
-    from curator_core.secrets import hidden
 
     chosen = recipe.workflow
     if chosen is None:
         raise PipelineError(f"{recipe.document.file}: there is no workflow")
     allow_empty = bool(recipe.settings.get("allow_empty"))
     chosen.workflow.refuse_problems(allow_empty=allow_empty)
-    options = {name: hidden(plain(value), name) for name, value in chosen.values.items()}
+    table = workflow_table(type(chosen.workflow)).options
+    options = {n: table.get(n, Option(n)).shown(value) for n, value in chosen.values.items()}
     told = {"workflow": chosen.name, "executor": executor, "work_dir": chosen.workflow.work_dir}
     screen.give({"name": recipe.name, **told, "options": options})
     if screen.as_json:

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from curator_core.plans import plain
 from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
 from curator_core.recipes.options import Option, OptionTable, options_of, settings
 from curator_core.recipes.steps import load_stage
 from curator_core.recipes.workflows import load_workflow, workflow_table
 from curator_core.resources import Resources
-from curator_core.secrets import hidden
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def _shown(option: Option, stage: Any = None) -> OptionHelp:
     default = None if option.required else option.default
     if stage is not None and option.name != "num_workers":
         default = getattr(stage, option.name, default)
-    shown = hidden(plain(default), option.name)
+    shown = option.shown(default)
     if isinstance(default, Resources):
         shown = default.asked
     return OptionHelp(option.name, option.type_name, shown, option.required, _one_line(option.doc))

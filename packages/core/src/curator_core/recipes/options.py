@@ -12,8 +12,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from curator_core.errors import PluginError
+from curator_core.plans import plain
 from curator_core.policies import SETUP_TIMEOUT_S, OnError
 from curator_core.resources import Resources
+from curator_core.secrets import hidden, is_credential
 
 
 class Required:
@@ -42,6 +44,15 @@ class Option:
     @property
     def type_name(self) -> str:
         return _type_name(self.annotation)
+
+    def hides(self, value: Any) -> bool:
+        """Whether it is named like a credential, and the value is none of those it offers itself:
+        `token: Literal["words", "characters"]` has no secrets."""
+        return is_credential(self.name) and value not in _choices(self.annotation)
+
+    def shown(self, value: Any) -> Any:
+        """A value of it as plain data that people may see."""
+        return hidden(plain(value), self.name if self.hides(value) else "")
 
 
 @dataclass(frozen=True)
@@ -217,6 +228,13 @@ def _body_alone(kind: type) -> list[ast.stmt]:
     except (OSError, TypeError, SyntaxError):
         return []
     return tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    """The values that a type names one by one, whatever else it takes."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(choice for part in get_args(annotation) for choice in _choices(part))
 
 
 def _type_name(annotation: Any) -> str:

@@ -122,7 +122,7 @@ class _Writer:
             return
         value = getattr(stage, option.name)
         if option.required or not _same(value, option.default):
-            self._put(said, stage, option.name, value)
+            self._put(said, stage, option, value)
 
     def _add_setting(self, said: dict[str, Any], stage: AnyStage, option: Option) -> None:
         if option.name == "num_workers":
@@ -131,13 +131,13 @@ class _Writer:
             return
         value = getattr(stage, option.name)
         if not _same(value, getattr(type(stage), option.name)):
-            self._put(said, stage, option.name, value)
+            self._put(said, stage, option, value)
 
-    def _put(self, said: dict[str, Any], stage: AnyStage, name: str, value: Any) -> None:
+    def _put(self, said: dict[str, Any], stage: AnyStage, option: Option, value: Any) -> None:
         try:
-            said[name] = _plain(value, name)
+            said[option.name] = _plain(value, option.name if option.hides(value) else "")
         except _UnwritableError as problem:
-            self._complain(stage, name, str(problem))
+            self._complain(stage, option.name, str(problem))
 
     def _complain(self, stage: AnyStage, option: str, why: str) -> None:
         self.problems.append(f"stage {stage.name!r}: option {option} cannot be written: {why}")
