@@ -8,7 +8,7 @@ import pytest
 from curator_core import Pipeline, ProcessingStage, Task
 from curator_ray.connecting import Connection
 from curator_ray.facts import ClusterFacts, NodeFacts
-from curator_ray_data import standing_in
+from curator_ray_data import insides, standing_in
 from curator_ray_data.executor import RayDataExecutor
 from curator_ray_data.standing_in import in_this_process
 
@@ -61,7 +61,7 @@ def test_where_others_look_at_the_cluster_figures_are_kept(
         assert stats.get_or_create_stats_actor is before
 
 
-@pytest.mark.parametrize("where", standing_in._RESERVES)
+@pytest.mark.parametrize("where", insides.RESERVING)
 def test_all_of_the_cluster_is_reserved_for_the_run(where: str) -> None:
     autoscaler = pytest.importorskip(where)
     with in_this_process(PRIVATE, ONE, 1.0):
@@ -81,7 +81,7 @@ def test_at_first_there_are_as_many_workers_as_cpus(monkeypatch: pytest.MonkeyPa
 def test_a_ray_data_that_looks_other_than_it_did_is_left_alone(
     stats: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for where in standing_in._RESERVES:
+    for where in insides.RESERVING:
         monkeypatch.setitem(sys.modules, where, None)
     monkeypatch.delattr(stats, "get_or_create_stats_actor")
     with in_this_process(PRIVATE, ONE, 1.0):

@@ -4,10 +4,11 @@ import logging
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+from curator_ray.ignoring import ignoring_warnings
 
 _SET_BY_RAY = ("RAY_", "PYTHONBREAKPOINT")
 
@@ -61,8 +62,7 @@ def undisturbed() -> Iterator[None]:
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if in_main else None
     try:
-        with warnings.catch_warnings(), environment(_HANDLED_BY_US):
-            warnings.simplefilter("ignore")
+        with ignoring_warnings(), environment(_HANDLED_BY_US):
             yield
     finally:
         logger.setLevel(level)

@@ -1,9 +1,7 @@
 """Contexts: what Ray Data is told about a job, and what of its talk is kept from the user."""
 
 import logging
-import re
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +9,9 @@ from typing import Any
 from curator_core.errors import PipelineError
 from curator_core.failing import reason_of
 from curator_core.suggestions import hint
+from curator_ray.ignoring import ignoring_warnings
 
+from curator_ray_data.insides import consoles, deaths_untold
 from curator_ray_data.options import RayDataOptions
 
 _SILENT = logging.CRITICAL + 1
@@ -24,7 +24,6 @@ _OURS = {
     "enable_auto_log_stats": False,
     "print_on_execution_start": False,
 }
-_DEATH = "^A worker died or was killed while executing a task"
 _LOCK = threading.RLock()
 
 
@@ -32,8 +31,7 @@ def check_context(wanted: Mapping[str, Any]) -> None:
     """Refuse what is no field of Ray Data's context, or is ours to set."""
     from ray.data import DataContext
 
-    with warnings.catch_warnings():  # it warns of its own defaults
-        warnings.simplefilter("ignore")
+    with ignoring_warnings():  # it warns of its own defaults
         current = DataContext.get_current()
     known = [name for name in vars(current) if not name.startswith("_")]
     problems = [
@@ -55,8 +53,7 @@ def context_for(options: RayDataOptions) -> Iterator[None]:
     """Datasets that are made meanwhile take these settings along; the caller's stay as they are."""
     from ray.data import DataContext, ExecutionOptions, ExecutionResources
 
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _LOCK, ignoring_warnings():
         current = DataContext.get_current()
         wanted: dict[str, Any] = {n: v for n, v in _OURS.items() if hasattr(current, n)}
         wanted |= {"enable_progress_bars": options.verbose_progress, **options.context}
@@ -99,23 +96,6 @@ class Overheard(logging.Handler):
             self.errors.append(error)
 
 
-@contextmanager
-def _deaths_untold() -> Iterator[None]:
-    """Ray prints a paragraph to stdout for each worker that dies; a run tells of it by itself."""
-    from ray._private import ray_logging
-
-    printed: Any = getattr(ray_logging, "stdout_deduplicator", None)
-    before = getattr(printed, "skip_re", None)
-    if printed is not None:
-        patterns = [before.pattern, _DEATH] if before else [_DEATH]
-        printed.skip_re = re.compile("|".join(patterns))
-    try:
-        yield
-    finally:
-        if printed is not None:
-            printed.skip_re = before
-
-
 def _let_go(error: BaseException | None) -> None:
     """Drop the frames: they hold Ray Data's executor, and that holds its actors."""
     while error is not None:
@@ -128,19 +108,15 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
     """Keep Ray Data from talking on the console; its log file stays complete."""
     logger = logging.getLogger("ray.data")
     overheard = Overheard()
-    consoles = [h for h in logger.handlers if type(h).__name__ == "PlainRayHandler"]
-    levels = [handler.level for handler in consoles]
-    warnings.filterwarnings("ignore", module=r"ray\.data")
-    ours = warnings.filters[0]
-    for handler in consoles:
+    shown = consoles()
+    levels = [handler.level for handler in shown]
+    for handler in shown:
         handler.setLevel(logging.ERROR if shows_progress else _SILENT)
     logger.addHandler(overheard)
     try:
-        with _deaths_untold():
+        with ignoring_warnings(r"ray\.data"), deaths_untold():
             yield overheard
     finally:
         logger.removeHandler(overheard)
-        for handler, level in zip(consoles, levels, strict=True):
+        for handler, level in zip(shown, levels, strict=True):
             handler.setLevel(level)
-        if ours in warnings.filters:
-            warnings.filters.remove(ours)  # type: ignore[attr-defined]

@@ -2,14 +2,18 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from curator_ray.settings import environment
 
 _LOG_LEVEL = "RAY_BACKEND_LOG_LEVEL"
 _USAGE = "RAY_DATA_USAGE_DISABLED"
 _ABOUT_IT = b"Set ray log level from environment variable"
+_ABOUT_RESTARTS = b"has constructor arguments in the object store and max_restarts > 0"
+_LOCK = threading.Lock()
+"""Only one at a time: another would put back what the first had put in place of stderr."""
 
 
 @contextmanager
@@ -23,6 +27,19 @@ def hushed() -> Iterator[None]:
         yield
         return
     with environment({_LOG_LEVEL: "fatal"}), _without(_ABOUT_IT):
+        yield
+
+
+@contextmanager
+def restarts_unmentioned() -> Iterator[None]:
+    """For the moment in which a job begins on a cluster that the caller has started or joined.
+
+    Ray says it of the first pool of actors that Ray Data starts in a process, as an error.
+    """
+    if _LOG_LEVEL in os.environ:
+        yield
+        return
+    with _without(_ABOUT_RESTARTS):
         yield
 
 
@@ -44,18 +61,19 @@ def unreported() -> Iterator[None]:
 
 @contextmanager
 def _without(unwanted: bytes) -> Iterator[None]:
-    try:
-        stderr = os.dup(2)
-    except OSError:  # there is none
-        yield
-        return
-    with tempfile.TemporaryFile() as held:
+    with _LOCK, ExitStack() as stack:
+        try:
+            stderr = os.dup(2)
+        except OSError:  # there is none
+            yield
+            return
+        stack.callback(os.close, stderr)
+        held = stack.enter_context(tempfile.TemporaryFile())
         os.dup2(held.fileno(), 2)
         try:
             yield
         finally:
             os.dup2(stderr, 2)
-            os.close(stderr)
             held.seek(0)
             kept = [line for line in held if unwanted not in line]
             os.write(2, b"".join(kept))

@@ -14,6 +14,8 @@ from curator_ray.deaths import last_line
 
 from curator_ray_data.contexts import Overheard
 from curator_ray_data.hosting import InActors, InTasks, Ticket
+from curator_ray_data.hushing import restarts_unmentioned
+from curator_ray_data.insides import Execution
 from curator_ray_data.operators import Operator
 from curator_ray_data.rolls import Roll
 from curator_ray_data.sharing import Share
@@ -25,6 +27,7 @@ _AHEAD = 1
 """How many blocks wait for whoever takes the outputs, besides the one that is being taken."""
 
 _LOOK_EVERY_S = 0.1
+_BEGIN_PATIENCE_S = 5.0
 _NO_RETRIES = {"max_retries": 0}
 _NO_CALL_TWICE = {"max_restarts": -1, "max_task_retries": 0}
 """A worker that dies is replaced, but what it had in hand is not given to another by Ray itself:
@@ -96,13 +99,14 @@ class Job:
         self._blocks: queue.Queue[pa.Table | type[_End]] = queue.Queue(_AHEAD)
         self._error: BaseException | None = None
         self._is_dropped = self._is_left = False
-        self._executors: list[Any] = []
-        _watch(dataset, self._executors)
+        self._execution = Execution(dataset)
         self._thread = threading.Thread(target=self._pull, name="curator-ray-data", daemon=True)
-        self._thread.start()
 
     def blocks(self) -> Iterator[pa.Table | None]:
-        """Its blocks as they come; None now and then, while there is none."""
+        """Begin, and give its blocks as they come; None now and then, while there is none."""
+        with restarts_unmentioned():
+            self._thread.start()
+            self._execution.has_begun.wait(_BEGIN_PATIENCE_S)
         while True:
             try:
                 block = self._blocks.get(timeout=_LOOK_EVERY_S)
@@ -124,9 +128,8 @@ class Job:
         """End it, whatever is still to be done; whether it has ended."""
         self._is_dropped = self._is_left = True
         if self._thread.is_alive():
-            for executor in self._executors:
-                executor.shutdown(force=False)  # which waits for nobody
-        self._thread.join(patience_s)
+            self._execution.end()
+            self._thread.join(patience_s)
         return not self._thread.is_alive()
 
     def _pull(self) -> None:
@@ -144,7 +147,7 @@ class Job:
         except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
             self._error = error
         self._dataset = None  # and with it the actors
-        self._executors.clear()
+        self._execution.forget()
         self._put(_End)
 
     def _put(self, block: pa.Table | type[_End]) -> None:
@@ -159,23 +162,6 @@ class Job:
         for error in errors:
             if isinstance(error, CuratorError) or not is_loss(error):
                 raise _explained(error)
-
-
-def _watch(dataset: "Dataset", executors: list[Any]) -> None:
-    """Note what runs it as soon as that is made: Ray Data has no other way to end a job at once.
-
-    It is about Ray's inside: where that looks other than it did, a job ends with its last block.
-    """
-    makes = getattr(dataset, "_create_executor", None)
-    if makes is None:
-        return
-
-    def create() -> Any:
-        del dataset._create_executor  # noqa: SLF001 - or it would hold itself
-        executors.append(makes())
-        return executors[-1]
-
-    dataset._create_executor = create  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def is_loss(error: BaseException) -> bool:

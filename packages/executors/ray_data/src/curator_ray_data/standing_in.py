@@ -3,25 +3,20 @@
 Each of them is a process that imports Ray Data before it says anything, and no task is started
 before one of them has told what there is. One knows which resources are reserved for whom: on a
 private cluster all are, for its one job. The other collects figures for a dashboard, which is there
-only if somebody wanted one. Both are Ray's inside: where that looks other than it did, its actors
-are started.
+only if somebody wanted one.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from curator_ray.connecting import Connection
 from curator_ray.facts import ClusterFacts
 
-_RESERVES = tuple(
-    f"ray.data._internal.cluster_autoscaler.{module}"
-    for module in ("rate_based_cluster_autoscaler", "default_cluster_autoscaler_v2")
-)
-_COUNTS = "ray.data._internal.stats"
+from curator_ray_data.insides import Undo, instead_of_counting, instead_of_reserving
+
 GB = 1e9
 
 _FIRST_S = 1.0
@@ -68,7 +63,7 @@ class _Replaced:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._before: list[tuple[object, str, object]] = []
+        self._undo: list[Undo] = []
 
     def begin(self, cluster: ClusterFacts, at_first: float) -> None:
         with self._lock:
@@ -76,22 +71,14 @@ class _Replaced:
             if self._users > 1:
                 return
             reservations = Reservations(_resources_of(cluster), at_first)
-            for where in _RESERVES:
-                self._replace(where, "DefaultAutoscalingCoordinator", lambda *_, **__: reservations)
-            self._replace(_COUNTS, "get_or_create_stats_actor", _Unheard)
+            self._undo = instead_of_reserving(lambda *_, **__: reservations)
+            self._undo += instead_of_counting(_Unheard)
 
     def end(self) -> None:
         with self._lock:
             self._users -= 1
-            while self._before and not self._users:
-                module, name, before = self._before.pop()
-                setattr(module, name, before)
-
-    def _replace(self, where: str, name: str, stand_in: Callable[..., Any]) -> None:
-        with suppress(ImportError, AttributeError):
-            module = import_module(where)
-            self._before.append((module, name, getattr(module, name)))
-            setattr(module, name, stand_in)
+            while self._undo and not self._users:
+                self._undo.pop()()
 
 
 _REPLACED = _Replaced()
