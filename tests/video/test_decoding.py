@@ -1,8 +1,9 @@
-from itertools import pairwise
 from pathlib import Path
 
 import av
 import pytest
+from corpus.films import Film, Shot
+from corpus.videos import Style, write_video
 from curator_video.decoding import Damage, Shown, pictures
 from curator_video.opening import opened
 from curator_video.sources import VideoSource
@@ -49,9 +50,21 @@ def test_a_picture_with_a_wrong_time_takes_no_other_along(
 
 def test_pictures_without_timestamps_follow_the_frame_rate(broken: dict[str, Path]) -> None:
     times, damage = walk(broken["no timestamps"])
-    assert len(times) == 100
-    steps = {round(after - before, 4) for before, after in pairwise(times)}
-    assert steps == {0.04}
+    assert times == [round(number / 25, 4) for number in range(100)]
+    assert not damage
+
+
+@pytest.mark.parametrize("start", [0.52, 2.0, 2.04, 3.0, 3.96])
+def test_pictures_of_an_avi_have_the_same_times_wherever_it_is_entered(
+    videos: Path, start: float
+) -> None:
+    """Of H.264 in AVI nothing is known but the order in which pictures are stored."""
+    path = videos / "pyramid.avi"
+    if not path.exists():
+        style = Style(options={"x264-params": "bframes=5:b-adapt=0"})
+        write_video(path, Film([Shot(100, "pan")]), style)
+    times, damage = walk(path, start)
+    assert times == [round(number / 25, 4) for number in range(round(start * 25), 100)]
     assert not damage
 
 

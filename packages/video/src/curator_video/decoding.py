@@ -64,10 +64,13 @@ class Clock:
         self.now = -self.step
         self._tick = video.stream.time_base  # pictures that come last know of none
         self._over, self._under = self._tick.as_integer_ratio() if self._tick else (0, 1)
-        self._origin = origin_of(video.stream)
+        self._origin = origin_of(video)
+        self._is_avi = video.is_avi
+        self.early = float(video.delay * (self._tick or 0)) if video.is_unordered else 0.0
+        """By so much a picture may be shown before the time of its packet."""
 
     def time_of(self, frame: "VideoFrame", first: float, *, is_wrong: bool = False) -> float:
-        """`first` is where the span begins, for a first picture that tells nothing."""
+        """`first` is where decoding begins, for a first picture that tells nothing."""
         told = None if is_wrong else self.of_frame(frame)
         time = max(self.now + self.step, first) if told is None else told
         if time <= self.now:
@@ -76,10 +79,12 @@ class Clock:
         return time
 
     def of_frame(self, frame: "VideoFrame") -> float | None:
-        """As the file tells it, by the same arithmetic as for packets."""
-        if frame.pts is None or self._tick is None:
-            return None
-        return self.at(frame.pts)
+        """As the file tells it, by the same arithmetic as for packets.
+
+        In AVI it is shown when the packet is due after which the decoder lets go of it.
+        """
+        stamp = frame.dts if self._is_avi else frame.pts
+        return None if stamp is None or self._tick is None else self.at(stamp)
 
     def is_ahead(self, frame: "VideoFrame") -> bool:
         """Whether there is a gap before it, as in a variable rate, or its time is wrong."""
@@ -93,6 +98,13 @@ class Clock:
     def of_packet(self, packet: "Packet[VideoStream]") -> float | None:
         stamp = packet.dts if packet.pts is None else packet.pts
         return None if stamp is None or self._tick is None else self.at(stamp)
+
+    def earliest(self, packet: "Packet[VideoStream]") -> float | None:
+        """Before this, neither it nor what is stored behind it is shown."""
+        stamp = packet.pts if packet.dts is None else packet.dts
+        if stamp is None or self._tick is None:
+            return None
+        return self.at(stamp) + (self.early if packet.is_keyframe else 0.0)
 
     def stamp(self, time: float) -> int:
         """The opposite of `at`."""
@@ -165,7 +177,7 @@ class Reel:
             place = go_to(self._video, place if place and left else 0.0)
             self._clock = Clock(self._video)
             self._passage = _Passage(self._video, self._clock)
-            self._items: Iterator[Shown | Damage] = self._passage.items(start)
+            self._items: Iterator[Shown | Damage] = self._passage.items(place or 0.0)
             first = next(self._items, None)
             if place is None or self._passage.is_broken or not self._lacks(place, first, start):
                 break
@@ -224,7 +236,7 @@ def _enter(video: Opened, clock: Clock, time: float) -> float:
     if not _seek(video, clock, time):
         return float("inf")
     try:
-        for packet in islice(packets(video.container, video.stream), 1000):
+        for packet in islice(packets(video), 1000):
             if packet.is_keyframe and (found := clock.of_packet(packet)) is not None:
                 return found
     except av.FFmpegError:
@@ -290,7 +302,7 @@ class _Passage:
         import av
 
         try:
-            for packet in packets(self._video.container, self._video.stream):
+            for packet in packets(self._video):
                 if packet.is_corrupt:  # parts of it were lost, which few decoders notice
                     self._break_at(packet, "damaged packets")
                 yield packet
@@ -307,8 +319,8 @@ class _Passage:
             return []
 
     def _break_at(self, packet: "Packet[VideoStream]", reason: str) -> None:
-        at = self._clock.of_packet(packet)
-        self._break(reason, self._clock.now + self._clock.step if at is None else at)
+        clock, at = self._clock, self._clock.of_packet(packet)
+        self._break(reason, clock.now + clock.step if at is None else at - clock.early)
 
     def _break(self, reason: str, time: float) -> None:
         known = self._broken
@@ -323,7 +335,7 @@ class _Passage:
 
 
 def _missing_end(video: Opened, clock: Clock, end: float | None) -> Damage | None:
-    told = duration_of(video.container, video.stream)
+    told = duration_of(video)
     last = clock.now + clock.step
     wanted = told if end is None else min(told, end)
     if video.container.streams.audio and not video.stream.duration and end is None:

@@ -5,6 +5,7 @@ and no protocol but that of files.
 """
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,12 @@ LARGEST_PICTURE = 16384 * 16384
 
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
+_ORDERED_BY_DECODERS = frozenset({"h264", "hevc"})
+"""Codecs of whose packets no one else knows in which order they are shown."""
+
+_PACKED = re.compile(rb"DivX\d+(?:Build|b)\d+p")
+"""What DivX and XviD write of themselves where they put two pictures into one packet."""
+
 
 class UnreadableVideoError(InputError):
     """A video of which nothing can be read."""
@@ -40,13 +47,30 @@ class Opened:
 
     container: "InputContainer"
     stream: "VideoStream"
+    delay: int = 0
+    """So many pictures wait in the decoder for those that are stored behind them."""
+
+    @property
+    def is_avi(self) -> bool:
+        """AVI tells in which order pictures are stored; a tick of its clock is a picture."""
+        return self.container.format.name == "avi"
+
+    @property
+    def is_unordered(self) -> bool:
+        """Whether a picture may be shown up to `delay` ticks before its packet says."""
+        if not self.is_avi:
+            return False
+        known = self.stream.codec_context.extradata or b""
+        return _codec_name(self.stream) in _ORDERED_BY_DECODERS or bool(_PACKED.search(known))
 
 
 @contextmanager
 def opened(source: VideoSource) -> Iterator[Opened]:
     """The video for as long as it is needed; UnreadableVideoError says what is wrong with it."""
     with _handle(source) as handle, _container(source, handle) as container:
-        yield Opened(container, _picture_stream(source, container))
+        stream = _picture_stream(source, container)
+        # What the headers say: a decoder that finds that it has to wait longer changes it.
+        yield Opened(container, stream, stream.codec_context.reorder_depth)
 
 
 @contextmanager
@@ -88,7 +112,13 @@ def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
         yield container
 
 
-def packets(container: "InputContainer", stream: "VideoStream") -> "Iterator[Packet[VideoStream]]":
+def packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
+    """Those of its pictures from where the container stands, with times that can be relied on."""
+    found = packets_of(video.stream, video.container)
+    return _timed(found, video.delay) if video.is_unordered else found
+
+
+def packets_of(stream: Any, container: "InputContainer") -> Iterator[Any]:
     """Those of one stream from where the container stands.
 
     Other streams may come up on the way, as in recordings of broadcasts. Once all packets were
@@ -96,6 +126,13 @@ def packets(container: "InputContainer", stream: "VideoStream") -> "Iterator[Pac
     """
     with suppress(IndexError):
         yield from container.demux(stream)
+
+
+def _timed(stored: "Iterator[Packet[VideoStream]]", delay: int) -> "Iterator[Packet[VideoStream]]":
+    """With times as if pictures were shown in this order, which is true of keyframes."""
+    for packet in stored:
+        packet.pts = None if packet.dts is None else packet.dts + delay
+        yield packet
 
 
 def rewind(container: "InputContainer") -> None:

@@ -74,57 +74,62 @@ def _stamps_along(video: Opened) -> Iterator[float]:
 
 
 def _facts(source: VideoSource, video: Opened, picture: "VideoFrame", variable: bool) -> VideoFacts:
-    container, stream = video.container, video.stream
+    stream = video.stream
     rotation = int(picture.rotation) % 360
     sides = (picture.width, picture.height)
     width, height = sides if rotation % 180 == 0 else sides[::-1]
     return VideoFacts(
-        container.format.name,
+        video.container.format.name,
         stream.codec_context.codec.canonical_name,
         width,
         height,
         round(_rate(stream), 6),
-        round(duration_of(container, stream) or _read_duration(video), 6),
+        round(duration_of(video) or _read_duration(video), 6),
         stream.frames or None,
         rotation,
         variable,
         picture.format.name,
         max(part.bits for part in picture.format.components),
-        int(stream.codec_context.bit_rate or container.bit_rate or 0),
-        round(origin_of(stream), 6),
-        _audio(container),
+        int(stream.codec_context.bit_rate or video.container.bit_rate or 0),
+        round(origin_of(video), 6),
+        _audio(video.container),
     )
 
 
-def origin_of(stream: "VideoStream") -> float:
+def origin_of(video: Opened) -> float:
     """When the first picture is shown, on the clock of the file."""
-    return float((stream.start_time or 0) * stream.time_base) if stream.time_base else 0.0
+    start, tick = video.stream.start_time or 0, video.stream.time_base
+    if video.is_avi:  # where it is the time of the first packet
+        start += video.delay
+    return float(start * tick) if tick else 0.0
 
 
-def duration_of(container: "InputContainer", stream: "VideoStream") -> float:
+def duration_of(video: Opened) -> float:
     """As the headers say: of the track, where they know that; else of the file."""
+    stream = video.stream
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     if (told := stream.metadata.get("DURATION")) and (seconds := _seconds(told)):
-        return seconds - origin_of(stream)
-    return float((container.duration or 0) / 1_000_000)
+        return seconds - origin_of(video)
+    return float((video.container.duration or 0) / 1_000_000)
 
 
 def _read_duration(video: Opened) -> float:
     """Where the headers say nothing, as in recordings of browsers: up to the last packet."""
-    last, step = origin_of(video.stream), 1 / (_rate(video.stream) or 25.0)
+    first, step = origin_of(video), 1 / (_rate(video.stream) or 25.0)
+    last = first
     rewind(video.container)
     for packet in _packets(video):
         if packet.pts is not None and packet.time_base is not None:
             last = max(last, float(packet.pts * packet.time_base))
-    return last - origin_of(video.stream) + step
+    return last - first + step
 
 
 def _packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
     import av
 
     try:
-        yield from packets(video.container, video.stream)
+        yield from packets(video)
     except av.FFmpegError:
         return  # whoever decodes meets it again, and says so
 

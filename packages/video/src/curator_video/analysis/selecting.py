@@ -82,7 +82,7 @@ def _packets(video: Opened) -> "Iterator[AnyPacket]":
     import av
 
     try:
-        yield from packets(video.container, video.stream)
+        yield from packets(video)
     except av.FFmpegError:
         return  # the pictures end here, and whoever counts them says so
 

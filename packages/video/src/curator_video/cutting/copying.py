@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from av import Packet
     from av.video.stream import VideoStream
 
+    AnyPacket = Packet[VideoStream]
+
 _EPSILON = 1e-4
 _TOLERATED = 1.0
 _NEXT = 1.1
@@ -26,18 +28,21 @@ class _Run:
     """Packets that make a clip, in the order of decoding, and the times of their pictures."""
 
     span: Span
-    packets: "list[Packet[VideoStream]]" = field(default_factory=list)
+    end: float
+    """Pictures of the clip may be among the packets up to here."""
+
+    packets: "list[AnyPacket]" = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     needed: int = 0
     damage: DamagedVideoError | None = None
 
-    def take(self, packet: "Packet[VideoStream]", time: float) -> None:
+    def take(self, packet: "AnyPacket", time: float) -> None:
         """The next packet, where it belongs to the clip."""
         if packet.is_keyframe and time <= self.span.start + _EPSILON:
             self._begin()  # nearer to the clip than where the file was entered
         if packet.is_corrupt:
             self.break_at(time, "damaged packets")
-        if self.damage is not None and -_EPSILON <= time - self.span.start < self._length:
+        if self.damage is not None and self._is_inside(time):
             raise self.damage  # which it may be made of
         if self._belongs(packet, time):
             self._add(packet, time)
@@ -52,29 +57,41 @@ class _Run:
         if self.damage is not None and not self._is_gapless(step):
             raise self.damage
 
-    @property
-    def _length(self) -> float:
-        return self.span.end - self.span.start - _EPSILON
+    def stamps(self, *, is_gapless: bool) -> list[int]:
+        """When the pictures are shown, on the clock of the file.
+
+        Behind the end are such as others are made of. Where the clip can have no gap, they follow.
+        """
+        found = [one.pts if one.pts is not None else one.dts or 0 for one in self.packets]
+        if is_gapless:
+            behind = [n for n, time in enumerate(self.times) if time >= self.end - _EPSILON]
+            last = max(stamp for n, stamp in enumerate(found) if n not in behind)
+            for count, place in enumerate(sorted(behind, key=found.__getitem__), start=1):
+                found[place] = last + count
+        return found
+
+    def _is_inside(self, time: float) -> bool:
+        return self.span.start - _EPSILON <= time < self.end - _EPSILON
 
     def _begin(self) -> None:
         self.packets.clear()
         self.times.clear()
         self.needed, self.damage = 0, None
 
-    def _belongs(self, packet: "Packet[VideoStream]", time: float) -> bool:
+    def _belongs(self, packet: "AnyPacket", time: float) -> bool:
         """What is shown before the first keyframe is made of what lies before it."""
         return time >= self.times[0] if self.times else packet.is_keyframe
 
-    def _add(self, packet: "Packet[VideoStream]", time: float) -> None:
+    def _add(self, packet: "AnyPacket", time: float) -> None:
         self.packets.append(packet)
         self.times.append(time)
-        if time < self.span.end - _EPSILON:
+        if time < self.end - _EPSILON:
             self.needed = len(self.packets)
 
     def _is_gapless(self, step: float) -> bool:
-        end = self.span.end
-        shown = sorted(time for time in self.times if time < end - _EPSILON)
-        return bool(shown) and all(b - a < _NEXT * step for a, b in pairwise([*shown, end]))
+        shown = sorted(time for time in self.times if time < self.end - _EPSILON)
+        steps = pairwise([*shown, self.end])
+        return bool(shown) and all(after - before < _NEXT * step for before, after in steps)
 
 
 def copied(span: Span, keep_audio: bool) -> Encoded:
@@ -82,17 +99,17 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
     with opened(span.source) as video:
         clock = Clock(video)
         run = _packets_of(video, clock, span)
-        start, end = run.times[0], max(run.times) + clock.step
+        stamps = run.stamps(is_gapless=video.is_avi)
+        start, end = run.times[0], clock.at(max(stamps)) + clock.step
         audio = span.facts.audio if keep_audio else None
         # AVI does not know when a picture is shown, so its packets can only go to another AVI.
-        is_avi = span.facts.container == "avi"
-        kind = "avi" if is_avi else kind_for(span.facts.codec, audio)
+        kind = "avi" if video.is_avi else kind_for(span.facts.codec, audio)
         with drafted(kind) as draft:
             track: Any = draft.container.add_stream_from_template(video.stream)
             if span.facts.rotation:
                 track.set_display_rotation(_signed(span.facts.rotation))
             sound = SoundTrack(draft.container, video) if audio else None
-            _mux(draft.container, track, run)
+            _mux(draft.container, track, run.packets, stamps)
             if sound is not None:
                 sound.write(video, start, end)
     edges, codec = (round(start, 6), round(end, 6)), span.facts.codec
@@ -103,12 +120,11 @@ def _signed(rotation: int) -> int:
     return rotation - 360 if rotation > 180 else rotation
 
 
-def _mux(container: Any, track: Any, run: _Run) -> None:
+def _mux(container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int]) -> None:
     """Times of decoding are made anew: not every file has such as another one would take."""
-    shown = [packet.pts if packet.pts is not None else packet.dts or 0 for packet in run.packets]
     ordered = sorted(shown)
     delay = max(early - own for early, own in zip(ordered, shown, strict=True))
-    for packet, own, early in zip(run.packets, shown, ordered, strict=True):
+    for packet, own, early in zip(packets, shown, ordered, strict=True):
         packet.pts, packet.dts = own - ordered[0], early - delay - ordered[0]
         packet.stream = track
         container.mux(packet)
@@ -118,7 +134,7 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     import av
 
     go_to(video, span.start)
-    run = _Run(span)
+    run = _Run(span, span.end + clock.early)
     try:
         for packet, time in _timed(video, clock, span):
             run.take(packet, time)
@@ -130,21 +146,14 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     return run
 
 
-def _timed(
-    video: Opened, clock: Clock, span: Span
-) -> "Iterator[tuple[Packet[VideoStream], float]]":
-    for packet in packets(video.container, video.stream):
-        if _is_behind(packet, clock, span):
+def _timed(video: Opened, clock: Clock, span: Span) -> "Iterator[tuple[AnyPacket, float]]":
+    for packet in packets(video):
+        earliest = clock.earliest(packet)
+        if earliest is not None and earliest >= span.end - _EPSILON:
             return
         time = clock.of_packet(packet)
         if time is not None and packet.size:
             yield packet, time
-
-
-def _is_behind(packet: "Packet[VideoStream]", clock: Clock, span: Span) -> bool:
-    """Whether all pictures that are still to come are shown after the clip."""
-    stamp = packet.pts if packet.dts is None else packet.dts
-    return stamp is not None and clock.at(stamp) >= span.end - _EPSILON
 
 
 def _damaged(span: Span, time: float, reason: str) -> DamagedVideoError:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator_video.opening import Opened, packets
+from curator_video.opening import Opened, packets_of
 from curator_video.probing import origin_of
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class SoundTrack:
 
         stream: Any = video.container.streams[self._index]
         tick = float(stream.time_base or 1)
-        first = round((start + origin_of(video.stream)) / tick)
-        last = (end + origin_of(video.stream)) / tick
+        origin = origin_of(video)
+        first, last = round((start + origin) / tick), (end + origin) / tick
         try:
             video.container.seek(max(0, first), stream=stream, backward=True)
-            for packet in packets(video.container, stream):
+            for packet in packets_of(stream, video.container):
                 if packet.pts is None or packet.dts is None or packet.pts < first:
                     continue
                 if packet.pts >= last:
