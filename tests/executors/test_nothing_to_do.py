@@ -1,5 +1,7 @@
 """A run that is finished already needs no cluster to say so, whatever executor it is given."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ from curator_core import (
     LocalExecutor,
     Pipeline,
     ProcessingStage,
+    Resources,
 )
-from curator_ray import connecting
+from curator_core.errors import ResourceError
+from curator_ray import connecting, reaching
 from curator_ray.errors import ClusterError
+from curator_ray.facts import ClusterFacts, NodeFacts
 from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
 
@@ -51,6 +56,36 @@ def test_what_there_is_stays_where_no_cluster_answers(
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(ClusterError, match=r"no Ray cluster answers at 127\.0\.0\.1:1"):
         ran(executor(), [Same()] * more, resume=resume)
+    assert before == sorted(out.glob("*.jsonl")) != []
+
+
+class Small:
+    """What is known of a cluster with next to nothing."""
+
+    def __init__(self, connection: connecting.Connection) -> None:
+        self.facts = ClusterFacts((NodeFacts("n", cpus=1.0),))
+        self.is_far = False
+
+
+@contextmanager
+def somewhere(*_: Any, **__: Any) -> Iterator[connecting.Connection]:
+    yield connecting.Connection("joined", "somewhere:6379")
+
+
+@pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
+def test_what_there_is_stays_where_the_cluster_is_too_small(
+    executor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, out = tmp_path / "pages.jsonl", tmp_path / "out"
+    pages.write_text('{"text": "a"}\n')
+    line = [JsonlReader(str(pages)), Same(), JsonlWriter(str(out))]
+    Pipeline("p", stages=line).run(LocalExecutor(workers=0))
+    before = sorted(out.glob("*.jsonl"))
+    monkeypatch.setattr(connecting, "connected", somewhere)
+    monkeypatch.setattr(reaching, "Survey", Small)
+    line[1] = Same().with_(resources=Resources(cpus=64))
+    with pytest.raises(ResourceError, match="asks for 64 CPU on one node, but the nodes have at m"):
+        Pipeline("p", stages=line).run(executor(), resume=False)
     assert before == sorted(out.glob("*.jsonl")) != []
 
 

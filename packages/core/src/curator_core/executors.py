@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar
 
 from curator_core.outcomes import AnyTask
@@ -28,11 +29,12 @@ class Executor(ABC):
         """What in this plan cannot be run here, each with a way out."""
         return ()
 
-    def reach(self) -> None:  # noqa: B027 - most are where they are asked
-        """Raise where it cannot be reached just now, as a cluster that does not answer.
+    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+        """Be where the plan will run; raise where that does not answer, or lacks what it needs.
 
-        Asked before the output of an earlier run is taken away.
+        Entered before the output of an earlier run is taken away, and left after the run.
         """
+        return nullcontext()
 
     @abstractmethod
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:

@@ -1,6 +1,7 @@
 """The executor that needs nothing but Python."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,6 +37,14 @@ class LocalExecutor(Executor):
 
     def check(self, plan: Plan) -> Iterable[str]:
         return lacking(plan, in_process=self.workers == 0)
+
+    @contextmanager
+    def reach(self, plan: Plan) -> Iterator[None]:
+        if self.workers != 0:
+            from curator_core.local.pool import refuse_what_cannot_travel
+
+            refuse_what_cannot_travel(plan)
+        yield
 
     def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
         if self.workers == 0:

@@ -42,6 +42,16 @@ SHORT_WORK_S = 0.1
 STARTS_BEFORE_GIVING_UP = 3
 
 
+def refuse_what_cannot_travel(plan: Plan) -> None:
+    """Raise where a stage cannot be sent to workers, before any is started."""
+    luggage = Luggage()
+    try:
+        luggage.pack_for(plan)
+        packed_plan(plan, (), WorkerInfo())
+    finally:
+        luggage.unpack()
+
+
 class Pool:
     """Gives sources to workers, and takes back what they make of them."""
 

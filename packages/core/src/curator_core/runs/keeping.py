@@ -1,7 +1,7 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Any, Protocol, TypeAlias
 
@@ -32,7 +32,7 @@ from curator_core.runs.memory import (
     retract_entry,
     retry_id,
 )
-from curator_core.runs.outputs import Output, Publisher, claim, outputs_of
+from curator_core.runs.outputs import Output, Publisher, are_replaced, claim, outputs_of
 from curator_core.runs.quarantine import Quarantine
 from curator_core.tasks import Origin, StagedFile
 
@@ -102,7 +102,7 @@ class NothingKept:
 class DirectoryKeeper:
     """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each of them is a wish of its own
         self,
         plan: Plan,
         run_dir: str,
@@ -111,10 +111,12 @@ class DirectoryKeeper:
         resume: bool = True,
         mended: bool = False,
         storage_options: StorageOptions | None = None,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         """`mended`: what the stages do may have changed since, but not which stages there are.
 
         `storage_options` are those of the run directory; without, an output near it lends its own.
+        `prepare` is called before anything of an earlier run is taken away, and may refuse that.
         """
         self.run_dir: str | None = run_dir
         self._plan = plan
@@ -128,15 +130,21 @@ class DirectoryKeeper:
         self._directory.create(self._outputs)
         self._lock: Lock = take_lock(run_dir, self._options)
         try:
-            self._begin(resume, executor)
+            self._claim(resume, prepare)
+            self._open(executor)
         except BaseException:
             self._lock.release()
             raise
 
-    def _begin(self, resume: bool, executor: str) -> None:
-        facts = self._earlier_run(resume)
-        if facts is None:
-            claim(self._outputs, self._directory.forget, self._own_files() if not resume else [])
+    def _claim(self, resume: bool, prepare: Callable[[], None] | None) -> None:
+        """Begin anew, unless there is an earlier run to go on with."""
+        if self._earlier_run(resume) is not None:
+            return
+        own = [] if resume else self._own_files()
+        takes_away = self._directory.facts() is not None or are_replaced(self._outputs)
+        claim(self._outputs, self._directory.forget, own, prepare if takes_away else None)
+
+    def _open(self, executor: str) -> None:
         self._journal: Journal = open_journal(self.run_dir or "", self._options)
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)

@@ -179,17 +179,21 @@ def listing_for(
     kept: bool = False,
     appends: bool = False,
 ) -> Listing:
-    """Without tasks, the first stage has to make something of nothing.
+    """Without tasks, the first stage lists them.
 
     What is added to the output of other runs may come from the same inputs, so its ids differ.
     """
     salt = plan.fingerprint if appends else ""
     if tasks is not None:
         return GivenTasks(tasks, kept=kept, salt=salt)
+    return FirstStage(plan, run_token, salt)
+
+
+def refuse_no_reader(plan: Plan) -> None:
+    """Raise where the first stage cannot make something of nothing."""
     first = plan.stages[0]
     if not issubclass(Empty, first.takes):
         raise PipelineError(
             f"stage {first.name!r} takes {first.takes.__name__}, but nothing comes before it; "
             "begin with a reader, or give run(tasks=[...])"
         )
-    return FirstStage(plan, run_token, salt)

@@ -86,15 +86,29 @@ def does_append(outputs: Iterable[Output]) -> bool:
     return any(output.mode == "append" for output in outputs)
 
 
-def claim(outputs: Sequence[Output], forget: Callable[[], None], own: Sequence[str] = ()) -> None:
+def are_replaced(outputs: Iterable[Output]) -> bool:
+    """Whether there is anything that a new run takes away because of its mode."""
+    folders = with_folders_below(output for output in outputs if output.mode == "overwrite")
+    return any(map(_visible, folders))
+
+
+def claim(
+    outputs: Sequence[Output],
+    forget: Callable[[], None],
+    own: Sequence[str] = (),
+    prepare: Callable[[], None] | None = None,
+) -> None:
     """Make sure that a new run may use the folders: what others left there is never mixed in.
 
-    Only when all of them are free is an earlier run forgotten, and what it wrote replaced: its
-    `own` files, and in the mode `overwrite` all that Curator wrote.
+    Only when all of them are free, and all is prepared that may still be refused, is an earlier
+    run forgotten, and what it wrote replaced: its `own` files, and in the mode `overwrite` all that
+    Curator wrote.
     """
     folders = with_folders_below(outputs)
     for output in folders:
         refuse_foreign(output, own)
+    if prepare is not None:
+        prepare()
     Publisher(outputs, "").retract(own)
     forget()
     for output in folders:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from curator_core.progress import attach
 from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
-from curator_core.runs.listing import Listing, listing_for
+from curator_core.runs.listing import Listing, listing_for, refuse_no_reader
 from curator_core.runs.outputs import does_append, outputs_of
 from curator_core.runs.running import Run
 from curator_core.runs.stopping import signals_stop
@@ -113,39 +114,43 @@ class OpenedStream(RunStream):
             from curator_core.metrics.serving import metrics_at
 
             attach_metrics = metrics_at(place.metrics)
-        keeper = _keeper(plan, executor, place)
+        if tasks is None:
+            refuse_no_reader(plan)
+        self._end = ExitStack()
         try:
+            keeper = _keeper(plan, executor, place, self._end)
+            self._end.callback(keeper.close)
             kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
             listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
             super().__init__(plan, executor, keeper, listing, why)
             if attach_metrics is not None:
                 attach_metrics(self.run, place.storage_options)
         except BaseException:
-            keeper.close()
+            self._end.close()
             raise
 
     def __next__(self) -> AnyTask:
         try:
             return super().__next__()
         except BaseException:  # its end, or what broke it off
-            self._keeper.close()
+            self._end.close()
             raise
 
     def close(self) -> None:
         super().close()
-        self._keeper.close()
+        self._end.close()
 
 
-def _keeper(plan: Plan, executor: Executor, place: Place) -> Keeper:
+def _keeper(plan: Plan, executor: Executor, place: Place, end: ExitStack) -> Keeper:
+    """What keeps the run; where it replaces another, the executor is there until the `end`."""
     run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
     if run_dir is None:
         return NothingKept()
-    if not place.resume or any(output.mode == "overwrite" for output in outputs_of(plan)):
-        executor.reach()
     return DirectoryKeeper(
         plan,
         run_dir,
         executor=type(executor).__name__,
         resume=place.resume,
         storage_options=place.storage_options,
+        prepare=lambda: end.enter_context(executor.reach(plan)),
     )

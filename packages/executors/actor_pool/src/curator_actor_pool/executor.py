@@ -1,6 +1,7 @@
 """The executor that has one stage after the other at work, each in a pool of actors."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.errors import PipelineError, ResourceError
@@ -12,6 +13,7 @@ from curator_actor_pool.options import ActorPoolOptions
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
+    from curator_ray.facts import ClusterFacts
 
 
 class RayActorPoolExecutor(Executor):
@@ -66,10 +68,20 @@ class RayActorPoolExecutor(Executor):
 
             yield from unfit(plan, look(), self.options.reserved_cpus, self.options.reserved_gpus)
 
-    def reach(self) -> None:
-        from curator_ray.connecting import reach
+    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+        from curator_ray.connecting import connected
+        from curator_ray.reaching import reached
+        from curator_ray.starting import PrivateCluster
 
-        reach(self.options.address)
+        from curator_actor_pool.places import unfit
+
+        options = self.options
+
+        def lacking(cluster: "ClusterFacts") -> Iterable[str]:
+            return unfit(plan, cluster, options.reserved_cpus, options.reserved_gpus)
+
+        private = PrivateCluster(object_store_gb=options.object_store_gb)
+        return reached(connected(options.address, private), plan, lacking)
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages or not run.has_work:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from curator_ray.errors import ClusterError
-from curator_ray.joining import found, join, leave, no_client
+from curator_ray.joining import join, leave, no_client
 from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
@@ -124,15 +124,6 @@ def _is_client() -> bool:
     from ray._private.worker import global_worker
 
     return not global_worker.connected
-
-
-def reach(address: str | None = None) -> None:
-    """Raise a ClusterError where `connected(address)` would find no cluster."""
-    import ray
-
-    wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
-    if wanted != LOCAL and not ray.is_initialized():
-        found(wanted)
 
 
 def _present_address() -> str:

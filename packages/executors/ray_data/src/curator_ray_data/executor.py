@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ from curator_ray_data.options import RayDataOptions
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
+    from curator_ray.facts import ClusterFacts
 
     from curator_ray_data.sources import Sources
 
@@ -77,10 +78,17 @@ class RayDataExecutor(Executor):
 
             yield from refused(plan, look())
 
-    def reach(self) -> None:
-        from curator_ray.connecting import reach
+    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+        from curator_ray.reaching import reached
 
-        reach(self.options.address)
+        from curator_ray_data.contexts import check_context
+        from curator_ray_data.sharing import refused
+
+        def lacking(cluster: "ClusterFacts") -> Iterable[str]:
+            check_context(self.options.context)
+            return refused(plan, cluster)
+
+        return reached(self._connected(), plan, lacking)
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         from curator_ray.listing import only_listed

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -77,10 +77,14 @@ class StreamingExecutor(Executor):
 
             yield from lacking(plan, look())
 
-    def reach(self) -> None:
-        from curator_ray.connecting import reach
+    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+        from curator_ray.connecting import connected
+        from curator_ray.demands import lacking
+        from curator_ray.reaching import reached
+        from curator_ray.starting import PrivateCluster
 
-        reach(self.options.address)
+        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        return reached(connected(self.options.address, private), plan, partial(lacking, plan))
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages or not run.has_work:
