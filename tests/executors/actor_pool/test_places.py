@@ -73,9 +73,20 @@ def test_reserved_is_taken_from_the_largest_nodes() -> None:
     assert [(n.node_id, n.cpus, n.gpus) for n in left] == [("a", 2, 0), ("b", 0, 1), ("c", 3, 1)]
 
 
-def test_reserving_everything_is_refused() -> None:
-    with pytest.raises(ClusterError, match="reserved_gpus is 2, but the cluster has 2 GPUs"):
-        kept_free([node("a", 2, 2)], 0, 2)
+@pytest.mark.parametrize(
+    ("cpus", "gpus", "told"),
+    [
+        (2, 0, "reserved_cpus is 2, but the cluster has 2 CPUs: nothing would be left"),
+        (0, 3, "reserved_gpus is 3, but the cluster has 2 GPUs; reserve no more than that"),
+    ],
+)
+def test_reserving_too_much_is_refused(cpus: float, gpus: float, told: str) -> None:
+    with pytest.raises(ClusterError, match=told):
+        kept_free([node("a", 2, 2)], cpus, gpus)
+
+
+def test_all_gpus_may_be_reserved_for_others() -> None:
+    assert [(n.cpus, n.gpus) for n in kept_free([node("a", 2, 2)], 0, 2)] == [(2, 0)]
 
 
 def test_stages_of_equal_size_share_actors_and_special_ones_do_not() -> None:

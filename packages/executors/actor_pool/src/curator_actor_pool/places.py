@@ -31,8 +31,7 @@ class Kind:
 def kept_free(nodes: Iterable[NodeFacts], cpus: float, gpus: float) -> tuple[NodeFacts, ...]:
     """The nodes without what is reserved: of the largest ones, so that small ones stay useful."""
     left = list(nodes)
-    _refuse_all("reserved_cpus", cpus, sum(node.cpus for node in left), "CPUs")
-    _refuse_all("reserved_gpus", gpus, sum(node.gpus for node in left), "GPUs")
+    _refuse_too_much(cpus, gpus, left)
     for _ in left:
         largest = max(left, key=lambda node: node.cpus)
         taken = min(cpus, largest.cpus)
@@ -114,8 +113,16 @@ def spread(count: int, rooms: Mapping[str, int], present: Mapping[str, int]) -> 
     return chosen
 
 
-def _refuse_all(option: str, amount: float, there: float, unit: str) -> None:
-    if amount and amount >= there:
+def _refuse_too_much(cpus: float, gpus: float, nodes: Iterable[NodeFacts]) -> None:
+    """All CPUs are too many; all GPUs are not, for stages that need none."""
+    there = ClusterFacts(tuple(nodes))
+    if cpus and cpus >= there.cpus:
         raise ClusterError(
-            f"{option} is {amount:g}, but the cluster has {there:g} {unit}: nothing would be left"
+            f"reserved_cpus is {cpus:g}, but the cluster has {there.cpus:g} CPUs: nothing would "
+            "be left"
+        )
+    if gpus > there.gpus:
+        raise ClusterError(
+            f"reserved_gpus is {gpus:g}, but the cluster has {there.gpus:g} GPUs; reserve no more "
+            "than that"
         )
