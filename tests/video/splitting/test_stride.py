@@ -2,11 +2,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import av
 import pytest
+from corpus.films import Film, Shot
+from corpus.videos import Style, write_video
 from curator_core.testing import check_stage, run_stage, run_stages
 from curator_video.analysis import examining
 from curator_video.analysis.wants import Sampling, Wanted
 from curator_video.clips import Clip
+from curator_video.cutting.stages import ClipCutter
 from curator_video.probing import probe
 from curator_video.sharing import LookingStage
 from curator_video.sources import VideoSource
@@ -50,6 +54,27 @@ def test_what_is_too_short_is_counted_with_its_reason(broken: dict[str, Path]) -
     ran = run_stages([FixedStrideSplitter()], [video(broken["one picture"])])
     assert ran.outputs == []
     assert ran.counts.reasons == {"shorter than 2 s": 1}
+
+
+@pytest.mark.parametrize("kind", ["mkv", "avi"])
+def test_the_last_clip_of_a_video_that_was_cut_short_ends_with_its_pictures(
+    videos: Path, tmp_path: Path, kind: str
+) -> None:
+    """Headers say something else: where it ended before, or what they guess by its size."""
+    style = {"avi": Style(codec="mpeg4", options={"bf": "2"})}.get(kind)
+    whole = write_video(
+        videos / f"uneven.{kind}", Film([Shot(75, "frozen"), Shot(50, "pan")]), style
+    )
+    path = tmp_path / f"short.{kind}"
+    path.write_bytes(whole.read_bytes()[: whole.stat().st_size * 9 // 10])
+    clips = run_stages([FixedStrideSplitter(3, min_length_s=1), ClipCutter()], [video(path)])
+    first, last = (clip.data for clip in clips.outputs)
+    assert (first.start, first.end, last.start) == (0, 3, 3)
+    assert 4 < last.end < 5
+    assert last.encoded.end == pytest.approx(last.end)
+    with av.open(str(path)) as container:
+        stored = [one for one in container.demux(video=0) if one.size and not one.is_corrupt]
+    assert first.encoded.frames + last.encoded.frames == len(stored)
 
 
 def test_options_that_make_no_sense_are_told() -> None:

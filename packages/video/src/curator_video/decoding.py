@@ -5,12 +5,21 @@ back in time, gets one from the frame rate.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from curator_video.opening import Opened, UnreadableVideoError, packets, reason_of, rewind
+from curator_video.opening import (
+    Opened,
+    UnreadableVideoError,
+    opened,
+    packets,
+    reason_of,
+    rewind,
+)
 from curator_video.probing import duration_of, origin_of
+from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
@@ -106,6 +115,11 @@ class Clock:
             return None
         return self.at(stamp) + (self.early if packet.is_keyframe else 0.0)
 
+    def length(self, packet: "Packet[VideoStream]") -> float:
+        """How long its picture is shown."""
+        ticks = packet.duration
+        return ticks * self._over / self._under if ticks else self.step
+
     def stamp(self, time: float) -> int:
         """The opposite of `at`."""
         return int((time + self._origin) / self._tick) if self._tick else 0
@@ -197,6 +211,31 @@ class Reel:
             yield missing if rest is None else replace(missing, start=rest.start)
         elif rest is not None and rest.concerns(start, end):
             yield rest
+
+
+def end_of(source: VideoSource, told: float) -> float:
+    """Where the pictures end, by the last packets, if that is about where headers say it is.
+
+    It is before that where a video was cut short, or its sound is longer. Of an AVI that was cut
+    short the headers know nothing, but its packets count.
+    """
+    with opened(source) as video:
+        clock = Clock(video)
+        go_to(video, told - _TOLERATED)
+        last = max(_ends(video, clock), default=0.0)
+    counts = video.is_avi and last > told
+    return last if counts or abs(told - last) <= _TOLERATED else told
+
+
+def _ends(video: Opened, clock: Clock) -> Iterator[float]:
+    """When whole pictures that are still to come cease to be shown, as their packets say."""
+    import av
+
+    with suppress(av.FFmpegError):  # whoever decodes meets it again, and says so
+        for packet in packets(video):
+            time = clock.of_packet(packet)
+            if packet.size and not packet.is_corrupt and time is not None:
+                yield time + clock.length(packet)
 
 
 _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)

@@ -11,8 +11,8 @@ from curator_core.stages import AnyStage, ProcessingStage
 
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip, Span
-from curator_video.facts import VideoFacts
 from curator_video.sharing import wanted_by
+from curator_video.sources import VideoSource
 from curator_video.videos import Video
 
 _EPSILON = 1e-6
@@ -54,7 +54,8 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
 
     def process(self, task: Video) -> Iterator[Clip | Dropped | Rejected]:
         facts = task.probed()
-        spans = [Span(task.data, facts, *edges, n) for n, edges in enumerate(self._edges(facts))]
+        edges = self._edges(self._end(task.data, facts.duration))
+        spans = [Span(task.data, facts, *pair, number) for number, pair in enumerate(edges)]
         if not spans:
             yield Dropped(f"shorter than {self.min_length_s:g} s", records=task)
         elif self._shared.needs_every_picture:
@@ -64,11 +65,19 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
         else:
             yield from map(Clip, spans)
 
-    def _edges(self, facts: VideoFacts) -> Iterator[tuple[float, float]]:
+    def _end(self, source: VideoSource, told: float) -> float:
+        """Where the video ends; as told where no clip reaches that."""
+        from curator_video.decoding import end_of
+
         stride = self.stride_s or self.clip_length_s
-        count = math.ceil(facts.duration / stride)
+        reached = math.inf if self.limit is None else (self.limit - 1) * stride + self.clip_length_s
+        return end_of(source, told) if reached > told - self.clip_length_s else told
+
+    def _edges(self, duration: float) -> Iterator[tuple[float, float]]:
+        stride = self.stride_s or self.clip_length_s
+        count = math.ceil(duration / stride)
         for number in range(count if self.limit is None else min(count, self.limit)):
             start = round(number * stride, 6)
-            end = round(min(start + self.clip_length_s, facts.duration), 6)
+            end = round(min(start + self.clip_length_s, duration), 6)
             if end - start >= self.min_length_s - _EPSILON:
                 yield start, end
