@@ -1,19 +1,13 @@
 """Deciding: of the recordings that hang together, which stay."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from curator_core import DocumentBatch, Dropped, ProcessingStage
-from curator_dedup.counting import COUNTS
-from curator_dedup.decisions import Keep
-from curator_dedup.hashes.distances import Words
-from curator_dedup.hashes.ids import id_column, ids_in
-from curator_dedup.hashes.neighbours import Rows
+from curator_dedup.hashes.deciding import Bests, Deciding
+from curator_dedup.hashes.ids import ids_in
 
 from curator_audio.fingerprints.comparing import apart
 
@@ -46,35 +40,15 @@ class _Recording:
 
 
 @dataclass
-class RecordingDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says of every recording that has duplicates whether it stays.
+class RecordingDeciding(Deciding):
+    """Says of every recording that has duplicates whether it stays."""
 
-    The best of those that hang together takes all that are like itself; of the others again the
-    best, and so on: nothing goes only because it resembles what goes. The columns: doc, keep,
-    is_duplicate, cluster (the id of the best), size, distance to the best, path.
-    """
-
-    fans_out = False
+    carried = ("path",)
 
     likeness: Likeness
-    keep: Keep = "one"
     which_to_keep: WhichToKeep = "longest"
 
-    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
-        table = task.data.combine_chunks()
-        clusters = ids_in(table["cluster"])
-        order = np.lexsort([*self._orders(table), clusters])
-        table, clusters = table.take(pa.array(order)), clusters[order]
-        bests, distances = self._bests(clusters, table)
-        sizes = np.bincount(bests, minlength=len(bests))[bests]
-        several = np.flatnonzero(sizes > 1)
-        if len(several) < len(bests):
-            yield Dropped("not like the best", len(bests) - len(several))
-        if len(several):
-            yield DocumentBatch(self._decisions(table, bests, distances, sizes, several))
-
-    def _orders(self, table: pa.Table) -> list[npt.NDArray[np.generic]]:
-        """The last of them decides before the others."""
+    def orders(self, table: pa.Table) -> list[npt.NDArray[np.generic]]:
         paths = table["path"].to_pylist()
         ranks = np.empty(len(paths), np.int64)
         ranks[sorted(range(len(paths)), key=paths.__getitem__)] = np.arange(len(paths))
@@ -82,18 +56,15 @@ class RecordingDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
         lengths = np.round(sign * table["seconds"].to_numpy(), 1)
         return [ids_in(table["doc"]), ranks, lengths, -table["priority"].to_numpy()]
 
-    def _bests(self, clusters: Words, table: pa.Table) -> tuple[Rows, npt.NDArray[np.float64]]:
-        """For each row the row of the best that it is like, and how far from it."""
+    def bests(self, table: pa.Table, clusters: list[tuple[int, int]]) -> Bests:
         recordings = [
             _Recording(digest, np.frombuffer(prints, np.uint32))
             for digest, prints in zip(
                 table["digest"].to_pylist(), table["prints"].to_pylist(), strict=True
             )
         ]
-        bests = np.arange(len(clusters))
-        distances = np.zeros(len(clusters), np.float64)
-        starts = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), np.diff(clusters) != 0)))
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(clusters)], strict=True):
+        bests = Bests.themselves(table.num_rows, np.float64)
+        for start, end in clusters:
             left = list(range(start, end))
             while left:
                 best, *others = left
@@ -101,33 +72,6 @@ class RecordingDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
                          for row in others}  # fmt: skip
                 for row, distance in found.items():
                     if distance is not None:
-                        bests[row], distances[row] = best, distance
+                        bests.rows[row], bests.distances[row] = best, distance
                 left = [row for row in others if found[row] is None]
-        return bests, distances
-
-    def _decisions(
-        self,
-        table: pa.Table,
-        bests: Rows,
-        distances: npt.NDArray[np.float64],
-        sizes: Rows,
-        rows: Rows,
-    ) -> pa.Table:
-        ids = ids_in(table["doc"])
-        duplicate = (bests != np.arange(len(bests)))[rows]
-        stays = ~duplicate if self.keep == "one" else np.full(len(rows), self.keep == "mark")
-        told = {
-            "groups": int((~duplicate).sum()),
-            "duplicates": int(duplicate.sum()),
-            "removed": int((~stays).sum()),
-        }
-        columns = {
-            "doc": id_column(ids[rows]),
-            "keep": stays,
-            "is_duplicate": duplicate,
-            "cluster": id_column(ids[bests[rows]]),
-            "size": sizes[rows],
-            "distance": distances[rows],
-            "path": table["path"].take(pa.array(rows)),
-        }
-        return pa.table(columns, metadata={COUNTS: json.dumps(told)})
+        return bests

@@ -12,6 +12,7 @@ from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected
 from curator_core.filesystems import StorageOptions
 from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
+from curator_dedup.hashes.columns import hash_column, priority_column
 from curator_dedup.hashes.distances import Words
 from curator_dedup.hashes.ids import id_column, ids_in
 from curator_dedup.hashes.matching import BANDS
@@ -102,23 +103,10 @@ class RecordingSigning(ProcessingStage[AudioBatch, DocumentBatch]):
             "digest": pa.array([one.digest for one in signed.told], pa.binary(DIGEST_BYTES)),
             "prints": pa.array([one.prints.tobytes() for one in signed.frames], pa.large_binary()),
             "seconds": pa.array([one.seconds for one in signed.told], pa.float64()),
-            "priority": self._priorities(signed.batch),
+            "priority": priority_column(signed.batch.data, self.options.priority_field),
             "path": pa.array([signed.batch.place(row) for row in rows], pa.string()),
         }
         return pa.table(columns, metadata={COUNTS: json.dumps(told)})
-
-    def _priorities(self, batch: AudioBatch) -> pa.Array:
-        name = self.options.priority_field
-        if name is None:
-            return pa.array(np.zeros(batch.num_items))
-        values = batch.data.column(name)
-        if not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
-            raise InputError(
-                f"priority_field names {name!r}, which holds {values.type}; "
-                "name a column of numbers"
-            )
-        numbers = values.cast(pa.float64()).fill_null(-np.inf).to_numpy()
-        return pa.array(np.where(np.isnan(numbers), -np.inf, numbers))
 
 
 def _bands(signed: _Signed) -> pa.Table:
@@ -135,14 +123,8 @@ def _bands(signed: _Signed) -> pa.Table:
     return pa.table(
         {
             "key": id_column(every),
-            "hash": _hash_column(np.concatenate(hashes)),
+            "hash": hash_column(np.concatenate(hashes)),
             "doc": id_column(np.concatenate(docs)),
             "band": pa.array(np.zeros(len(every), np.int16)),
         }
     )
-
-
-def _hash_column(hashes: Hashes) -> pa.Array:
-    kind = pa.binary(hashes.shape[1])
-    content = pa.py_buffer(np.ascontiguousarray(hashes))
-    return pa.FixedSizeBinaryArray.from_buffers(kind, len(hashes), [None, content])

@@ -117,7 +117,7 @@ class AudioDeduplicationWorkflow(HashedWorkflow):
 
     def deciding(self) -> AnyStage:
         likeness = Likeness(self.threshold, self.overlap, self.excerpts)
-        return RecordingDeciding(likeness, self.keep, self.which_to_keep)
+        return RecordingDeciding(likeness, self.which_to_keep, keep=self.keep)
 
     def removing(self, decisions: str) -> AnyStage:
         return DuplicateRemoving(decisions, self.has_clusters, self.storage)

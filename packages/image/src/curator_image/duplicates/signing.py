@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import xxhash
-from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected
+from curator_core import DocumentBatch, ProcessingStage, Rejected
 from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
+from curator_dedup.hashes.columns import hash_column, priority_column
 from curator_dedup.hashes.distances import Words, words_from_bytes
 from curator_dedup.hashes.ids import id_column
 from curator_dedup.hashes.matching import BANDS
@@ -110,10 +111,10 @@ class PictureSigning(ProcessingStage[ImageBatch, DocumentBatch]):
         told = {"pictures": len(ids), "flat": int((~signed.has_detail).sum())}
         columns = {
             "doc": id_column(ids),
-            "hash": _hash_column(signed.hashes),
+            "hash": hash_column(signed.hashes),
             "pixels": [self._size(picture) for picture in pictures],
             "bytes": [memoryview(picture.encoded).nbytes for picture in pictures],
-            "priority": self._priorities(signed.batch),
+            "priority": priority_column(signed.batch.data, self.options.priority_field),
             "source": [source for source, _ in names],
             "key": [key for _, key in names],
         }
@@ -124,19 +125,6 @@ class PictureSigning(ProcessingStage[ImageBatch, DocumentBatch]):
         header = getattr(picture, "header", None) if self.options.by != "bytes" else None
         return 0 if header is None else header.width * header.height
 
-    def _priorities(self, batch: ImageBatch) -> pa.Array:
-        name = self.options.priority_field
-        if name is None:
-            return pa.array(np.zeros(batch.num_items))
-        values = batch.data.column(name)
-        if not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
-            raise InputError(
-                f"priority_field names {name!r}, which holds {values.type}; "
-                "name a column of numbers"
-            )
-        numbers = values.cast(pa.float64()).fill_null(-np.inf).to_numpy()
-        return pa.array(np.where(np.isnan(numbers), -np.inf, numbers))
-
     def _bands(self, signed: _Signed, ids: Words) -> pa.Table:
         rows = np.flatnonzero(signed.has_detail)
         options = self.options
@@ -146,7 +134,7 @@ class PictureSigning(ProcessingStage[ImageBatch, DocumentBatch]):
         return pa.table(
             {
                 "key": id_column(keys.reshape(-1)),
-                "hash": _hash_column(signed.hashes[every]),
+                "hash": hash_column(signed.hashes[every]),
                 "doc": id_column(ids[every]),
                 "band": pa.array(np.tile(np.arange(bands.count, dtype=np.int16), len(rows))),
             }
@@ -161,9 +149,3 @@ def _digest_of(pixels: Pixels) -> bytes:
     """Pixels of another shape are others."""
     shape = repr(pixels.shape).encode()
     return xxhash.xxh3_128_digest(shape + np.ascontiguousarray(pixels).tobytes())
-
-
-def _hash_column(hashes: Hashes) -> pa.Array:
-    kind = pa.binary(hashes.shape[1])
-    content = pa.py_buffer(np.ascontiguousarray(hashes))
-    return pa.FixedSizeBinaryArray.from_buffers(kind, len(hashes), [None, content])

@@ -142,7 +142,7 @@ class ImageDeduplicationWorkflow(HashedWorkflow):
         return PictureSigning(options, partitions)
 
     def deciding(self) -> AnyStage:
-        return PictureDeciding(self.bits, self.keep, self.which_to_keep)
+        return PictureDeciding(self.bits, self.which_to_keep, keep=self.keep)
 
     def removing(self, decisions: str) -> AnyStage:
         return DuplicateRemoving(decisions, self.has_clusters, self.storage)
