@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from curator_core import DocumentBatch
+from curator_core.engines import EngineError
 from curator_text import WordCountFilter
 from curator_text.compiled import caching
-from curator_text.compiled.engines import COMPILED, VARIABLE, EngineError, is_compiled
+from curator_text.compiled.engines import COMPILED, VARIABLE, is_compiled
 
 BATCH = DocumentBatch.from_pylist([{"text": "a b c"}, {"text": "a"}])
 
