@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Literal, TypeAlias, get_args
@@ -150,23 +150,7 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         if size is None:
             parts = (part for file in files for part in self._divided(file, DEFAULT_PART_BYTES))
             return ([part] for part in parts)
-        return self._grouped(files, size)
-
-    def _grouped(self, files: Iterator[FilePart], size: int) -> Iterator[list[FilePart]]:
-        """Small files together, up to `size` bytes; large ones divided, each part on its own."""
-        group: list[FilePart] = []
-        filled = 0
-        for file in files:
-            if group and filled + file.size > size:
-                yield group
-                group, filled = [], 0
-            if file.size > size:
-                yield from ([part] for part in self._divided(file, size))
-            else:
-                group.append(file)
-                filled += file.size
-        if group:
-            yield group
+        return grouped(files, size, lambda file: ([part] for part in self._divided(file, size)))
 
     def _divided(self, file: FilePart, size: int) -> Iterable[FilePart]:
         if file.size <= size or self.split == "whole":
@@ -188,6 +172,25 @@ def parsed_size(size: int | str | None) -> int | None:
     if value < 1:
         raise PipelineError(f"blocksize is {size!r}, but must be a size such as 256MB or 64MiB")
     return value
+
+
+def grouped(
+    files: Iterable[FilePart], size: int, divided: Callable[[FilePart], Iterable[list[FilePart]]]
+) -> Iterator[list[FilePart]]:
+    """Small files together, up to `size` bytes; larger ones as they are `divided`."""
+    group: list[FilePart] = []
+    filled = 0
+    for file in files:
+        if group and filled + file.size > size:
+            yield group
+            group, filled = [], 0
+        if file.size > size:
+            yield from divided(file)
+        else:
+            group.append(file)
+            filled += file.size
+    if group:
+        yield group
 
 
 def _byte_parts(file: FilePart, size: int) -> Iterator[FilePart]:

@@ -13,7 +13,7 @@ from curator_core.filesystems import StorageOptions
 from curator_core.finding import find_files
 from curator_core.lineage import fingerprint
 from curator_core.matching import Wanted
-from curator_core.partitioning import DEFAULT_PART_BYTES, Split, parsed_size
+from curator_core.partitioning import DEFAULT_PART_BYTES, Split, grouped, parsed_size
 from curator_core.reading.jsonl import JSONL_ENDINGS
 
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -89,25 +89,10 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
         files = self.files()
         limit = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
         size = _block_size(sum(file.size for file in files), limit)
-        yield from self._grouped([f for f in files if not is_parquet(f.path)], size, "lines")
-        yield from self._grouped([f for f in files if is_parquet(f.path)], size, "row_groups")
-
-    def _grouped(
-        self, files: Sequence[FilePart], size: int, split: Split
-    ) -> Iterator[list[FilePart]]:
-        group: list[FilePart] = []
-        filled = 0
-        for file in files:
-            if group and filled + file.size > size:
-                yield group
-                group, filled = [], 0
-            if file.size > size:
-                yield from self._divided(file, size, split)
-            else:
-                group.append(file)
-                filled += file.size
-        if group:
-            yield group
+        lines = [file for file in files if not is_parquet(file.path)]
+        tables = [file for file in files if is_parquet(file.path)]
+        yield from grouped(lines, size, lambda file: self._divided(file, size, "lines"))
+        yield from grouped(tables, size, lambda file: self._divided(file, size, "row_groups"))
 
     def _divided(self, file: FilePart, size: int, split: Split) -> Iterator[list[FilePart]]:
         options = self.storage_options
