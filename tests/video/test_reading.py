@@ -1,10 +1,13 @@
+from io import BytesIO
 from pathlib import Path
 
 import fsspec
 import pytest
 from curator_core import FileGroup, LocalExecutor, Pipeline, PipelineError
+from curator_core.errors import InputError
 from curator_core.testing import check_stage, run_stage
 from curator_video.reading import VideoProbe, VideoReader
+from curator_video.stretches import Distant
 
 
 def test_a_folder_with_all_that_goes_wrong(broken: dict[str, Path], tmp_path: Path) -> None:
@@ -26,6 +29,20 @@ def test_videos_of_a_store_are_read_where_they_are(broken: dict[str, Path]) -> N
     [video] = run_stage(VideoProbe(), FileGroup.of(["memory://films/one.mp4"]))
     assert video.facts.frames == 100
     assert video.num_bytes == 0, "the bytes stay in the store"
+
+
+class FromTheBeginning(BytesIO):
+    """As fsspec has it of a server that answers no range requests."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        raise ValueError("Cannot seek streaming HTTP file")
+
+
+def test_a_server_that_gives_files_from_their_beginning_only_is_told() -> None:
+    file = Distant(FromTheBeginning(b"film"), "http://there/film.mp4")
+    assert file.read(2) == b"fi"
+    with pytest.raises(InputError, match=r"^http://there/film\.mp4 .* download it first"):
+        file.seek(0)
 
 
 def test_one_bad_file_takes_no_neighbour_along(broken: dict[str, Path]) -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import InputError
-from curator_core.filesystems import local_path, open_input
+from curator_core.filesystems import local_path
 
 from curator_video.sources import VideoSource
-from curator_video.stretches import Stretch
+from curator_video.stretches import Stretch, open_anywhere
 
 if TYPE_CHECKING:
     from av import Packet
@@ -82,11 +82,11 @@ def _handle(source: VideoSource) -> Iterator[Any]:
         return
     if source.inside is not None:
         _refuse_empty(source, source.size)
-        with open_input(source.inside.path, source.storage_options) as file:
+        with open_anywhere(source.inside.path, source.storage_options) as file:
             yield Stretch(file, source.inside.start, source.size)
         return
     plain = local_path(source.path)
-    with open_input(source.path, source.storage_options) as file:
+    with open_anywhere(source.path, source.storage_options) as file:
         _refuse_empty(source, file.seek(0, io.SEEK_END))
         file.seek(0)
         yield file if plain is None else f"file:{plain}"  # a colon in a name is no protocol

@@ -11,11 +11,12 @@ from typing import Any, BinaryIO, TypeAlias
 
 from curator_core.errors import InputError
 from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, open_input
+from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import Rejected
 
 from curator_video.opening import ENDINGS
 from curator_video.sources import Inside, VideoSource
+from curator_video.stretches import open_anywhere
 
 SHARD_ENDINGS = (".tar",)
 _PACKED = (".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz")
@@ -33,7 +34,7 @@ def is_shard(path: str) -> bool:
 
 def videos_in(part: FilePart, storage_options: StorageOptions | None) -> Iterator[Found]:
     """Each video as a source of its own, with its key and its sidecars as metadata."""
-    with open_input(part.path, storage_options) as file:
+    with open_anywhere(part.path, storage_options) as file:
         found = False
         seen: set[str] = set()
         for item in _samples(part, file):
@@ -121,7 +122,7 @@ def source_at(path: str, storage_options: StorageOptions | None = None) -> Video
     if not path.startswith("tar://"):
         return VideoSource(path, storage_options=storage_options)
     name, _, shard = path.removeprefix("tar://").partition("::")
-    with open_input(shard, storage_options) as file:
+    with open_anywhere(shard, storage_options) as file:
         damage: list[str] = []
         with tarfile.open(fileobj=file, mode="r:") as tar:
             for member in _members(tar, file, damage):

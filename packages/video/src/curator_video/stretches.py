@@ -1,7 +1,59 @@
-"""Stretches: a part of a file that can be read as if it were one itself."""
+"""Stretches: a part of a file that can be read as if it were one itself, wherever that is."""
 
 import io
-from typing import BinaryIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from curator_core.errors import InputError
+from curator_core.filesystems import StorageOptions, local_path, open_input
+
+
+def open_anywhere(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
+    """A file to read here and there; an error that says so where its server does not allow that."""
+    file = open_input(path, storage_options)
+    return file if local_path(path) is not None else cast(BinaryIO, Distant(file, path))
+
+
+class Distant(io.RawIOBase):
+    """A file on a server. Not all of those give a file but from its beginning."""
+
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with self._telling():
+            return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        with self._telling():
+            return self._file.read(size)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            if "range requests" not in str(error) and "seek streaming" not in str(error):
+                raise
+            raise InputError(
+                f"{self._path} is on a server that gives files from their beginning only (it "
+                "answers no range requests), but videos are read here and there; download it first"
+            ) from None
 
 
 class Stretch(io.RawIOBase):
