@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from curator_core import DocumentBatch, Executor, Pipeline, ProcessingStage
+from curator_core.cli.options import recipe_text
 from curator_core.errors import PipelineError
 from curator_core.hookspecs import hookimpl
 from curator_core.plugins import Plugins
@@ -327,6 +328,10 @@ def test_what_an_option_offers_itself_is_no_secret(found: Plugins) -> None:
     assert told == {"token": "words", "api_key": "***"}
     text = pipeline_to_yaml(Pipeline("x", stages=[Cut(token="characters")]), found)
     assert "token: characters" in text
+    said = "name: x\nsteps:\n- {stage: t.cut, token: characters, api_key: abcdef}\n"
+    kept = recipe_text(load_recipe(said, plugins=found))  # with which a run is retried
+    assert "token: characters" in kept
+    assert "api_key: '***'" in kept
     token = options_of(Cut).options["token"]
     assert [token.shown(value) for value in ("words", None, "hf_Abc", ["words"])] == [
         "words", None, "***", ["***"],

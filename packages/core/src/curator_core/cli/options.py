@@ -12,6 +12,7 @@ from curator_core.cli.screens import Screen
 if TYPE_CHECKING:
     from curator_core.executors import Executor
     from curator_core.recipes import Recipe
+    from curator_core.recipes.problems import Path
 
 Command = Callable[..., Any]
 
@@ -121,16 +122,31 @@ def recipe_text(recipe: "Recipe") -> str:
     """
     import yaml
 
-    data = _without_credentials({**recipe.document.data, "name": recipe.name})
-    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100))
+    data = {**recipe.document.data, "name": recipe.name}
+    told = _without_credentials(data, _harmless(recipe))
+    return str(yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=100))
 
 
-def _without_credentials(value: Any, name: str = "") -> Any:
+def _harmless(recipe: "Recipe") -> "set[Path]":
+    """Where values stand that the options of stages offer themselves, however these are called."""
+    from curator_core.recipes.steps import load_stage, stage_table
+
+    return {
+        (*step.path, option.name)
+        for step in recipe.steps
+        for option in stage_table(load_stage(step.stage, recipe.plugins)).options.values()
+        if option.name in step.values and not option.hides(step.values[option.name])
+    }
+
+
+def _without_credentials(value: Any, harmless: "set[Path]", path: "Path" = ()) -> Any:
     from curator_core.secrets import MASK, is_credential
 
     if isinstance(value, dict):
-        return {key: _without_credentials(item, str(key)) for key, item in value.items()}
+        items = value.items()
+        return {k: _without_credentials(v, harmless, (*path, str(k))) for k, v in items}
     if isinstance(value, list):
-        return [_without_credentials(item, name) for item in value]
-    is_plain = isinstance(value, str) and "${" not in value
+        return [_without_credentials(v, harmless, (*path, at)) for at, v in enumerate(value)]
+    name = next((part for part in reversed(path) if isinstance(part, str)), "")
+    is_plain = isinstance(value, str) and "${" not in value and path not in harmless
     return MASK if value and is_plain and is_credential(name) else value
