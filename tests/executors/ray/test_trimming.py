@@ -65,6 +65,7 @@ class TestTrimming:
             socket.create_connection(("127.0.0.1", port), 5).close()
 
     def test_ray_is_as_it_was_afterwards(self) -> None:
+        from curator_ray.stems import Stem
         from curator_ray.trimming import ended_at_once, trimmed
         from ray._private import services
         from ray._private.node import Node
@@ -72,7 +73,7 @@ class TestTrimming:
         names = ("start_log_monitor", "start_api_server", "kill_all_processes")
         before = [getattr(Node, name) for name in names]
         command = services._build_python_executable_command_memory_profileable
-        with trimmed(), ended_at_once():
+        with trimmed(Stem("unused")), ended_at_once():
             assert not any(getattr(Node, n) is f for n, f in zip(names, before, strict=True))
             assert (
                 "sleeping"

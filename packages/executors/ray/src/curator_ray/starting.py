@@ -13,6 +13,7 @@ from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.keeping import Keeper
 from curator_ray.settings import environment, loopback_only, undisturbed
+from curator_ray.stems import Stem
 from curator_ray.tokens import token_of_our_own
 from curator_ray.trimming import ended_at_once, trimmed
 from curator_ray.warming import warming_up
@@ -34,6 +35,8 @@ class PrivateCluster:
     custom: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     dashboard: bool = False
+    imports: tuple[str, ...] = ()
+    """Modules that workers have imported before there is anything to do, each with one thread."""
 
     def ray_options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -55,9 +58,11 @@ class Started:
     def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder())
         self._guard = ClusterGuard(self.folder)
+        self._stem = Stem(self.folder, wanted.imports)
         try:
             self._keeper = Keeper(lambda: self._start(wanted, runtime_env))
         except BaseException as error:
+            self._stem.end()
             self._guard.dismiss()
             if isinstance(error, Exception):
                 what = f"no private Ray cluster could be started: {reason_of(error)}"
@@ -74,7 +79,7 @@ class Started:
             token_of_our_own(),
             loopback_only(),
             undisturbed(),
-            nullcontext() if wanted.dashboard else trimmed(),
+            nullcontext() if wanted.dashboard else trimmed(self._stem),
             warming_up(),
         ):
             ray.init(
@@ -94,6 +99,7 @@ class Started:
             with undisturbed(), ended_at_once():
                 ray.shutdown()
         finally:
+            self._stem.end()
             self._guard.dismiss()
             self._keeper.dismiss()
 

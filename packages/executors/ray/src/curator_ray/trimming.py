@@ -10,7 +10,9 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
-from curator_ray import laboring, sleeping
+from curator_ray import asking, laboring, sleeping
+from curator_ray.settings import environment
+from curator_ray.stems import IS_POSSIBLE, Stem
 
 _AGENTS = ("dashboard_agent", "runtime_env_agent")
 _COMMAND = "_build_python_executable_command_memory_profileable"
@@ -18,8 +20,11 @@ _KILL = "kill_all_processes"
 
 
 @contextmanager
-def trimmed() -> Iterator[None]:
-    """Let a Ray that is started meanwhile have no monitor of logs, no usage figures, no agents."""
+def trimmed(stem: Stem) -> Iterator[None]:
+    """Let a Ray that is started meanwhile have no monitor of logs, no usage figures, no agents.
+
+    Its workers are forks of the stem.
+    """
     node = import_module("ray._private.node").Node
     services = import_module("ray._private.services")
     with ExitStack() as changes:
@@ -27,7 +32,7 @@ def trimmed() -> Iterator[None]:
             changes.enter_context(replaced(node, needless, lambda _: _left_out))
         if hasattr(import_module("ray._raylet"), "persist_port"):
             changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
-        changes.enter_context(replaced(node, "start_raylet", _with_our_workers))
+        changes.enter_context(replaced(node, "start_raylet", _with_our_workers(stem)))
         yield
 
 
@@ -56,13 +61,21 @@ def _with_sleeping_agents(starts: Callable[..., list[str]]) -> Callable[..., lis
     return command
 
 
-def _with_our_workers(starts: Callable[..., None]) -> Callable[..., None]:
-    def start_raylet(node: Any, *more: Any, **others: Any) -> None:
-        if hasattr(node._ray_params, "worker_path"):  # noqa: SLF001 - there is no option for it
-            node._ray_params.worker_path = laboring.__file__  # noqa: SLF001
-        starts(node, *more, **others)
+def _with_our_workers(stem: Stem) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def with_them(starts: Callable[..., None]) -> Callable[..., None]:
+        def start_raylet(node: Any, *more: Any, **others: Any) -> None:
+            told = node._ray_params  # noqa: SLF001 - there are no options for it
+            if hasattr(told, "worker_path"):
+                told.worker_path = laboring.__file__
+            if IS_POSSIBLE and hasattr(told, "setup_worker_path"):
+                stem.start()
+                told.setup_worker_path = asking.__file__
+            with environment(stem.environment):
+                starts(node, *more, **others)
 
-    return start_raylet
+        return start_raylet
+
+    return with_them
 
 
 def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:

@@ -1,0 +1,102 @@
+"""Workers of a private cluster are forks of one process, and start without it where they must."""
+
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+from curator_ray import asking
+from curator_ray.stems import IS_POSSIBLE
+
+pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="only Linux forks processes well")
+
+DRIVER = """
+import json, os, signal, sys, time
+import psutil
+from curator_ray.connecting import connected
+from curator_ray.starting import PrivateCluster
+
+class Worker:
+    def parent(self):
+        return os.getppid()
+
+    def looks(self):
+        import random
+        own = psutil.Process()
+        return {
+            "parent": own.ppid(),
+            "leads": os.getpgid(0) == own.pid,
+            "imported": "wave" in sys.modules,
+            "variable": os.environ.get("FLAVOUR"),
+            "oom": int(open("/proc/self/oom_score_adj").read()),
+            "nice": own.nice(),
+            "random": random.random(),
+            "folder": os.getcwd(),
+        }
+
+def script_of(process):
+    told = [part for part in psutil.Process(process).cmdline() if part.endswith(".py")]
+    return os.path.basename(told[0]) if told else psutil.Process(process).name()
+
+with connected(private=PrivateCluster(cpus=2, imports=("wave", "no_such_module"))) as connection:
+    import ray
+    actor = ray.remote(num_cpus=0)(Worker)
+    forks = ray.get([w.looks.remote() for w in [actor.remote() for _ in range(3)]])
+    scripts = sorted({script_of(fork["parent"]) for fork in forks})
+    flavoured = actor.options(runtime_env={"env_vars": {"FLAVOUR": "plum"}}).remote()
+    special = ray.get(flavoured.looks.remote())
+    special["parent"] = script_of(special["parent"])
+    os.kill(forks[0]["parent"], signal.SIGKILL)
+    late = script_of(ray.get(actor.remote().parent.remote(), timeout=60))
+    print(json.dumps([forks, scripts, special, late]))
+"""
+
+
+class TestStem:
+    def test_workers_are_forks_where_they_can_be(self, script: Any, marked: Any) -> None:
+        said, _ = script(DRIVER, **marked.variable("stem")).communicate(timeout=90)
+        forks, scripts, special, late = json.loads(said)
+        assert scripts == ["forking.py"]
+        for fork in forks:
+            assert fork["leads"]  # its own group, which the raylet ends with it
+            assert fork["imported"]
+            assert (fork["oom"], fork["nice"]) == (special["oom"], special["nice"])
+            assert fork["folder"] == special["folder"]
+        assert len({fork["random"] for fork in forks}) == 3
+        assert (special["parent"], special["variable"]) == ("raylet", "plum")
+        assert not special["imported"]
+        assert late == "raylet"
+        assert not marked("stem")
+
+
+class TestAsking:
+    """What the raylet starts becomes what Ray would have started, unless a fork takes over."""
+
+    @pytest.fixture
+    def started(self, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+        commands: list[list[str]] = []
+        monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
+        return commands
+
+    @pytest.mark.parametrize("place", [None, "nobody-listens"])
+    def test_nobody_to_ask(
+        self, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, place: str | None
+    ) -> None:
+        monkeypatch.delenv(asking.PLACE, raising=False)
+        if place is not None:
+            monkeypatch.setenv(asking.PLACE, place)
+        arguments = ["worker.py", "--node-id=1", "--language=PYTHON"]
+        asking.main(arguments)
+        ((python, script, *rest),) = started
+        assert python == sys.executable
+        assert os.path.isfile(script)
+        assert os.path.basename(script) == "setup_worker.py"
+        assert rest == arguments
+
+    @pytest.mark.parametrize(
+        "special", [["--language=JAVA"], ["--language=PYTHON", asking._OF_ITS_OWN + "{}"], []]
+    )
+    def test_others_than_plain_workers(self, started: list[list[str]], special: list[str]) -> None:
+        asking.main(["worker.py", *special])
+        assert started[0][2:] == ["worker.py", *special]
