@@ -236,6 +236,7 @@ class AudioBatch(DocumentBatch):
     def repeated(self, rows: Sequence[int]) -> Self:
         """Rows, many of them several times: an encoded recording is there once for all of these."""
         import pyarrow as pa
+        from curator_core.columns import with_column
 
         table = self.data
         if AUDIO in table.column_names:
@@ -243,7 +244,7 @@ class AudioBatch(DocumentBatch):
             if isinstance(audio, pa.BinaryArray):
                 places = pa.array(range(len(audio)), pa.int32(), mask=audio.is_null())
                 shared = pa.DictionaryArray.from_arrays(places, audio)
-                table = table.set_column(table.column_names.index(AUDIO), AUDIO, shared)
+                table = with_column(table, AUDIO, shared)
         return self.with_table(table.take(pa.array(rows, pa.int64())))
 
     def sources(self) -> Iterator[Source]:
@@ -256,7 +257,9 @@ class AudioBatch(DocumentBatch):
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
-        flags = _flags(mask)
+        from curator_core.columns import flags_in
+
+        flags = flags_in(mask)
         missing = flags.count(False)
         if not missing:
             return [self]
@@ -267,16 +270,9 @@ class AudioBatch(DocumentBatch):
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
         """Columns added or replaced, row by row, with what was decoded."""
-        import pyarrow as pa
+        from curator_core.columns import with_columns
 
-        table = self.data
-        for name, values in columns.items():
-            column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
-            if name in table.column_names:
-                table = table.set_column(table.column_names.index(name), name, column)
-            else:
-                table = table.append_column(name, column)
-        return self.with_table(table)
+        return self.with_table(with_columns(self.data, columns))
 
     def with_table(self, table: "pa.Table") -> Self:
         """Other rows of the same recordings, such as segments, with what was decoded."""
@@ -284,11 +280,3 @@ class AudioBatch(DocumentBatch):
         if _RECORDINGS in self.derived:
             changed.derived[_RECORDINGS] = self.derived[_RECORDINGS]
         return changed
-
-
-def _flags(mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> list[bool]:
-    """What is neither true nor false counts as false."""
-    import pyarrow as pa
-
-    values = mask.to_pylist() if isinstance(mask, pa.Array | pa.ChunkedArray) else mask
-    return [bool(value) for value in values]

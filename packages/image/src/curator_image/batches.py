@@ -142,13 +142,17 @@ class ImageBatch(DocumentBatch):
 
     def filter(self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> Self:
         """The rows where `mask` is true, with what was decoded of them."""
-        return self.take([row for row, wanted in enumerate(_flags(mask)) if wanted])
+        from curator_core.columns import flags_in
+
+        return self.take([row for row, wanted in enumerate(flags_in(mask)) if wanted])
 
     def keep(
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
-        flags = _flags(mask)
+        from curator_core.columns import flags_in
+
+        flags = flags_in(mask)
         missing = flags.count(False)
         if not missing:
             return [self]
@@ -158,16 +162,9 @@ class ImageBatch(DocumentBatch):
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
         """Columns added or replaced, row by row. Pixels stay known unless `image` changes."""
-        import pyarrow as pa
+        from curator_core.columns import with_columns
 
-        table = self.data
-        for name, values in columns.items():
-            column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
-            if name in table.column_names:
-                table = table.set_column(table.column_names.index(name), name, column)
-            else:
-                table = table.append_column(name, column)
-        changed = self.with_data(table)
+        changed = self.with_data(with_columns(self.data, columns))
         if IMAGE not in columns and _PIXELS in self.derived:
             changed.derived[_PIXELS] = self.derived[_PIXELS]
         return changed
@@ -194,11 +191,3 @@ def _seen(data: Encoded, view: View) -> Seen:
         return decode(data, view)
     except UndecodableError as error:
         return error.bare()
-
-
-def _flags(mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> list[bool]:
-    """What is neither true nor false counts as false."""
-    import pyarrow as pa
-
-    values = mask.to_pylist() if isinstance(mask, pa.Array | pa.ChunkedArray) else mask
-    return [bool(value) for value in values]

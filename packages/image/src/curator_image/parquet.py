@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from curator_core.columns import with_column
 from curator_core.errors import InputError
 from curator_core.files import FilePart
 from curator_core.outcomes import Dropped, Rejected
@@ -57,7 +58,7 @@ class ImageParquetReading(ReadingStage[pa.Table]):
         if self.image_field != IMAGE:
             table = table.drop_columns([self.image_field])
         sources = pa.array([f"{part.path} row {place}" for place in places], pa.string())
-        table = _replaced(_replaced(table, KEY, keys), IMAGE, images)
+        table = with_column(with_column(table, KEY, keys), IMAGE, images)
         if EXTENSION not in table.column_names:
             table = table.append_column(EXTENSION, _extensions(images, paths))
         if SOURCE not in table.column_names:
@@ -107,12 +108,6 @@ class ImageParquetReading(ReadingStage[pa.Table]):
                 if name is not None and name not in found[1]:
                     yield f"{option} is {name!r}, which no column is{hint(name, found[1])}"
         yield from super().check()
-
-
-def _replaced(table: pa.Table, name: str, column: Any) -> pa.Table:
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, column)
-    return table.append_column(name, column)
 
 
 def _extensions(images: Any, paths: Sequence[str | None]) -> Any:

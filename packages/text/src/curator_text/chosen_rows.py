@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch
+from curator_core.columns import with_column
 from curator_core.rows import rows_where
 
-from curator_text.text_columns import pieces_of, text_column, with_column
+from curator_text.text_columns import pieces_of, text_column
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from curator_core.columns import with_column
 from curator_core.failing import reason_of
 from curator_core.scores import Scores
 from curator_core.watching import TaskTimeoutError
 
 from curator_text.columns import Raw
-from curator_text.text_columns import with_column
 from curator_text.texts import Text
 
 Score: TypeAlias = float | str | None

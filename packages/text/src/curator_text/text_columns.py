@@ -63,13 +63,6 @@ def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
     return {}
 
 
-def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
-    """The table with these values under that name, in place of what stood there."""
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, values)
-    return table.append_column(name, values)
-
-
 def as_texts(values: Sequence[str | None], kind: pa.DataType) -> pa.ChunkedArray:
     """New texts as a column of the type that the old ones had."""
     return pa.chunked_array([pa.array(values, kind)])

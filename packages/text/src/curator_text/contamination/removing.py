@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, NodeInfo, ProcessingStage, Rejected, WorkerInfo
+from curator_core.columns import with_column
 from curator_core.errors import CuratorError
 from curator_core.filesystems import StorageOptions, base_name
 from curator_core.rows import rows_at, rows_where
@@ -23,7 +24,7 @@ from curator_text.contamination.cutting import without_spans
 from curator_text.contamination.indexes import GramOptions, Index, build
 from curator_text.contamination.matching import Match, match
 from curator_text.rejecting import RowErrors
-from curator_text.text_columns import as_texts, damage_of, text_column, with_column
+from curator_text.text_columns import as_texts, damage_of, text_column
 
 Action: TypeAlias = Literal["drop", "cut"]
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pyarrow as pa
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected, WorkerInfo
+from curator_core.columns import with_column
 from curator_core.suggestions import hint
 
 from curator_text.byte_columns import BytesColumn
@@ -14,7 +15,6 @@ from curator_text.html.algorithms import EXTRAS, MODULES, OPTIONS, Algorithm
 from curator_text.html.children import Child, Extracted, Page
 from curator_text.rejecting import RowErrors
 from curator_text.stop_words import STOP_WORDS
-from curator_text.text_columns import with_column
 
 
 @dataclass

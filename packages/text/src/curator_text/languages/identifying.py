@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.columns import with_column
 
 from curator_text.languages.codes import UNDETERMINED
 from curator_text.languages.models import CLD2, SEEN_CHARACTERS, Told, missing_for, teller
 from curator_text.languages.scripts import main_script
 from curator_text.rejecting import RowErrors
-from curator_text.text_columns import damage_of, text_column, with_column
+from curator_text.text_columns import damage_of, text_column
 
 
 @dataclass

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
+from curator_core.columns import with_column
 from curator_core.rows import rows_at
 
 from curator_text.mixing.keys import KEY, key_column, row_keys
-from curator_text.text_columns import with_column
 
 _CHOICE = -1
 

@@ -8,9 +8,9 @@ from math import isclose
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage
+from curator_core.columns import with_column
 
 from curator_text.mixing.keys import KEYS, key_of
-from curator_text.text_columns import with_column
 
 THREE_PARTS = {"train": 0.98, "validation": 0.01, "test": 0.01}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, InputError, ProcessingStage
+from curator_core.columns import with_column
 from curator_core.places import NodeInfo, WorkerInfo
 
 from curator_text.models.samples import scores_in
-from curator_text.text_columns import with_column
 
 LEAST_SAMPLE = 100
 """Quantiles of fewer scores say little."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.columns import with_column
 from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
@@ -18,7 +19,6 @@ from curator_models.digests import digest_of, weights_in
 from curator_text.models.locating import ModelSource
 from curator_text.models.token_columns import TOKENS, Side, TokenRows
 from curator_text.rejecting import RowErrors
-from curator_text.text_columns import with_column
 
 LOG = logging.getLogger("curator_text")
 

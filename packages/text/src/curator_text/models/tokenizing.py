@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
+from curator_core.columns import with_column
 from curator_core.places import NodeInfo
 from curator_models.loading import tokenizer_in
 from curator_models.locating import ModelError, settings_in
@@ -16,7 +17,7 @@ from curator_text.models.locating import ModelSource
 from curator_text.models.prompts import Prompt
 from curator_text.models.token_columns import TOKENS, as_column
 from curator_text.rejecting import RowErrors
-from curator_text.text_columns import damage_of, text_column, with_column
+from curator_text.text_columns import damage_of, text_column
 
 USUAL_LENGTH = 512
 CHARACTERS_PER_TOKEN = 100

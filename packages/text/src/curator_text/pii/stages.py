@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected
+from curator_core.columns import with_column
 from curator_core.suggestions import hint
 
 from curator_text.filtering import TextFilter
@@ -12,7 +13,7 @@ from curator_text.modifying import TextRewriter
 from curator_text.pii.finding import ALL_KINDS, find_pii, redacted
 from curator_text.pii.kinds import Kind, Span
 from curator_text.rejecting import RowErrors
-from curator_text.text_columns import damage_of, text_column, with_column
+from curator_text.text_columns import damage_of, text_column
 from curator_text.texts import Text
 
 

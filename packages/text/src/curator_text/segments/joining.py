@@ -6,9 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
+from curator_core.columns import with_column
 from curator_core.rows import rows_at
 
-from curator_text.text_columns import as_texts, text_column, with_column
+from curator_text.text_columns import as_texts, text_column
 
 JOINED = "joined to a segment before it"
 
