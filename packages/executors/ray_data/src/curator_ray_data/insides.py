@@ -19,6 +19,7 @@ RESERVING = tuple(
     for module in ("rate_based_cluster_autoscaler", "default_cluster_autoscaler_v2")
 )
 COUNTING = "ray.data._internal.stats"
+_RUNNING = "StreamingExecutor-"
 _DEATH = "^A worker died or was killed while executing a task"
 
 
@@ -70,6 +71,21 @@ class Execution:
         """It is over: what ran it holds its actors."""
         self._executors.clear()
         self.has_begun.set()
+
+    @property
+    def cpus_held(self) -> float:
+        """By its actors and calls; none where nobody can tell."""
+        held = 0.0
+        for executor in self._executors:
+            with suppress(AttributeError, AssertionError):
+                held += executor._resource_manager.get_global_usage().cpu  # noqa: SLF001
+        return held
+
+    @property
+    def has_company(self) -> bool:
+        """Whether another dataset is run by this process; no where nobody can tell."""
+        running = [one for one in threading.enumerate() if one.name.startswith(_RUNNING)]
+        return any(one not in self._executors for one in running)
 
     def _create(self, dataset: Any, makes: Callable[[], Any]) -> Any:
         del dataset._create_executor  # noqa: SLF001 - or it would hold itself

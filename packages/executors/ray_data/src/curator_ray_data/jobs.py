@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,6 +14,7 @@ from curator_core.failing import reason_of
 from curator_ray.deaths import last_line
 
 from curator_ray_data.contexts import Overheard
+from curator_ray_data.crowding import Crowding, cluster_cpus
 from curator_ray_data.hosting import InActors, InTasks, Ticket
 from curator_ray_data.hushing import restarts_unmentioned
 from curator_ray_data.insides import Execution
@@ -100,6 +102,7 @@ class Job:
         self._error: BaseException | None = None
         self._is_dropped = self._is_left = False
         self._execution = Execution(dataset)
+        self._crowding = Crowding(self._execution, cluster_cpus)
         self._thread = threading.Thread(target=self._pull, name="curator-ray-data", daemon=True)
 
     def blocks(self) -> Iterator[pa.Table | None]:
@@ -151,10 +154,12 @@ class Job:
         self._put(_End)
 
     def _put(self, block: pa.Table | type[_End]) -> None:
+        began = time.monotonic()
         while not self._is_dropped:
             with suppress(queue.Full):
                 self._blocks.put(block, timeout=_LOOK_EVERY_S)
                 return
+            self._crowding.look(time.monotonic() - began)
 
     def _look_for_failure(self) -> None:
         """Workers that die are to be expected; all else that goes wrong ends the run."""
