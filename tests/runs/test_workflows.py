@@ -1,7 +1,9 @@
 """Pipelines one after another: killed between any two of them, run twice, run at once."""
 
+import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,9 @@ from curator_core import (
     Workflow,
     WorkflowResult,
 )
+from curator_core.runs import locks
+from curator_core.runs.locks import Home
+from fsspec.implementations.memory import MemoryFileSystem
 from runkit import Judge, ListFiles, ReadWords, WriteWords, published, write_input, write_inputs
 
 HERE = LocalExecutor(workers=0)
@@ -171,6 +176,34 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
     assert said.startswith(f"work directory {tmp_path}/work is in use by process {os.getpid()} on ")
     assert said.endswith("wait for that run to end, or give this one another work_dir")
     assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_one_that_has_lost_what_it_shares_begins_no_other_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where two began at the same moment on an object store, which cannot keep one out."""
+    write_inputs(tmp_path, ["a"])
+    monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
+    store = MemoryFileSystem()
+
+    class Sharing(TwoSteps):
+        def homes(self) -> Iterator[Home]:
+            yield from super().homes()
+            yield Home("memory://workflow-tests/shared", "library", "library_path")
+
+        def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+            others = {"pid": 1, "host": "elsewhere", "since": 0, "renewed": time.time()}
+            store.pipe_file("/workflow-tests/shared/.curator/lock", json.dumps(others).encode())
+            time.sleep(0.1)
+            yield from super().pipelines(result)
+
+    workflow = Sharing(tmp_path)
+    with pytest.raises(
+        ResumeError, match="^library memory://.*/shared is in use by process 1 on e"
+    ):
+        workflow.run(HERE)
+    store.rm("/workflow-tests", recursive=True)
+    assert workflow.steps == ["first"]
 
 
 def test_a_work_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
