@@ -199,7 +199,7 @@ def test_one_that_has_lost_what_it_shares_begins_no_other_pipeline(
 
     workflow = Sharing(tmp_path)
     with pytest.raises(
-        ResumeError, match="^library memory://.*/shared is in use by process 1 on e"
+        ResumeError, match=r"^library memory://.*/shared is in use by process 1 on e"
     ):
         workflow.run(HERE)
     store.rm("/workflow-tests", recursive=True)
