@@ -59,11 +59,11 @@ def test_clips_lie_within_shots(harbour: Path) -> None:
 
 
 def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_video.splitting.borrowing.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
     told = SceneDetectShotSplitter(kind="contents", min_scene_frames=0).check()  # type: ignore[arg-type]
     assert list(told) == [
         "kind is 'contents' (did you mean content?)",
         "min_scene_frames is 0, but must be 1 or more",
-        "PySceneDetect needs scenedetect, cv2, which is not installed: "
+        "PySceneDetect needs scenedetect and cv2, which are not installed: "
         "pip install 'curator-video[scenes]'",
     ]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from curator_core.requiring import lacking
 from curator_core.suggestions import hint
 
 from curator_video.analysis.observing import Pixels
@@ -47,11 +47,9 @@ class SceneDetectShotSplitter(ShotSplitter):
             yield f"kind is {self.kind!r}{hint(self.kind, get_args(Kind))}"
         if self.min_scene_frames < 1:
             yield f"min_scene_frames is {self.min_scene_frames}, but must be 1 or more"
-        if lacking := [name for name in ("scenedetect", "cv2") if not find_spec(name)]:
-            yield (
-                f"PySceneDetect needs {', '.join(lacking)}, which is not installed: "
-                "pip install 'curator-video[scenes]'"
-            )
+        way_out = "pip install 'curator-video[scenes]'"
+        if problem := lacking("PySceneDetect", ("scenedetect", "cv2"), way_out):
+            yield problem
 
     def labels(self) -> dict[str, Score]:
         import scenedetect
