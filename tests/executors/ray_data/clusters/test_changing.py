@@ -48,6 +48,29 @@ class Stuck(Where):
         return super().process(task)
 
 
+@dataclass
+class Awaits(Numbers):
+    """Has no state, so it is a task. After a few, none ends before another node has had one."""
+
+    nodes: frozenset[str]
+    log: str
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        if node not in self.nodes:
+            note(self.log, "begun", node)
+        assert task.data < 6 or eventually(lambda: bool(read_log(self.log)), 60)
+        return task
+
+
+def node_ids() -> frozenset[str]:
+    import ray
+
+    return frozenset(node["NodeID"] for node in ray.nodes())  # type: ignore[no-untyped-call]
+
+
 @contextmanager
 def plain_nodes() -> Iterator[Grid]:
     with (
@@ -83,13 +106,16 @@ def test_what_a_lost_node_had_is_run_again(changing: Grid, tmp_path: Path) -> No
     assert result.quarantined == []
 
 
-def test_a_node_that_joins_disturbs_nobody(changing: Grid) -> None:
+def test_a_node_that_joins_is_used(changing: Grid, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    awaits = Awaits(node_ids(), str(log))
     found = []
-    for output in Pipeline("p", stages=[Where()]).stream(RayDataExecutor(), tasks=tasks(24)):
-        found.append(output.data[0])
+    for output in Pipeline("p", stages=[awaits]).stream(RayDataExecutor(), tasks=tasks(24)):
+        found.append(output.data)
         if len(found) == 6:
             changing.add(num_cpus=1)
     assert sorted(found) == list(range(24))
+    assert read_log(log)
 
 
 def tasks(count: int) -> list[Task[Any]]:
