@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("ray.data")
 
+from curator_core.errors import StageError
 from curator_ray_data.contexts import Overheard
 from curator_ray_data.jobs import Job
 
@@ -41,6 +42,15 @@ class Runnable:
 class OfToday(Runnable):
     def _create_executor(self) -> Runs:  # type: ignore[override]
         return self._runs
+
+
+class Broken(OfToday):
+    """Raises as Ray Data does."""
+
+    def iter_batches(self, **_: Any) -> Iterator[str]:
+        from ray.data.exceptions import SystemException
+
+        raise ValueError("Invalid scheduling strategy") from SystemException()
 
 
 class OfTomorrow(Runnable):
@@ -90,3 +100,9 @@ def test_another_ray_data_is_run_as_it_is() -> None:
     job = Job(OfTomorrow(Runs()), Overheard())  # type: ignore[arg-type]
     assert taken(job) == ["a block"]
     assert job.leave(5.0)
+
+
+def test_what_went_wrong_inside_of_ray_data_is_told() -> None:
+    job = Job(Broken(Runs()), Overheard())  # type: ignore[arg-type]
+    with pytest.raises(StageError, match="cannot go on: ValueError: Invalid scheduling strategy;"):
+        taken(job)

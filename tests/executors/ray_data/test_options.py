@@ -33,6 +33,15 @@ class TestOptions:
             ({"resource_limits": 4}, 'must be a mapping such as {"cpu": 4}'),
             ({"resource_limits": {"cpus": 4}}, "has no 'cpus' (did you mean cpu?)"),
             ({"resource_limits": {"cpu": "4"}}, "cpu is '4', but must be a number above 0"),
+            ({"context": 3}, "context is 3, but must be a mapping such as"),
+            (
+                {"context": {"execution_options": None}, "resource_limits": {"cpu": 1}},
+                "resource_limits is given, and context has execution_options, too; leave one of",
+            ),
+            (
+                {"context": {"target_max_block_size": 1}, "target_max_block_size": 2},
+                "target_max_block_size is given, and context has target_max_block_size, too",
+            ),
             ({"max_sources_per_job": None}, "max_sources_per_job is None, but must be a whole"),
         ],
     )

@@ -12,7 +12,7 @@ from curator_core.suggestions import hint
 from curator_ray.ignoring import ignoring_warnings
 
 from curator_ray_data.insides import consoles, deaths_untold
-from curator_ray_data.options import RayDataOptions
+from curator_ray_data.options import IN_CONTEXT, RayDataOptions
 
 _SILENT = logging.CRITICAL + 1
 _OURS = {
@@ -57,7 +57,7 @@ def context_for(options: RayDataOptions) -> Iterator[None]:
         current = DataContext.get_current()
         wanted: dict[str, Any] = {n: v for n, v in _OURS.items() if hasattr(current, n)}
         wanted |= {"enable_progress_bars": options.verbose_progress, **options.context}
-        for name in ("target_max_block_size", "max_tasks_in_flight_per_actor"):
+        for name in IN_CONTEXT:
             if getattr(options, name) is not None:
                 wanted[name] = getattr(options, name)
         if "execution_options" not in options.context:

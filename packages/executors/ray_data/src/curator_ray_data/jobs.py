@@ -181,7 +181,7 @@ def is_loss(error: BaseException) -> bool:
 def _explained(error: BaseException) -> CuratorError:
     if isinstance(error, CuratorError):
         return error
-    cause = getattr(error, "cause", None) or error.__cause__ or error
+    cause = _cause_of(error)
     if type(cause).__name__ == "RuntimeEnvSetupError":
         reason = f"a worker could not get its runtime_env; Ray says: {last_line(str(cause))}"
     else:
@@ -191,3 +191,9 @@ def _explained(error: BaseException) -> CuratorError:
         "does the rest",
         detail=str(error),
     )
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Ray wraps what went wrong; Ray Data puts a word behind it that says nothing."""
+    behind = getattr(error, "cause", None) or error.__cause__
+    return error if behind is None or type(behind).__name__ == "SystemException" else behind

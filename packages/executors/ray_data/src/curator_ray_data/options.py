@@ -15,6 +15,10 @@ _WHOLE = (
     "max_sources_per_job",
 )
 _FLAGS = ("preserve_order", "verbose_progress")
+IN_CONTEXT = ("target_max_block_size", "max_tasks_in_flight_per_actor")
+"""Options that are fields of Ray Data's context, too."""
+
+_IN_EXECUTION = ("resource_limits", *_FLAGS)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class RayDataOptions:
         if self.object_store_gb is not None and not _is_amount(self.object_store_gb):
             yield f"object_store_gb is {self.object_store_gb!r}, but must be a number above 0"
         yield from self._wrong_limits()
+        yield from self._wrong_context()
 
     def _wrong_limits(self) -> Iterator[str]:
         if not isinstance(self.resource_limits, Mapping):
@@ -85,6 +90,21 @@ class RayDataOptions:
                 yield f"resource_limits has no {name!r}{hint(name, _LIMITED)}"
             elif not _is_amount(amount):
                 yield f"resource_limits: {name} is {amount!r}, but must be a number above 0"
+
+    def _wrong_context(self) -> Iterator[str]:
+        """What is said twice would hold once, and nobody could know which."""
+        if not isinstance(self.context, Mapping):
+            yield (
+                f"context is {self.context!r}, but must be a mapping such as "
+                '{"read_op_min_num_blocks": 5}'
+            )
+            return
+        twice = [n for n in IN_CONTEXT if n in self.context and getattr(self, n) is not None]
+        if "execution_options" in self.context:
+            twice += [name for name in _IN_EXECUTION if getattr(self, name)]
+        for name in twice:
+            where = name if name in self.context else "execution_options"
+            yield f"{name} is given, and context has {where}, too; leave one of them out"
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "RayDataOptions":
