@@ -48,6 +48,8 @@ def test_ids_are_the_same_each_time(harbour: Path) -> None:
     first, second = (run_stage(FixedStrideSplitter(4), video(harbour)) for _ in range(2))
     assert [clip.clip_id for clip in first] == [clip.clip_id for clip in second]
     assert len({clip.clip_id for clip in first}) == 3
+    recipe = run_stage(FixedStrideSplitter(4.0), video(harbour))
+    assert [clip.clip_id for clip in recipe] == [clip.clip_id for clip in first]
 
 
 def test_what_is_too_short_is_counted_with_its_reason(broken: dict[str, Path]) -> None:

@@ -52,7 +52,7 @@ class Clip(Task[Span]):
     @property
     def clip_id(self) -> str:
         """The same for the same span of the same path, whoever asks."""
-        named = f"{self.data.source.path}_{self.data.start}_{self.data.end}"
+        named = f"{self.data.source.path}_{float(self.data.start)}_{float(self.data.end)}"
         return str(uuid5(NAMESPACE_URL, named))
 
     @property

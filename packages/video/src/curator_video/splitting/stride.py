@@ -74,7 +74,7 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
         return end_of(source, told) if reached > told - self.clip_length_s else told
 
     def _edges(self, duration: float) -> Iterator[tuple[float, float]]:
-        stride = self.stride_s or self.clip_length_s
+        stride = float(self.stride_s or self.clip_length_s)
         count = math.ceil(duration / stride)
         for number in range(count if self.limit is None else min(count, self.limit)):
             start = round(number * stride, 6)
