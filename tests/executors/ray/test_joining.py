@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_ray import connecting
+from curator_ray.clients import let_in
 from curator_ray.connecting import connected
 from curator_ray.errors import ClusterError
 from curator_ray.joining import join, what_failed
@@ -75,8 +75,9 @@ def plain_cluster(home: Path, short_folder: str, marked: Any) -> Iterator[str]:
             [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=3",
              # What is not 0 is fixed, or was free a moment ago: another Ray may have it by now.
              "--port=0", "--dashboard-agent-listen-port=0",
-             "--min-worker-port=0", "--max-worker-port=0",
-             "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={short_folder}"],
+             f"--ray-client-server-port={free_port()}", "--min-worker-port=0",
+             "--max-worker-port=0", "--include-dashboard=false", "--disable-usage-stats",
+             f"--temp-dir={short_folder}"],
             env={**inherited, "HOME": str(home), **marked.variable("plain")},
             stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -163,9 +164,21 @@ class TestJoining:
         with pytest.raises(ClusterError, match="is no address of a Ray cluster; give host:port"):
             join(address, None)
 
-    def test_the_client_of_ray_is_refused(self) -> None:
-        """Runs through it would never end."""
-        with pytest.raises(ClusterError, match=r"ray://a:1 is not possible: .*`ray job submit`"):
+    def test_nobody_at_the_address_of_a_client(self) -> None:
+        address = f"ray://127.0.0.1:{free_port()}"
+        with pytest.raises(ClusterError, match=f"no Ray cluster answers at {address}"):
+            join(address, None)
+
+    def test_the_port_of_ray_itself_is_none_of_its_client(self, cluster: Any) -> None:
+        address = f"ray://{cluster.address}"
+        with pytest.raises(ClusterError) as error, let_in(address):
+            pass
+        assert f"what listens at {address} is no server of Ray's client" in str(error.value)
+        assert f"or {cluster.address} without ray:// for that of Ray itself" in str(error.value)
+
+    def test_what_the_client_needs_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "grpc", None)
+        with pytest.raises(ClusterError, match=r"ray://a:1 needs grpcio.*: pip install 'ray\[cl"):
             join("ray://a:1", None)
 
     @pytest.mark.parametrize("has_token", [True, False])
@@ -209,13 +222,6 @@ class TestWithARayOfTheCaller:
             assert connection.why == "Ray was initialised already"
             assert again is connection
         assert ray.is_initialized()
-
-    def test_it_is_refused_where_it_is_a_client(
-        self, cluster: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(connecting, "_is_client", lambda: True)
-        with pytest.raises(ClusterError, match="a run through ray:// is not"), connected():
-            pass
 
     def test_another_address_is_refused(self, cluster: Any) -> None:
         with (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.errors import PipelineError, ResourceError
@@ -89,6 +90,10 @@ class RayActorPoolExecutor(Executor):
 
             yield from only_listed(run)
             return
+        yield from self.drive(plan, run)
+
+    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        """Execute what has work for workers: from here, or by a deputy on the cluster."""
         from curator_ray.connecting import connected
         from curator_ray.starting import PrivateCluster
         from curator_ray.surveying import Survey
@@ -98,6 +103,12 @@ class RayActorPoolExecutor(Executor):
         options = self.options
         private = PrivateCluster(object_store_gb=options.object_store_gb)
         with connected(options.address, private) as connection:
+            if connection.is_client:
+                from curator_ray.deputizing import driven_there
+
+                there = type(self)(replace(options, address=None))
+                yield from driven_there(connection, there.drive, plan, run)
+                return
             from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
 
             from curator_actor_pool.driving import Driver

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from curator_ray import clients
 from curator_ray.errors import ClusterError
-from curator_ray.joining import join, leave, no_client
+from curator_ray.joining import join, leave
 from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
@@ -27,6 +28,9 @@ class Connection:
 
     has_dashboard: bool = False
     """Whether somebody may look at a private cluster in a browser."""
+
+    is_client: bool = False
+    """Whether only Ray's client leads there: what drives a run has to be sent to the cluster."""
 
     @property
     def why(self) -> str:
@@ -58,9 +62,9 @@ class _Lease:
             self.end()  # somebody called ray.shutdown() behind our back
         is_new = self.connection is None
         if is_new and ray.is_initialized():
-            if _is_client():
-                raise no_client("a run through ray://")
-            self.connection = Connection("found", _present_address())
+            self.connection = Connection(
+                "found", _present_address(), is_client=clients.is_connected()
+            )
         elif self.connection is None and wanted == LOCAL:
             self.started = Started(private, runtime_env)
             address = _present_address()
@@ -69,7 +73,7 @@ class _Lease:
             )
         elif self.connection is None:
             join(wanted, runtime_env)
-            self.connection = Connection("joined", wanted)
+            self.connection = Connection("joined", wanted, is_client=clients.is_connected())
         if is_new and self.connection.kind != "found":  # else it is the caller's to say
             self._quiet.enter_context(deaths_untold())
         _refuse_another(address, self.connection)
@@ -119,16 +123,24 @@ def connected(
                 _LEASE.end()
 
 
-def _is_client() -> bool:
-    """Whether a Ray that is initialised is none in this process."""
-    from ray._private.worker import global_worker
+def refuse_client(address: str | None, what: str) -> None:
+    """Raise a ClusterError where `connected(address)` would have only Ray's client."""
+    import ray
 
-    return not global_worker.connected
+    is_there = ray.is_initialized()
+    leads_to = _present_address() if is_there else address or os.environ.get("RAY_ADDRESS") or LOCAL
+    if leads_to.startswith(clients.SCHEME):
+        raise ClusterError(
+            f"{what} through {leads_to}; do it on a machine of the cluster, with host:port of Ray "
+            "itself (often port 6379), or use run() here"
+        )
 
 
 def _present_address() -> str:
     import ray
 
+    if clients.is_connected():
+        return clients.present_address()
     return str(ray.get_runtime_context().gcs_address)
 
 

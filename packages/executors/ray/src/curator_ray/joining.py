@@ -2,10 +2,12 @@
 
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from curator_core.failing import reason_of
 
+from curator_ray.clients import SCHEME, USUAL_PORT, check_installed, let_in, listens_at
 from curator_ray.errors import ClusterError
 from curator_ray.finding import somewhere_here
 from curator_ray.settings import environment, undisturbed
@@ -13,12 +15,13 @@ from curator_ray.tokens import PLACES, token_at_hand
 from curator_ray.warming import warming_up
 
 _PATIENCE_S = 5.0
+_BORN_DEAD = ("Starting Ray client server failed", "psutil")
+"""What a server of Ray's client says when the process that it forked for us died at once, as now
+and then happens on a busy machine."""
 
 
 def found(address: str) -> str:
-    """The cluster at `address` (`host:port` or `auto`) as `host:port`, where one answers there."""
-    if "://" in address:
-        raise no_client(address)
+    """The cluster at `address` with `auto` resolved, where something answers there."""
     if address == "auto":
         address = somewhere_here()
     _find(address)
@@ -26,22 +29,35 @@ def found(address: str) -> str:
 
 
 def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
-    """Connect this process to the cluster at `address` (`host:port` or `auto`)."""
+    """Connect this process to the cluster at `address` (`host:port`, `ray://host:port`, `auto`)."""
+    address = found(address)
+    is_client = address.startswith(SCHEME)
+    shows_token = let_in if is_client else token_at_hand
+    warmed = nullcontext() if is_client else warming_up()
+    try:
+        with environment({}), shows_token(address), undisturbed(), warmed:
+            _connect(address, runtime_env)
+    except ClusterError:
+        raise
+    except Exception as error:
+        raise ClusterError(f"{what_failed(address, error)}: {_told(error)}") from error
+
+
+def _connect(address: str, runtime_env: Mapping[str, Any] | None) -> None:
     import ray
 
-    address = found(address)
-    try:
-        with environment({}), token_at_hand(address), undisturbed(), warming_up():
+    for is_last in (False, False, True):
+        try:
             ray.init(
                 address=address,
                 runtime_env=dict(runtime_env) if runtime_env else None,
                 log_to_driver=False,
                 configure_logging=False,
             )
-    except ClusterError:
-        raise
-    except Exception as error:
-        raise ClusterError(f"{what_failed(address, error)}: {_told(error)}") from error
+            return
+        except ConnectionAbortedError as error:
+            if is_last or not any(said in str(error) for said in _BORN_DEAD):
+                raise
 
 
 def leave() -> None:
@@ -51,23 +67,16 @@ def leave() -> None:
         ray.shutdown()
 
 
-def no_client(address: str) -> ClusterError:
-    """Ray's client refuses generators, and a run would wait for ever for what it cannot carry."""
-    return ClusterError(
-        f"{address} is not possible: Ray's client cannot carry the streams of results that runs "
-        "need; start the run on a machine of the cluster, with host:port of Ray itself (often "
-        "port 6379) as RAY_ADDRESS, or send it there with `ray job submit`"
-    )
-
-
 def _find(address: str) -> None:
     """Ask whether anything answers there; Ray itself would keep on trying for a minute."""
-    host, separator, port = address.rpartition(":")
-    if not separator or not port.isdigit():
+    host, separator, port = address.removeprefix(SCHEME).rpartition(":")
+    if not separator or "://" in host or not port.isdigit():
         raise ClusterError(
             f"{address!r} is no address of a Ray cluster; give host:port (often port 6379), "
-            "auto, or local for a private one"
+            "ray://host:port (often port 10001), auto, or local for a private one"
         )
+    if address.startswith(SCHEME):
+        check_installed(address)
     try:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE_S).close()
     except (OSError, OverflowError) as error:
@@ -75,6 +84,15 @@ def _find(address: str) -> None:
             f"no Ray cluster answers at {address} ({reason_of(error)}); check that it runs "
             "(`ray status`) and the address (RAY_ADDRESS), or give local for a private one"
         ) from error
+    if port == USUAL_PORT and SCHEME not in address and listens_at(address):
+        raise ClusterError(_lacks_scheme(address))
+
+
+def _lacks_scheme(address: str) -> str:
+    return (
+        f"what listens at {address} is a server of Ray's client: give {SCHEME}{address}, or the "
+        "port of Ray itself (often 6379)"
+    )
 
 
 def what_failed(address: str, error: Exception) -> str:
@@ -87,6 +105,8 @@ def what_failed(address: str, error: Exception) -> str:
         )
     if _wants_a_token(error):
         return f"the cluster at {address} wants a token that this process has not: {PLACES}"
+    if SCHEME not in address and listens_at(address):
+        return _lacks_scheme(address)
     return f"the Ray cluster at {address} cannot be joined"
 
 

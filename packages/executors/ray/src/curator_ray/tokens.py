@@ -30,7 +30,7 @@ print({_OPEN!r}, flush=True)
 def token_of_our_own() -> Iterator[None]:
     """Close a private cluster to others; Ray then leaves no file in the home directory."""
     given = {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _OURS}
-    with _read_anew(given):
+    with read_anew(given):
         yield
 
 
@@ -42,13 +42,13 @@ def token_at_hand(address: str) -> Iterator[None]:
     when told to. Whoever shows one asks all that call it for the same: where the cluster has none,
     no worker could answer, and none would ever start.
     """
-    with _read_anew({}) as raylet:
+    with read_anew({}) as raylet:
         found = raylet.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True)
         mode = os.environ.get("RAY_AUTH_MODE", "").lower()
         if mode == "token":
             _check_mode(address, has_token=found)
         is_shown = found and not mode and not _is_open(address)
-        with _read_anew({"RAY_AUTH_MODE": "token"} if is_shown else {}):
+        with read_anew({"RAY_AUTH_MODE": "token"} if is_shown else {}):
             _knock(raylet, address, "" if mode in ("", "token") else "; and unset RAY_AUTH_MODE")
             yield
 
@@ -78,7 +78,7 @@ def _knock(raylet: Any, address: str, also: str) -> None:
 
 def forget_tokens() -> None:
     """Leave Ray as it was found: one that is joined later may ask for no token, or for another."""
-    with _read_anew({}):
+    with read_anew({}):
         pass
 
 
@@ -110,7 +110,7 @@ def _is_open(address: str) -> bool:
 
 
 @contextmanager
-def _read_anew(variables: Mapping[str, str]) -> Iterator[Any]:
+def read_anew(variables: Mapping[str, str]) -> Iterator[Any]:
     """Ray keeps the mode and the token that it read first, whatever the variables say later."""
     raylet: Any = import_module("ray._raylet")  # compiled, and says nothing of its types
     try:

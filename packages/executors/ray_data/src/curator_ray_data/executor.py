@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
-
-    from curator_ray_data.sources import Sources
 
 LOG = logging.getLogger("curator_core")
 
@@ -93,19 +92,26 @@ class RayDataExecutor(Executor):
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         from curator_ray.listing import only_listed
 
-        from curator_ray_data.sources import Sources
-
         if not run.worker_stages or not run.has_work:
             yield from only_listed(run)
             return
-        sources = Sources(run, self.options)
         _warn_once()
-        yield from self._outputs(plan, run, sources)
+        yield from self.drive(plan, run)
 
-    def _outputs(self, plan: Plan, run: "Run", sources: "Sources") -> Iterator[AnyTask]:
+    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        """Execute what has work for workers: from here, or by a deputy on the cluster."""
         from curator_ray.surveying import Survey
 
+        from curator_ray_data.sources import Sources
+
+        sources = Sources(run, self.options)
         with self._connected() as connection:
+            if connection.is_client:
+                from curator_ray.deputizing import driven_there
+
+                there = type(self)(replace(self.options, address=None))
+                yield from driven_there(connection, there.drive, plan, run)
+                return
             run.events.tell("connected", how=connection.kind, address=connection.address)
             from curator_ray_data.contexts import check_context
             from curator_ray_data.driving import Driver

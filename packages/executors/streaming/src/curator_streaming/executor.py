@@ -19,6 +19,7 @@ from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
+    from curator_ray.connecting import Connection
 
     from curator_streaming.driving import Ground
     from curator_streaming.serving import StreamingService
@@ -94,6 +95,20 @@ class StreamingExecutor(Executor):
             return
         if self.options.ignore_failures:
             plan = _bearing(plan, "fail")
+        yield from self.drive(plan, run)
+
+    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        """Execute what has work for workers: from here, or by a deputy on the cluster."""
+        with self._connected() as connection:
+            if connection.is_client:
+                from curator_ray.deputizing import driven_there
+
+                there = type(self)(replace(self.options, address=None))
+                yield from driven_there(connection, there.drive, plan, run)
+            else:
+                yield from self._outputs_here(plan, run)
+
+    def _outputs_here(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         with self._ground(plan, run) as ground:
             from curator_streaming.driving import Driver
             from curator_streaming.outboxes import Outbox
@@ -118,7 +133,9 @@ class StreamingExecutor(Executor):
         from curator_core.runs.keeping import NothingKept
         from curator_core.runs.listing import GivenTasks
         from curator_core.runs.running import Run
+        from curator_ray.connecting import refuse_client
 
+        refuse_client(self.options.address, "no pipeline can be served")
         from curator_streaming.serving import StreamingService, check_servable
 
         if most_open < 1:
@@ -136,16 +153,20 @@ class StreamingExecutor(Executor):
         ground = partial(self._ground, plan, run, keeps_warm=True, linger_s=_LINGER_S)
         return StreamingService(run, ground, most_open, plan.stages[0].takes)
 
+    def _connected(self) -> "AbstractContextManager[Connection]":
+        from curator_ray.connecting import connected
+        from curator_ray.starting import PrivateCluster
+
+        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        return connected(self.options.address, private)
+
     @contextmanager
     def _ground(self, plan: Plan, run: "Run", **more: Any) -> "Iterator[Ground]":
         """A cluster that has what the plan needs; `more` are settings of the scheduler."""
-        from curator_ray.connecting import connected
         from curator_ray.demands import lacking
-        from curator_ray.starting import PrivateCluster
         from curator_ray.surveying import Survey
 
-        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
-        with connected(self.options.address, private) as connection:
+        with self._connected() as connection:
             from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
 
             from curator_streaming.driving import Ground

@@ -1,0 +1,254 @@
+"""Deputizing: a run here, driven by its deputy on a cluster to which only Ray's client leads."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from curator_core.blame import Blame
+from curator_core.failing import reason_of
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan
+from curator_core.policies import ErrorPolicy
+from curator_core.reports import CallReport, Keys
+from curator_core.runs.pulses import Workshop
+
+from curator_ray.deputies import Deputy
+from curator_ray.errors import ClusterError
+from curator_ray.handovers import Handover
+from curator_ray.ignoring import ignoring_warnings
+from curator_ray.letters import About, Drive, Errand, Note, Word, opened, packed
+from curator_ray.surveying import Survey
+from curator_ray.travelling import Baggage, search_path
+
+if TYPE_CHECKING:
+    from curator_core.runs.running import Run
+
+    from curator_ray.connecting import Connection
+
+_HEAD = {"node:__internal_head__": 0.001}
+"""Where the client's server is: one of them is of no use without the other."""
+
+_LAST_PATIENCE_S = 45.0
+"""How long a deputy may take to end once it was told to break off."""
+
+_GRACE_S = 5.0
+_SPEAK_EVERY_S = 0.5
+"""While the outputs that it gave last are not taken yet."""
+
+_AT_ONCE_BYTES = 8 << 20
+_AT_ONCE_S = 0.03
+_EVER_HEARD = ("log", "tell", "workshop", "end")
+"""What is still heard of a deputy that breaks off."""
+
+
+def driven_there(
+    connection: "Connection", drive: Drive, plan: Plan, run: "Run"
+) -> Iterator[AnyTask]:
+    """What `drive(plan, run)` gives, as done by a process on the cluster."""
+    run.events.tell("connected", how=connection.kind, address=connection.address)
+    Survey(connection)  # an error where versions differ
+    baggage = Baggage(far=True)
+    try:
+        deputized = _Deputized(connection.address, drive, plan, run, baggage)
+        yield from deputized.driven()
+    finally:
+        baggage.unpack()
+
+
+class _Deputized:
+    """One run and its deputy; a thread of its own listens to it, however slowly outputs are taken.
+
+    What the deputy tells is done here in order, one thing after the other: nothing that follows
+    an output counts before that was taken.
+    """
+
+    def __init__(
+        self, address: str, drive: Drive, plan: Plan, run: "Run", baggage: Baggage
+    ) -> None:
+        self._outputs = Handover()
+        self._address = address
+        self._run = run
+        self._baggage = baggage
+        baggage.pack(plan)
+        first = run.worker_stages[0].index
+        self._errand = packed(Errand(drive, plan, run.token, first))
+        self._left = run.sources()
+        self._has_all = False
+        self._wanted = 0
+        self._answers: list[Any] = []
+        self._shop = Workshop()
+        self._next_word = 0.0
+        self._failure: BaseException | None = None
+        self._breaks_off_since: float | None = None
+        self._has_ended = False
+        self._actor: Any = None
+        self._thread = threading.Thread(target=self._work, name="curator-deputizing", daemon=True)
+        self._doing: dict[str, Callable[..., None]] = {
+            "show": self._show,
+            "deliver": self._deliver,
+            "credit": run.credit,
+            "absorb": self._absorb,
+            "again": self._again,
+            "void_mixed": self._void_mixed,
+            "give_up": self._give_up,
+            "worker_gone": run.worker_gone,
+            "tell": lambda kind, facts: run.events.tell(kind, **facts),
+            "workshop": self._set_up_shop,
+            "log": lambda name, level, text: logging.getLogger(name).log(level, "%s", text),
+            "end": self._end,
+        }
+
+    def driven(self) -> Iterator[AnyTask]:
+        self._begin()
+        is_through = False
+        try:
+            yield from self._outputs
+            is_through = True
+        finally:
+            if not is_through:
+                self._break_off()
+            self._thread.join(None if is_through else _LAST_PATIENCE_S + _GRACE_S)
+
+    def _begin(self) -> None:
+        import ray
+
+        level = logging.getLogger("curator_core").getEffectiveLevel()
+        kind = ray.remote(Deputy).options(num_cpus=0, resources=_HEAD, max_concurrency=4)
+        self._actor = kind.remote(self._errand, search_path(), level)
+        self._run.workshop = lambda: self._shop
+        self._thread.start()
+
+    # The thread
+
+    def _work(self) -> None:
+        import ray
+
+        failure: BaseException | None = None
+        try:
+            with ignoring_warnings(r"ray\.util\.client"):  # of many messages, however small
+                while not self._has_ended:
+                    self._listen()
+        except (ray.exceptions.RayError, ConnectionError) as error:
+            failure = self._explained(error)
+        except BaseException as error:  # noqa: BLE001 - it goes to the thread that is to see it
+            failure = error
+        with suppress(ray.exceptions.RayError, ConnectionError):
+            ray.kill(self._actor)
+        self._outputs.end(self._failure or failure)
+
+    def _listen(self) -> None:
+        import ray
+
+        self._wanted, letter = ray.get(self._actor.exchange.remote(self._word()))
+        for note in opened(letter):
+            self._do(note)
+        self._tick()
+        since = self._breaks_off_since
+        self._has_ended |= since is not None and time.monotonic() - since > _LAST_PATIENCE_S
+
+    def _do(self, note: Note) -> None:
+        if self._breaks_off_since is not None and note.kind not in _EVER_HEARD:
+            return
+        try:
+            self._doing[note.kind](*note.told)
+        except BaseException as error:  # noqa: BLE001 - the deputy is to end, and then it is raised
+            self._fail(error)
+
+    def _tick(self) -> None:
+        try:
+            self._run.tick()
+        except BaseException as error:  # noqa: BLE001 - as above
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        self._break_off()
+
+    def _break_off(self) -> None:
+        if self._breaks_off_since is None:
+            self._breaks_off_since = time.monotonic()
+        self._outputs.close()
+
+    def _explained(self, error: Exception) -> ClusterError:
+        return ClusterError(
+            f"the connection to {self._address}, or what drove the run there, broke off "
+            f"({reason_of(error)}); what is finished is kept, and the same command does the rest"
+        )
+
+    # What is said
+
+    def _word(self) -> bytes:
+        try:
+            sources = packed(self._next_sources())
+        except BaseException as error:  # noqa: BLE001 - of a listing, or of what a task holds
+            self._fail(error)
+            sources = packed([])
+        stopping = self._run.stopping
+        answers, self._answers = self._answers, []
+        self._next_word = time.monotonic() + _SPEAK_EVERY_S
+        word = Word(
+            (stopping.reason, stopping.signal_number) if stopping.is_asked else None,
+            self._breaks_off_since is not None,
+            sources,
+            self._has_all,
+            answers,
+        )
+        return packed(word)
+
+    def _next_sources(self) -> list[tuple[AnyTask, Blame | None]]:
+        found: list[tuple[AnyTask, Blame | None]] = []
+        size, until = 0, time.monotonic() + _AT_ONCE_S
+        while len(found) < self._wanted and size < _AT_ONCE_BYTES and time.monotonic() < until:
+            task = None if self._breaks_off_since else next(self._left, None)
+            if task is None:
+                self._has_all = True
+                break
+            self._baggage.pack_kind(type(task))
+            found.append((task, self._run.brought(task)))
+            size += task.num_bytes
+        return found
+
+    # What is heard
+
+    def _show(self, outputs: list[AnyTask]) -> None:
+        self._give([one for output in outputs for one in self._run.show(output)])
+
+    def _deliver(self, outputs: list[AnyTask]) -> None:
+        self._give([one for output in outputs for one in self._run.deliver(output)])
+
+    def _absorb(self, report: CallReport, keys: Keys) -> None:
+        self._give(self._run.absorb(report, [cast(AnyTask, About(keys))]))
+
+    def _give(self, outputs: Sequence[AnyTask]) -> None:
+        if outputs:
+            self._outputs.give(outputs, self._keep_in_touch)
+
+    def _keep_in_touch(self) -> None:
+        """The deputy is not to run out of sources, and learns that the user is still there."""
+        import ray
+
+        self._tick()
+        if time.monotonic() >= self._next_word:
+            self._wanted = ray.get(self._actor.heed.remote(self._word()))
+
+    def _again(self, source_id: str, reason: str) -> None:
+        self._answers.append(self._run.again(source_id, reason))
+
+    def _void_mixed(self) -> None:
+        self._answers.append(self._run.void_mixed())
+
+    def _give_up(self, source_id: str, reason: str, stage: int, policy: ErrorPolicy) -> None:
+        planned = replace(self._run.plan.stages[stage], policy=policy)
+        self._give(self._run.give_up(source_id, reason, planned))
+
+    def _set_up_shop(self, shop: Workshop) -> None:
+        self._shop = shop
+
+    def _end(self, error: BaseException | None, notes: list[str]) -> None:
+        self._has_ended = True
+        self._run.result.notes += notes
+        self._failure = self._failure or error

@@ -1,0 +1,193 @@
+"""Distance: a run as its deputy has it, who drives it on a cluster far from its user."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from curator_core.blame import Blame
+from curator_core.lineage import Lineage, source_of
+from curator_core.outcomes import AnyTask
+from curator_core.plans import PlannedStage
+from curator_core.reports import CallReport
+from curator_core.results import RunResult
+from curator_core.runs.events import Event, Events
+from curator_core.runs.stopping import Stopping
+
+from curator_ray.letters import Errand, Note, Word, opened
+
+if TYPE_CHECKING:
+    from curator_core.runs.pulses import Workshop
+
+_ROOM_BYTES = 32 << 20
+_FIRST_OUTPUT_BYTES = 1 << 20
+"""What an output is taken for before some were packed: tasks know but the surface of their data."""
+
+_SOURCES_AHEAD = 500
+_SHOW_EVERY_S = 0.25
+
+
+class BrokenOffError(Exception):
+    """The run has ended, and answers no more."""
+
+
+class HurriedStopping(Stopping):
+    """One that can also be asked to leave no time at all."""
+
+    hurries = False
+
+    @property
+    def is_overdue(self) -> bool:
+        return self.hurries or super().is_overdue
+
+
+class DistantRun:
+    """What drivers know of a `Run`, while the accounts are kept where the user is.
+
+    Whatever is told goes there in order. Nothing is shown here: outputs are handed on as they are,
+    and the run itself sees which of them count.
+    """
+
+    has_work = True
+
+    def __init__(self, errand: Errand) -> None:
+        self.plan = errand.plan
+        self.token = errand.run_token
+        self.worker_stages = errand.plan.stages[errand.first_stage :]
+        self.stopping = HurriedStopping()
+        self.result = RunResult()
+        self.events = Events()
+        self.events.listen(self._pass_on)
+        self.workshop: Any = None
+        self._next_show = 0.0
+        self._changed = threading.Condition()
+        self._notes: deque[Note] = deque()
+        self._credited: set[int] = set()
+        self._held = 0.0
+        self._output_bytes = float(_FIRST_OUTPUT_BYTES)
+        self._ahead: deque[AnyTask] = deque()
+        self._brought: dict[str, Blame] = {}
+        self._has_all = False
+        self._answers: deque[Any] = deque()
+        self._repeats = False
+
+    # What drivers call
+
+    def sources(self) -> Iterator[AnyTask]:
+        while (task := self._next_source()) is not None:
+            yield task
+
+    def brought(self, task: AnyTask) -> Blame | None:
+        return self._brought.get(source_of(task.lineage))
+
+    def show(self, output: AnyTask) -> list[AnyTask]:
+        return [output]
+
+    def deliver(self, output: AnyTask) -> list[AnyTask]:
+        self._credited.add(id(output))
+        return [output]
+
+    def credit(self, lineages: Iterable[Lineage]) -> None:
+        self.note("credit", list(lineages))
+
+    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
+        self.note("absorb", report, tuple(key for task in sources for key in task.lineage))
+        return []
+
+    def again(self, source_id: str, reason: str) -> list[AnyTask]:
+        self._repeats = True
+        tasks: list[AnyTask] = self._ask("again", source_id, reason)
+        return tasks
+
+    def void_mixed(self) -> set[str]:
+        """Before the first source that is run again, nothing is void."""
+        found: set[str] = self._ask("void_mixed") if self._repeats else set()
+        return found
+
+    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
+        self.note("give_up", source_id, reason, stage.index, stage.policy)
+        return []
+
+    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
+        self.note("worker_gone", worker_id, reason, stage_index)
+
+    def tick(self) -> None:
+        if self.workshop is not None and time.monotonic() > self._next_show:
+            self._next_show = time.monotonic() + _SHOW_EVERY_S
+            shop: Workshop = self.workshop()
+            self.note("workshop", shop)
+
+    # For the deputy
+
+    def note(self, kind: str, *told: Any) -> None:
+        with self._changed:
+            self._notes.append(Note(kind, told))
+            self._changed.notify_all()
+
+    def hand_on(self, output: AnyTask) -> None:
+        """Pass on an output that the driver gave; waits where the run does not take them."""
+        kind = "deliver" if id(output) in self._credited else "show"
+        self._credited.discard(id(output))
+        with self._changed:
+            self._changed.wait_for(lambda: self._held < _ROOM_BYTES or self.stopping.hurries)
+            self._held += max(output.num_bytes, self._output_bytes)
+            if self._notes and self._notes[-1].kind == kind:
+                self._notes[-1].told[0].append(output)
+            else:
+                self._notes.append(Note(kind, ([output],)))
+            self._changed.notify_all()
+
+    def taken(self, patience_s: float) -> list[Note]:
+        """All that there is to tell; waits a little where there is nothing."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._notes, patience_s)
+            notes, self._notes = list(self._notes), deque()
+            self._held = 0
+            self._changed.notify_all()
+        return notes
+
+    def learn_size(self, notes: Sequence[Note], nbytes: int) -> None:
+        outputs = sum(len(note.told[0]) for note in notes if note.kind in ("deliver", "show"))
+        if outputs:
+            self._output_bytes = nbytes / outputs
+
+    def heed(self, word: Word) -> int:
+        """Take in what the run says; how many sources it may send."""
+        with self._changed:
+            if word.stops is not None:
+                self.stopping.ask(*word.stops)
+            if word.breaks_off:
+                self.stopping.ask("the run")
+                self.stopping.hurries = True
+            for task, blame in opened(word.sources) if word.sources else ():
+                self._ahead.append(task)
+                if blame is not None:
+                    self._brought[source_of(task.lineage)] = blame
+            self._has_all = self._has_all or word.has_all
+            self._answers.extend(word.answers)
+            self._changed.notify_all()
+            return 0 if self._has_all else max(0, _SOURCES_AHEAD - len(self._ahead))
+
+    # Inside
+
+    def _next_source(self) -> AnyTask | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ahead or self._has_all or self.stopping.is_asked)
+            if not self._ahead or self.stopping.is_asked:
+                return None
+            return self._ahead.popleft()
+
+    def _ask(self, kind: str, *told: Any) -> Any:
+        self.note(kind, *told)
+        with self._changed:
+            self._changed.wait_for(lambda: self._answers or self.stopping.hurries)
+            if not self._answers:
+                raise BrokenOffError
+            return self._answers.popleft()
+
+    def _pass_on(self, event: Event) -> None:
+        if event["event"] == "connected":
+            return  # the run knows better how
+        facts = {name: fact for name, fact in event.items() if name not in ("time", "event")}
+        self.note("tell", event["event"], facts)

@@ -1,0 +1,141 @@
+"""A deputy tells what its driver does in order, and ends when nobody listens to it."""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan
+from curator_core.reports import CallReport
+from curator_ray import deputies
+from curator_ray.deputies import Deputy
+from curator_ray.errors import ClusterError
+from curator_ray.letters import Drive, Errand, Note, Word, opened, packed
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A deputy has its process to itself."""
+    ours, root = logging.getLogger("curator_core"), logging.getLogger()
+    level, handlers = ours.level, list(root.handlers)
+    yield
+    ours.setLevel(level)
+    root.handlers[:] = handlers
+
+
+class Same(ProcessingStage[Task[int], Task[int]]):
+    def process(self, task: Task[int]) -> Task[int]:
+        return task
+
+
+def drives(plan: Plan, run: Any) -> Iterator[AnyTask]:
+    """Hands on what it gets."""
+    for source in run.sources():
+        yield from run.deliver(source)
+        yield from run.absorb(CallReport(), [source])
+
+
+def asks(plan: Plan, run: Any) -> Iterator[AnyTask]:
+    assert run.void_mixed() == set()  # nothing is void yet, so nobody is asked
+    again = run.again("s", "it died")
+    run.events.tell("answered", task_id=again[0].task_id, mixed=sorted(run.void_mixed()))
+    yield from ()
+
+
+def waits(plan: Plan, run: Any) -> Iterator[AnyTask]:
+    while not run.stopping.is_overdue:
+        time.sleep(0.01)
+    yield from ()
+
+
+def gives_much(plan: Plan, run: Any) -> Iterator[AnyTask]:
+    for number in range(1000):
+        run.credit([{}])
+        yield source(number)
+
+
+def source(number: int) -> Task[int]:
+    task = Task(number)
+    task.task_id, task.lineage = str(number), {(str(number), 1): 1}  # type: ignore[dict-item]
+    return task
+
+
+def sent(drive: Drive) -> Deputy:
+    plan = Pipeline("p", stages=[Same()]).build(tasks=[])
+    return Deputy(packed(Errand(drive, plan, "token", 0)), [], 30)
+
+
+def heard(deputy: Deputy, word: Word = Word()) -> list[Note]:  # noqa: B008 - it is frozen
+    _, letter = deputy.exchange(packed(word))
+    notes: list[Note] = opened(letter)
+    return notes
+
+
+def until_the_end(deputy: Deputy) -> list[Note]:
+    notes: list[Note] = []
+    while not any(note.kind == "end" for note in notes):
+        notes += heard(deputy)
+    return notes
+
+
+def test_sources_come_as_they_are_wanted_and_outputs_before_their_reports() -> None:
+    deputy = sent(drives)
+    wanted, _ = deputy.exchange(packed(Word()))
+    assert wanted > 0
+    few = packed([(source(number), None) for number in (1, 2)])
+    assert deputy.heed(packed(Word(sources=few, has_all=True))) == 0
+    notes = until_the_end(deputy)
+    assert [note.kind for note in notes] == ["deliver", "absorb", "deliver", "absorb", "end"]
+    assert [note.told[0][0].data for note in notes[:3:2]] == [1, 2]
+    assert notes[1].told[1] == (("1", 1),)
+    assert notes[-1].told[0] is None
+
+
+def test_questions_are_answered() -> None:
+    deputy = sent(asks)
+    assert [note.kind for note in heard(deputy)] == ["again"]
+    assert [note.kind for note in heard(deputy, Word(answers=[[source(7)]]))] == ["void_mixed"]
+    told, *_ = heard(deputy, Word(answers=[{"s"}]))
+    assert told.told == ("answered", {"task_id": "7", "mixed": ["s"]})
+
+
+def test_a_question_that_nobody_answers_ends_when_the_run_does() -> None:
+    deputy = sent(asks)
+    heard(deputy)
+    deputy.heed(packed(Word(breaks_off=True)))
+    [end] = until_the_end(deputy)
+    assert end.told[0] is None
+
+
+def test_outputs_that_nobody_takes_hold_the_driver_up() -> None:
+    deputy = sent(gives_much)
+    time.sleep(0.2)
+    first = heard(deputy)
+    assert sum(len(note.told[0]) for note in first if note.kind == "show") < 100
+    assert len(first) + len(until_the_end(deputy)) == 2001  # each after its credit, and the end
+
+
+def test_a_deputy_that_hears_nothing_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deputies, "_LOST_AFTER_S", 0.1)
+    deputy = sent(waits)
+    time.sleep(1.3)
+    error = until_the_end(deputy)[-1].told[0]
+    assert isinstance(error, ClusterError)
+    assert "nothing was heard of the run for 0.1 s" in str(error)
+
+
+def test_what_the_driver_raises_travels_whether_or_not_it_can_be_pickled() -> None:
+    def fails(plan: Plan, run: Any) -> Iterator[AnyTask]:
+        error = ValueError("no")
+        if plan.name == "p":
+            error.lock = iter(())  # type: ignore[attr-defined]
+            error.why = (one for one in ())  # type: ignore[attr-defined]
+        raise error
+        yield
+
+    [end] = until_the_end(sent(fails))
+    assert isinstance(end.told[0], RuntimeError)
+    assert str(end.told[0]) == "ValueError: no"
