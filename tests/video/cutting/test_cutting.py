@@ -1,9 +1,10 @@
 import io
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, get_args
 
 import av
 import numpy as np
@@ -16,9 +17,11 @@ from curator_core.testing import check_stage, run_stage, run_stages
 from curator_video import decoding
 from curator_video.clips import Clip, Encoded, Span
 from curator_video.cutting.encoders import _PRESETS, _QUALITIES, Encoder, known_encoders
-from curator_video.cutting.stages import ClipCutter
+from curator_video.cutting.stages import ClipCutter, CutMode
 from curator_video.probing import probe
 from curator_video.sources import VideoSource
+from curator_video.splitting.stride import FixedStrideSplitter
+from curator_video.videos import Video
 
 VP9 = {"deadline": "realtime", "cpu-used": "8"}
 STYLES = {
@@ -102,6 +105,48 @@ def test_each_picture_of_an_avi_is_in_one_clip(videos: Path, codec: str) -> None
         assert len(here) == made.frames == round((made.end - made.start) * 25)
         inside = round(done.data.end * 25) - first
         assert np.array_equal(here[:inside], there[first : first + inside])
+
+
+def recording(path: Path) -> Path:
+    """As of a screen on which little happens: each picture is shown until there is another one."""
+    with av.open(str(path), "w") as container:
+        track = container.add_stream("libx264", rate=25)
+        track.width, track.height, track.pix_fmt = 64, 48, "yuv420p"
+        track.codec_context.time_base = Fraction(1, 1000)
+        track.options = {"x264-params": "threads=1:keyint=4"}
+        for number, time in enumerate((0, 1000, 2000, 9000, 12000, 13000, 19900)):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64), 35 * number, np.uint8), "gray")
+            frame.pts, frame.time_base = time, Fraction(1, 1000)
+            container.mux(track.encode(frame.reformat(format="yuv420p")))
+        container.mux(track.encode(None))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["mkv", "mp4"])
+def test_pictures_that_are_shown_for_long_are_so_in_clips(tmp_path: Path, kind: str) -> None:
+    path = recording(tmp_path / f"screen.{kind}")
+    source = VideoSource(str(path))
+    video = Video(source, facts=probe(source))
+    for mode in get_args(CutMode):
+        stages = [FixedStrideSplitter(5), ClipCutter(mode)]
+        clips = [(done.data, done.data.encoded) for done in run_stages(stages, [video]).outputs]
+        assert [span.end for span, _ in clips] == pytest.approx([5, 10, 15, 20], abs=0.1)
+        seen = [
+            [
+                (cut.start + time, round(picture.mean() / 35))
+                for time, picture in pictures(cut.content)
+            ]
+            for _, cut in clips
+        ]
+        shown = [[number for _, number in found] for found in seen]
+        if mode == "exact":
+            assert [cut.end for _, cut in clips] == [span.end for span, _ in clips]
+            assert [found[0][0] for found in seen] == [0, 5, 10, 15]
+            assert shown == [[0, 1, 2, 2], [2, 3, 3], [3, 4, 5, 5], [5, 6]]
+        else:  # with what they are made of
+            assert all(cut.end >= span.end for span, cut in clips)
+            for found, whole in zip(shown, [{0, 1, 2}, {3}, {4, 5}, {6}], strict=True):
+                assert whole <= set(found)
 
 
 def clicks(content: bytes) -> Iterator[float]:

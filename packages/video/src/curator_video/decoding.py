@@ -5,7 +5,6 @@ back in time, gets one from the frame rate.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -13,13 +12,11 @@ from typing import TYPE_CHECKING
 from curator_video.opening import (
     Opened,
     UnreadableVideoError,
-    opened,
     packets,
     reason_of,
     rewind,
 )
 from curator_video.probing import duration_of, origin_of
-from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
 _EPSILON = 1e-4
 _TOLERATED = 1.0
 """Seconds. A video that ends so much earlier than its headers say was cut short."""
+_USUAL = 0.04
+"""Seconds. So long a picture is shown at least, as a rule."""
 _NEAR = 1.0
 """Seconds. So much is decoded on the way to the next span, rather than entering the file again,
 where it is not known where keyframes are."""
@@ -75,6 +74,7 @@ class Clock:
         self._over, self._under = self._tick.as_integer_ratio() if self._tick else (0, 1)
         self._origin = origin_of(video)
         self._is_avi = video.is_avi
+        self._is_reordered = video.delay > 0
         self.early = float(video.delay * (self._tick or 0)) if video.is_unordered else 0.0
         """By so much a picture may be shown before the time of its packet."""
 
@@ -110,19 +110,26 @@ class Clock:
 
     def earliest(self, packet: "Packet[VideoStream]") -> float | None:
         """Before this, neither it nor what is stored behind it is shown."""
-        stamp = packet.pts if packet.dts is None else packet.dts
+        stamp = packet.dts
+        if stamp is None and not self._is_reordered:
+            stamp = packet.pts
         if stamp is None or self._tick is None:
             return None
         return self.at(stamp) + (self.early if packet.is_keyframe else 0.0)
 
-    def length(self, packet: "Packet[VideoStream]") -> float:
-        """How long its picture is shown."""
+    def length(self, packet: "Packet[VideoStream]", *, is_variable: bool) -> float:
+        """How long its picture is shown; a guess where the rate varies and others lie ahead."""
+        if is_variable and self._is_reordered:
+            return min(self.step, _USUAL)
         ticks = packet.duration
         return ticks * self._over / self._under if ticks else self.step
 
     def stamp(self, time: float) -> int:
         """The opposite of `at`."""
         return int((time + self._origin) / self._tick) if self._tick else 0
+
+    def ticks(self, seconds: float) -> int:
+        return round(seconds / self._tick) if self._tick else 0
 
     def at(self, stamp: int) -> float:
         return stamp * self._over / self._under - self._origin  # exact, and faster than fractions
@@ -145,11 +152,18 @@ class Reel:
         self._video = video
         self._ahead: Shown | None = None
         self._end = 0.0
+        self.latest: Shown | None = None
+        """The picture before the next one, also where that lies before the span."""
 
     @property
     def goes_on(self) -> bool:
         """Whether the next span may be reached from where it stands."""
         return self._ahead is not None
+
+    @property
+    def step(self) -> float:
+        """From one picture to the next, where the rate is constant."""
+        return self._clock.step
 
     def leads_to(self, start: float) -> bool:
         """Whether going on is the way there, rather than a keyframe that lies nearer."""
@@ -175,6 +189,7 @@ class Reel:
                 return
             if item.time >= start - _EPSILON:
                 yield item
+            self.latest = item
         yield from self._rest(start, end)
 
     def _from(self, start: float) -> Iterator[Shown | Damage]:
@@ -187,6 +202,7 @@ class Reel:
     def _entered(self, start: float) -> Iterator[Shown | Damage]:
         """Where a keyframe shows no picture at once, as with intra refresh, from one before it."""
         place: float | None = start
+        self.latest = None
         for left in reversed(range(_ENTRIES)):
             place = go_to(self._video, place if place and left else 0.0)
             self._clock = Clock(self._video)
@@ -211,31 +227,6 @@ class Reel:
             yield missing if rest is None else replace(missing, start=rest.start)
         elif rest is not None and rest.concerns(start, end):
             yield rest
-
-
-def end_of(source: VideoSource, told: float) -> float:
-    """Where the pictures end, by the last packets, if that is about where headers say it is.
-
-    It is before that where a video was cut short, or its sound is longer. Of an AVI that was cut
-    short the headers know nothing, but its packets count.
-    """
-    with opened(source) as video:
-        clock = Clock(video)
-        go_to(video, told - _TOLERATED)
-        last = max(_ends(video, clock), default=0.0)
-    counts = video.is_avi and last > told
-    return last if counts or abs(told - last) <= _TOLERATED else told
-
-
-def _ends(video: Opened, clock: Clock) -> Iterator[float]:
-    """When whole pictures that are still to come cease to be shown, as their packets say."""
-    import av
-
-    with suppress(av.FFmpegError):  # whoever decodes meets it again, and says so
-        for packet in packets(video):
-            time = clock.of_packet(packet)
-            if packet.size and not packet.is_corrupt and time is not None:
-                yield time + clock.length(packet)
 
 
 _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)

@@ -34,6 +34,9 @@ class _Run:
     packets: "list[AnyPacket]" = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     needed: int = 0
+    goes_on: bool = False
+    """Whether the video does, behind the clip."""
+
     damage: DamagedVideoError | None = None
 
     def take(self, packet: "AnyPacket", time: float) -> None:
@@ -70,6 +73,18 @@ class _Run:
                 found[place] = last + count
         return found
 
+    @property
+    def is_held(self) -> bool:
+        """Whether its last picture is shown until the clip ends, as in a variable rate."""
+        return self.goes_on and self.span.facts.is_variable
+
+    def length_of(self, newest: "AnyPacket", clock: Clock) -> float:
+        """How long the picture is shown that is shown last."""
+        is_variable, time = self.span.facts.is_variable, clock.of_packet(newest)
+        if self.is_held and time is not None and time < self.span.end:
+            return self.span.end - time
+        return clock.length(newest, is_variable=is_variable)
+
     def _is_inside(self, time: float) -> bool:
         return self.span.start - _EPSILON <= time < self.end - _EPSILON
 
@@ -100,7 +115,10 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
         clock = Clock(video)
         run = _packets_of(video, clock, span)
         stamps = run.stamps(is_gapless=video.is_avi)
-        start, end = run.times[0], clock.at(max(stamps)) + clock.step
+        newest = run.packets[stamps.index(max(stamps))]
+        last, length = clock.at(max(stamps)), run.length_of(newest, clock)
+        newest.duration = clock.ticks(length)
+        start, end = run.times[0], last + length
         audio = span.facts.audio if keep_audio else None
         # AVI does not know when a picture is shown, so its packets can only go to another AVI.
         kind = "avi" if video.is_avi else kind_for(span.facts.codec, audio)
@@ -136,21 +154,24 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     go_to(video, span.start)
     run = _Run(span, span.end + clock.early)
     try:
-        for packet, time in _timed(video, clock, span):
+        for packet, time in _timed(video, clock):
+            earliest = clock.earliest(packet)
+            if earliest is not None and earliest >= span.end - _EPSILON:
+                run.goes_on = True
+                break
+            run.goes_on |= time >= span.end - _EPSILON
             run.take(packet, time)
     except av.FFmpegError as error:
         run.break_at(run.times[-1] if run.times else span.start, reason_of(error))
     run.close(clock.step)
-    if not run.packets or span.end - max(run.times) - clock.step > _TOLERATED:
+    ends_early = span.end - max(run.times, default=0.0) - clock.step > _TOLERATED
+    if not run.packets or (ends_early and not run.is_held):
         raise _damaged(span, max(run.times, default=span.start), "the pictures end early")
     return run
 
 
-def _timed(video: Opened, clock: Clock, span: Span) -> "Iterator[tuple[AnyPacket, float]]":
+def _timed(video: Opened, clock: Clock) -> "Iterator[tuple[AnyPacket, float]]":
     for packet in packets(video):
-        earliest = clock.earliest(packet)
-        if earliest is not None and earliest >= span.end - _EPSILON:
-            return
         time = clock.of_packet(packet)
         if time is not None and packet.size:
             yield packet, time

@@ -10,7 +10,7 @@ from curator_video.cutting.encoders import Encoder
 from curator_video.cutting.files import drafted, kind_for
 from curator_video.cutting.priorities import as_before
 from curator_video.cutting.sound import SoundTrack
-from curator_video.decoding import Clock, Damage, DamagedVideoError, Reel, Shown
+from curator_video.decoding import Damage, DamagedVideoError, Reel, Shown
 from curator_video.opening import Opened, opened
 from curator_video.sources import VideoSource
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _TURNS = {90: "transpose=cclock", 180: "hflip,vflip", 270: "transpose=clock"}
 _TICK = Fraction(1, 90000)
+_HELD = 0.25
+"""Seconds. In a variable rate pictures may be shown for longer than this, and across clips."""
+_USUAL = Fraction(25)
 
 
 class ExactCutter:
@@ -70,7 +73,7 @@ class ExactCutter:
                 draft.container.mux(track.encode(ready.made(shown)))
                 count, end = count + 1, shown.time
             draft.container.mux(track.encode(None))
-            end = min(end + Clock(video).step, max(span.end, end))
+            end = min(end + self._reel.step, max(span.end, end))
             if sound is not None:
                 sound.write(self._heard(span.source), span.start, end)
         edges = (span.start, round(end, 6))
@@ -86,7 +89,9 @@ class ExactCutter:
 
 
 def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
-    rate = video.stream.average_rate or video.stream.guessed_rate or Fraction(25)
+    rate = video.stream.average_rate or video.stream.guessed_rate or _USUAL
+    if span.facts.is_variable:
+        rate = max(rate, _USUAL)  # for what is shown last, of which the encoder knows no end
     track: Any = container.add_stream(encoder.name, rate=rate)
     track.width, track.height = span.facts.width // 2 * 2, span.facts.height // 2 * 2
     track.pix_fmt = "yuv420p"
@@ -100,20 +105,36 @@ def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
 
 
 def _whole(reel: Reel, span: Span) -> Iterator[Shown]:
-    """The pictures of the clip, of which none may be missing."""
-    seen = False
+    """The pictures of the clip, of which none may be missing.
+
+    What is shown when it begins, and when it ends, is there at these times, too.
+    """
+    last: Shown | None = None
     for item in reel.pictures(span.start, span.end):
         if isinstance(item, Damage):
             raise DamagedVideoError(
                 f"{span.source.path} is damaged from {item.start:.2f} to {item.end:.2f} s: "
                 f"{item.reason}"
             )
-        seen = True
+        if last is None and item.time > span.start + _HELD:
+            yield from _held(reel, span, span.start)
+        last = item
         yield item
-    if not seen:
-        raise DamagedVideoError(
-            f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
-        )
+    if last is None:
+        last = next(_held(reel, span, span.start), None)
+        if last is None or not reel.goes_on:
+            raise DamagedVideoError(
+                f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
+            )
+        yield last
+    if reel.goes_on and last.time < span.end - _HELD:
+        yield from _held(reel, span, span.end - min(reel.step, float(1 / _USUAL)))
+
+
+def _held(reel: Reel, span: Span, time: float) -> Iterator[Shown]:
+    """The picture that was shown last, once more, where the rate is such that it is still there."""
+    if span.facts.is_variable and reel.latest is not None:
+        yield Shown(time, reel.latest.frame)
 
 
 class _Turning:

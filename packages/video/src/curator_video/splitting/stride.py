@@ -11,6 +11,7 @@ from curator_core.stages import AnyStage, ProcessingStage
 
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip, Span
+from curator_video.facts import VideoFacts
 from curator_video.sharing import wanted_by
 from curator_video.sources import VideoSource
 from curator_video.videos import Video
@@ -54,7 +55,7 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
 
     def process(self, task: Video) -> Iterator[Clip | Dropped | Rejected]:
         facts = task.probed()
-        edges = self._edges(self._end(task.data, facts.duration))
+        edges = self._edges(self._end(task.data, facts))
         spans = [Span(task.data, facts, *pair, number) for number, pair in enumerate(edges)]
         if not spans:
             yield Dropped(f"shorter than {self.min_length_s:g} s", records=task)
@@ -65,13 +66,14 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
         else:
             yield from map(Clip, spans)
 
-    def _end(self, source: VideoSource, told: float) -> float:
-        """Where the video ends; as told where no clip reaches that."""
-        from curator_video.decoding import end_of
+    def _end(self, source: VideoSource, facts: VideoFacts) -> float:
+        """Where the video ends; as its headers say where no clip reaches that."""
+        from curator_video.ending import end_of
 
         stride = self.stride_s or self.clip_length_s
         reached = math.inf if self.limit is None else (self.limit - 1) * stride + self.clip_length_s
-        return end_of(source, told) if reached > told - self.clip_length_s else told
+        is_near = reached > facts.duration - self.clip_length_s
+        return end_of(source, facts) if is_near else facts.duration
 
     def _edges(self, duration: float) -> Iterator[tuple[float, float]]:
         stride = float(self.stride_s or self.clip_length_s)
