@@ -11,10 +11,9 @@ from curator_core.failing import reason_of
 from curator_core.suggestions import hint
 from curator_ray.ignoring import ignoring_warnings
 
-from curator_ray_data.insides import consoles, deaths_untold
+from curator_ray_data.insides import consoles, deaths_untold, is_progress
 from curator_ray_data.options import IN_CONTEXT, RayDataOptions
 
-_SILENT = logging.CRITICAL + 1
 _OURS = {
     # A worker that dies costs its block, and we say what becomes of that.
     "max_errored_blocks": -1,
@@ -108,15 +107,22 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
     """Keep Ray Data from talking on the console; its log file stays complete."""
     logger = logging.getLogger("ray.data")
     overheard = Overheard()
-    shown = consoles()
-    levels = [handler.level for handler in shown]
-    for handler in shown:
-        handler.setLevel(logging.ERROR if shows_progress else _SILENT)
+    filters = [(console, _progress if shows_progress else _nothing) for console in consoles()]
+    for console, lets_pass in filters:
+        console.addFilter(lets_pass)
     logger.addHandler(overheard)
     try:
         with ignoring_warnings(r"ray\.data"), deaths_untold():
             yield overheard
     finally:
         logger.removeHandler(overheard)
-        for handler, level in zip(shown, levels, strict=True):
-            handler.setLevel(level)
+        for console, lets_pass in filters:
+            console.removeFilter(lets_pass)
+
+
+def _progress(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR or is_progress(record)
+
+
+def _nothing(_: logging.LogRecord) -> bool:
+    return False

@@ -20,6 +20,7 @@ RESERVING = tuple(
 )
 COUNTING = "ray.data._internal.stats"
 _RUNNING = "StreamingExecutor-"
+_PROGRESS = "ray.data._internal.progress"
 _DEATH = "^A worker died or was killed while executing a task"
 
 
@@ -100,6 +101,11 @@ class Execution:
             return begins(*given, **named)
         finally:
             self.has_begun.set()
+
+
+def is_progress(record: logging.LogRecord) -> bool:
+    """Whether it stands for bars, where there is no terminal to draw them on; else it is hidden."""
+    return record.name.startswith(_PROGRESS)
 
 
 def consoles() -> list[logging.Handler]:

@@ -42,7 +42,8 @@ class RayDataOptions:
     """`cpu`, `gpu`, `memory`, `object_store_memory`: what the job may take of the cluster."""
 
     verbose_progress: bool = False
-    """Show Ray Data's own progress bars."""
+    """Show Ray Data's own progress bars. Set CURATOR_PROGRESS=0, too: a terminal has room for one
+    table."""
 
     context: Mapping[str, Any] = field(default_factory=dict)
     """Any other field of its `DataContext`."""
