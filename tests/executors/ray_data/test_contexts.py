@@ -47,3 +47,15 @@ def test_progress_is_shown_to_whoever_wants_it(
 
     talk()
     assert console.said[len(said) :] == ["12 of 60", "a plan", "an error"]
+
+
+def test_two_runs_at_once_are_both_quiet(console: PlainRayHandler) -> None:
+    first, second = quietly(shows_progress=False), quietly(shows_progress=False)
+    first.__enter__()
+    with second:
+        first.__exit__(None, None, None)
+        talk()
+    assert console.said == []
+
+    talk()
+    assert len(console.said) == 3

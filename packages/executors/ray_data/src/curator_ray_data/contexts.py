@@ -107,8 +107,12 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
     """Keep Ray Data from talking on the console; its log file stays complete."""
     logger = logging.getLogger("ray.data")
     overheard = Overheard()
-    filters = [(console, _progress if shows_progress else _nothing) for console in consoles()]
-    for console, lets_pass in filters:
+
+    def lets_pass(record: logging.LogRecord) -> bool:
+        return shows_progress and (record.levelno >= logging.ERROR or is_progress(record))
+
+    shown = consoles()
+    for console in shown:
         console.addFilter(lets_pass)
     logger.addHandler(overheard)
     try:
@@ -116,13 +120,5 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
             yield overheard
     finally:
         logger.removeHandler(overheard)
-        for console, lets_pass in filters:
+        for console in shown:
             console.removeFilter(lets_pass)
-
-
-def _progress(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.ERROR or is_progress(record)
-
-
-def _nothing(_: logging.LogRecord) -> bool:
-    return False
