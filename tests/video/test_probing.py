@@ -1,5 +1,7 @@
+from fractions import Fraction
 from pathlib import Path
 
+import av
 import pytest
 from corpus.films import Film, Shot
 from corpus.videos import Style, write_video
@@ -70,6 +72,20 @@ def test_a_colon_in_the_name_is_no_protocol(broken: dict[str, Path], tmp_path: P
     path = tmp_path / "concat:one.mp4"
     path.write_bytes(broken["good"].read_bytes())
     assert probe(VideoSource(str(path))).frames == 100
+
+
+def test_headers_that_claim_a_picture_for_minutes_lie(tmp_path: Path) -> None:
+    path = tmp_path / "slow.avi"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=Fraction(1, 100))
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(4):
+            frame = av.VideoFrame(64, 48, "yuv420p")
+            frame.pts, frame.time_base = number, Fraction(100)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    with pytest.raises(UnreadableVideoError, match=r"shown for 100 s: its headers are damaged"):
+        probe(VideoSource(str(path)))
 
 
 def test_bytes_in_memory_do_as_well(broken: dict[str, Path]) -> None:

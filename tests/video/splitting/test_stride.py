@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import av
@@ -77,6 +77,13 @@ def test_the_last_clip_of_a_video_that_was_cut_short_ends_with_its_pictures(
     with av.open(str(path)) as container:
         stored = [one for one in container.demux(video=0) if one.size and not one.is_corrupt]
     assert first.encoded.frames + last.encoded.frames == len(stored)
+
+
+def test_a_header_that_claims_years_makes_no_millions_of_clips(harbour: Path) -> None:
+    claims = video(harbour)
+    claims.facts = replace(probe(claims.data), duration=1e8)
+    clips = run_stage(FixedStrideSplitter(4), claims)
+    assert 3 < len(clips) <= 104
 
 
 def test_options_that_make_no_sense_are_told() -> None:

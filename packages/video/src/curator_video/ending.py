@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from math import inf
 
 from curator_video.decoding import Clock, go_to
 from curator_video.facts import VideoFacts
@@ -15,19 +14,22 @@ _HELD = 60.0
 """Seconds. A picture of a variable rate that is shown for longer has a wrong time."""
 
 
-def end_of(source: VideoSource, facts: VideoFacts) -> float:
+def end_of(source: VideoSource, facts: VideoFacts, most: float) -> float:
     """Where the last picture ends, if that is about where headers say it does; else as they say.
 
     It is before that where a video was cut short, or its sound is longer. Headers of an AVI that
-    was cut short know nothing, and those of a variable rate little of what is shown last.
+    was cut short know nothing, and those of a variable rate little of what is shown last. What
+    they claim is believed up to `most` seconds behind the last picture.
     """
     told = facts.duration
     with opened(source) as video:
         clock = Clock(video)
         go_to(video, told - _NEAR)
-        last = max(_ends(video, clock, facts.is_variable), default=0.0)
-    longest = inf if video.is_avi else _HELD if facts.is_variable else _NEAR
-    return last if -_NEAR <= last - told <= longest else told
+        ends = list(_ends(video, clock, facts.is_variable))
+        last, longest = max(ends, default=0.0), _HELD if facts.is_variable else _NEAR
+        if video.is_avi:  # in which there are packets for all of the time
+            longest = max(_NEAR, len(ends) * clock.step)
+    return last if -_NEAR <= last - told <= longest else min(told, last + most)
 
 
 def _ends(video: Opened, clock: Clock, is_variable: bool) -> Iterator[float]:

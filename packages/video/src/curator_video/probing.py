@@ -29,6 +29,9 @@ _PLACES = 12
 _SET_BACK = 1.0
 """Seconds. By less, pictures come earlier in a file than those that are shown before them."""
 
+_SLOWEST = 60.0
+"""Seconds from one picture to the next. Headers that say more, and that it is always so, lie."""
+
 _TRIED = 100
 """Packets after which a video that has given no picture is said to have none."""
 
@@ -38,6 +41,7 @@ def probe(source: VideoSource) -> VideoFacts:
     with opened(source) as video:
         variable, picture = _is_variable(video), _first_picture(source, video)
         _refuse_joined(source, video)
+        _refuse_slow(source, video, variable)
         return _facts(source, video, picture, variable)
 
 
@@ -55,6 +59,15 @@ def _refuse_joined(source: VideoSource, video: Opened) -> None:
                 f"{stamps[place - 1]:.1f} to {stamps[place]:.1f} s; let "
                 "`ffmpeg -i IN.ts -c copy OUT.mkv` count anew"
             )
+
+
+def _refuse_slow(source: VideoSource, video: Opened, variable: bool) -> None:
+    rate, frames = _rate(video.stream), video.stream.frames or 0
+    if not variable and frames > 2 and 0 < rate * _SLOWEST < 1:
+        raise UnreadableVideoError(
+            f"{source.path} claims that each picture is shown for {1 / rate:.0f} s: "
+            "its headers are damaged"
+        )
 
 
 def _stamps_along(video: Opened) -> Iterator[float]:

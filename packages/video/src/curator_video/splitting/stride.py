@@ -17,6 +17,9 @@ from curator_video.sources import VideoSource
 from curator_video.videos import Video
 
 _EPSILON = 1e-6
+_MISSED = 100
+"""Clips. Where headers claim more than is there, so many are set aside for it; they may claim
+millions."""
 
 
 @dataclass
@@ -73,7 +76,7 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
         stride = self.stride_s or self.clip_length_s
         reached = math.inf if self.limit is None else (self.limit - 1) * stride + self.clip_length_s
         is_near = reached > facts.duration - self.clip_length_s
-        return end_of(source, facts) if is_near else facts.duration
+        return end_of(source, facts, _MISSED * stride) if is_near else facts.duration
 
     def _edges(self, duration: float) -> Iterator[tuple[float, float]]:
         stride = float(self.stride_s or self.clip_length_s)
