@@ -10,6 +10,7 @@ from typing import Any, Literal
 from curator_ray import clients
 from curator_ray.errors import ClusterError
 from curator_ray.joining import join, leave
+from curator_ray.postponing import import_ray
 from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
@@ -125,9 +126,7 @@ def connected(
 
 def refuse_client(address: str | None, what: str) -> None:
     """Raise a ClusterError where `connected(address)` would have only Ray's client."""
-    import ray
-
-    is_there = ray.is_initialized()
+    is_there = import_ray().is_initialized()
     leads_to = _present_address() if is_there else address or os.environ.get("RAY_ADDRESS") or LOCAL
     if leads_to.startswith(clients.SCHEME):
         raise ClusterError(

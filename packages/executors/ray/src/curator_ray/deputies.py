@@ -9,6 +9,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, cast
 
+from curator_core.failing import reason_of
+
 from curator_ray.distance import BrokenOffError, DistantRun
 from curator_ray.errors import ClusterError
 from curator_ray.letters import Errand, Word, opened, packed
@@ -29,9 +31,8 @@ class Deputy:
 
     def __init__(self, errand: bytes, search_path: list[str], level: int) -> None:
         extend_search_path(search_path)
-        sent: Errand = opened(errand)
-        self._drive = sent.drive
-        self._run = DistantRun(sent)
+        self._errand = errand
+        self._run = DistantRun()
         self._heard_at = time.monotonic()
         self._is_lost = False
         _Teller(self._run).install(level)
@@ -55,9 +56,7 @@ class Deputy:
     def _work(self) -> None:
         failure: BaseException | None = None
         try:
-            # It is what drivers know of a run.
-            for output in self._drive(self._run.plan, cast("Run", self._run)):
-                self._run.hand_on(output)
+            self._run_errand()
         except BrokenOffError:
             pass
         except BaseException as error:  # noqa: BLE001 - it is raised where the user sees it
@@ -69,12 +68,28 @@ class Deputy:
             )
         self._run.note("end", _portable(failure), self._run.result.notes)
 
+    def _run_errand(self) -> None:
+        try:
+            errand: Errand = opened(self._errand)
+        except ImportError as error:
+            raise lacks(error) from error
+        self._run.begin(errand)
+        for output in errand.drive(errand.plan, cast("Run", self._run)):  # all that drivers know
+            self._run.hand_on(output)
+
     def _watch(self) -> None:
         """Ray ends this process when its user is gone, but workers are to tear down before that."""
         while time.monotonic() - self._heard_at < _LOST_AFTER_S:
             time.sleep(1)
         self._is_lost = True
         self._run.heed(Word(breaks_off=True))
+
+
+def lacks(error: ImportError) -> ClusterError:
+    return ClusterError(
+        f"the head of the cluster lacks what is to run there ({reason_of(error)}); install the "
+        "same packages on every node"
+    )
 
 
 class _Teller(logging.Handler):

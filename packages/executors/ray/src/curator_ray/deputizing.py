@@ -16,7 +16,7 @@ from curator_core.policies import ErrorPolicy
 from curator_core.reports import CallReport, Keys
 from curator_core.runs.pulses import Workshop
 
-from curator_ray.deputies import Deputy
+from curator_ray.deputies import Deputy, lacks
 from curator_ray.errors import ClusterError
 from curator_ray.handovers import Handover
 from curator_ray.ignoring import ignoring_warnings
@@ -118,7 +118,10 @@ class _Deputized:
 
         level = logging.getLogger("curator_core").getEffectiveLevel()
         kind = ray.remote(Deputy).options(num_cpus=0, resources=_HEAD, max_concurrency=4)
-        self._actor = kind.remote(self._errand, search_path(), level)
+        try:
+            self._actor = kind.remote(self._errand, search_path(), level)
+        except ImportError as error:
+            raise lacks(error) from error
         self._run.workshop = lambda: self._shop
         self._thread.start()
 

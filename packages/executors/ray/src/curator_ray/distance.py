@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from curator_core.blame import Blame
 from curator_core.lineage import Lineage, source_of
 from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
+from curator_core.plans import Plan, PlannedStage
 from curator_core.reports import CallReport
 from curator_core.results import RunResult
 from curator_core.runs.events import Event, Events
@@ -24,7 +24,7 @@ _ROOM_BYTES = 32 << 20
 _FIRST_OUTPUT_BYTES = 1 << 20
 """What an output is taken for before some were packed: tasks know but the surface of their data."""
 
-_SOURCES_AHEAD = 500
+_SOURCES_AHEAD = 2000
 _SHOW_EVERY_S = 0.25
 
 
@@ -50,11 +50,11 @@ class DistantRun:
     """
 
     has_work = True
+    plan: Plan
+    token: str
+    worker_stages: tuple[PlannedStage, ...]
 
-    def __init__(self, errand: Errand) -> None:
-        self.plan = errand.plan
-        self.token = errand.run_token
-        self.worker_stages = errand.plan.stages[errand.first_stage :]
+    def __init__(self) -> None:
         self.stopping = HurriedStopping()
         self.result = RunResult()
         self.events = Events()
@@ -66,7 +66,8 @@ class DistantRun:
         self._credited: set[int] = set()
         self._held = 0.0
         self._output_bytes = float(_FIRST_OUTPUT_BYTES)
-        self._ahead: deque[AnyTask] = deque()
+        self._ahead: deque[tuple[AnyTask, float]] = deque()
+        self._ahead_bytes = 0.0
         self._brought: dict[str, Blame] = {}
         self._has_all = False
         self._answers: deque[Any] = deque()
@@ -120,6 +121,10 @@ class DistantRun:
 
     # For the deputy
 
+    def begin(self, errand: Errand) -> None:
+        self.plan, self.token = errand.plan, errand.run_token
+        self.worker_stages = errand.plan.stages[errand.first_stage :]
+
     def note(self, kind: str, *told: Any) -> None:
         with self._changed:
             self._notes.append(Note(kind, told))
@@ -139,9 +144,9 @@ class DistantRun:
             self._changed.notify_all()
 
     def taken(self, patience_s: float) -> list[Note]:
-        """All that there is to tell; waits a little where there is nothing."""
+        """All that there is to tell; waits a little where there is nothing, and none is in need."""
         with self._changed:
-            self._changed.wait_for(lambda: self._notes, patience_s)
+            self._changed.wait_for(lambda: self._notes or self._is_short_of_sources, patience_s)
             notes, self._notes = list(self._notes), deque()
             self._held = 0
             self._changed.notify_all()
@@ -160,23 +165,40 @@ class DistantRun:
             if word.breaks_off:
                 self.stopping.ask("the run")
                 self.stopping.hurries = True
-            for task, blame in opened(word.sources) if word.sources else ():
-                self._ahead.append(task)
-                if blame is not None:
-                    self._brought[source_of(task.lineage)] = blame
+            self._stock(word.sources)
             self._has_all = self._has_all or word.has_all
             self._answers.extend(word.answers)
             self._changed.notify_all()
-            return 0 if self._has_all else max(0, _SOURCES_AHEAD - len(self._ahead))
+            return self._wanted
 
     # Inside
+
+    @property
+    def _wanted(self) -> int:
+        is_full = self._has_all or self._ahead_bytes > _ROOM_BYTES
+        return 0 if is_full else max(0, _SOURCES_AHEAD - len(self._ahead))
+
+    @property
+    def _is_short_of_sources(self) -> bool:
+        return self._wanted > _SOURCES_AHEAD / 2
+
+    def _stock(self, letter: bytes) -> None:
+        sources: list[tuple[AnyTask, Blame | None]] = opened(letter) if letter else []
+        for task, blame in sources:
+            self._ahead.append((task, len(letter) / len(sources)))
+            if blame is not None:
+                self._brought[source_of(task.lineage)] = blame
+        self._ahead_bytes += len(letter)
 
     def _next_source(self) -> AnyTask | None:
         with self._changed:
             self._changed.wait_for(lambda: self._ahead or self._has_all or self.stopping.is_asked)
             if not self._ahead or self.stopping.is_asked:
                 return None
-            return self._ahead.popleft()
+            task, nbytes = self._ahead.popleft()
+            self._ahead_bytes -= nbytes
+            self._changed.notify_all()
+            return task
 
     def _ask(self, kind: str, *told: Any) -> Any:
         self.note(kind, *told)
