@@ -11,7 +11,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
 from curator_core.reports import CallReport
 from curator_ray import deputies
-from curator_ray.deputies import Deputy
+from curator_ray.deputies import LONG_POLL_S, Deputy
 from curator_ray.errors import ClusterError
 from curator_ray.letters import Drive, Errand, Note, Word, opened, packed
 
@@ -68,9 +68,12 @@ def sent(drive: Drive) -> Deputy:
     return Deputy(packed(Errand(drive, plan, "token", 0)), [], 30)
 
 
-def heard(deputy: Deputy, word: Word = Word()) -> list[Note]:  # noqa: B008 - it is frozen
-    _, letter = deputy.exchange(packed(word))
-    notes: list[Note] = opened(letter)
+def heard(deputy: Deputy, word: Word = Word(has_all=True)) -> list[Note]:  # noqa: B008 - frozen
+    """What it says next: it has its sources, or waits for none."""
+    notes: list[Note] = []
+    while not notes:
+        _, letter = deputy.exchange(packed(word))
+        notes, word = opened(letter), Word(has_all=True)
     return notes
 
 
@@ -92,6 +95,14 @@ def test_sources_come_as_they_are_wanted_and_outputs_before_their_reports() -> N
     assert [note.told[0][0].data for note in notes[:3:2]] == [1, 2]
     assert notes[1].told[1] == (("1", 1),)
     assert notes[-1].told[0] is None
+
+
+def test_who_is_short_of_sources_says_so_at_once() -> None:
+    deputy = sent(drives)
+    began = time.monotonic()
+    assert [deputy.exchange(packed(Word()))[0] > 0 for _ in range(10)] == [True] * 10
+    assert time.monotonic() - began < LONG_POLL_S
+    deputy.heed(packed(Word(breaks_off=True)))
 
 
 def test_questions_are_answered() -> None:
