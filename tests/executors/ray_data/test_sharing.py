@@ -41,6 +41,16 @@ class TestShares:
         taken = 3 * staying.options["num_cpus"] + passing.options["num_cpus"]
         assert 1.9 < taken <= 2
 
+    def test_they_keep_within_what_the_job_may_take(self) -> None:
+        """Ray Data starts the fewest actors of each pool whatever the limit is."""
+        lives = operators_of(plan_of(Lives("log").with_(num_workers=3)).stages)
+
+        [limited] = shares(lives, GPUS, most_cpus=1.5)
+        [unlimited] = shares(lives, GPUS)
+
+        assert (limited.fewest, limited.options["num_cpus"]) == (3, 0.5)
+        assert unlimited.options["num_cpus"] == 1
+
     def test_pools_grow_as_far_as_there_is_room(self) -> None:
         [share] = shares_of(TWO_CPUS, Lives("log").with_(resources=Resources(cpus=0.5)))
 

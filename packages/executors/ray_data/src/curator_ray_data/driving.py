@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -101,9 +102,9 @@ class Driver:
         place = self._place
         blame = self._known.for_call(tuple(key for one in sources for key in one.lineage))
         parts = []
-        for share, operator in zip(
-            shares(self._operators, place.cluster), self._operators, strict=True
-        ):
+        most_cpus = self._options.resource_limits.get("cpu", inf)
+        shared = shares(self._operators, place.cluster, most_cpus)
+        for share, operator in zip(shared, self._operators, strict=True):
             assignment = replace(place.assignment, granted=operator.resources)
             is_first = operator is self._operators[0]
             ticket = Ticket(operator.step, is_first, assignment, place.packed_plan, blame)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import floor
+from math import floor, inf
 from typing import Any
 
 from curator_core.plans import Plan
@@ -34,9 +34,15 @@ def refused(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
     yield from _too_much_together(operators_of(plan.stages), cluster)
 
 
-def shares(operators: Sequence[Operator], cluster: ClusterFacts) -> list[Share]:
-    """Options for each operator; where workers that stay take all CPUs, each counts for less."""
-    factor = _factor(operators, cluster.cpus)
+def shares(
+    operators: Sequence[Operator], cluster: ClusterFacts, most_cpus: float = inf
+) -> list[Share]:
+    """Options for each operator; where workers that stay take all CPUs, each counts for less.
+
+    `most_cpus`: how many of them the job may take, for Ray Data starts the fewest of each in any
+    case.
+    """
+    factor = _factor(operators, min(cluster.cpus, most_cpus))
     return [_share(operator, cluster, factor) for operator in operators]
 
 
