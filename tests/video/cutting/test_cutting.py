@@ -89,7 +89,7 @@ def test_exact_clips_begin_and_end_where_they_were_told_to(film: Path) -> None:
 def test_each_picture_of_an_avi_is_in_one_clip(videos: Path, codec: str) -> None:
     """Pictures are stored there in another order, and nothing tells when they are shown."""
     options = {"mpeg4": {"bf": "2"}, "libx264": {"x264-params": "bframes=5:b-adapt=0"}}[codec]
-    path = write_video(videos / f"{codec}.avi", FILM, Style(codec=codec, options=options))
+    path = write_video(videos / f"{codec}.avi", FILM, Style(96, 64, codec=codec, options=options))
     spans = [clip(path, start, start + 2.0) for start in (0.0, 2.0, 4.0)]
     there = [picture for _, picture in pictures(path)]
     for number, done in enumerate(run_stages([ClipCutter(quality=1)], spans).outputs):
