@@ -6,8 +6,10 @@ import sys
 from typing import Any
 
 import pytest
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_core.resources import Resources
 from curator_ray import asking
-from curator_ray.stems import IS_POSSIBLE
+from curator_ray.stems import IS_POSSIBLE, worth_importing
 
 pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="only Linux forks processes well")
 
@@ -68,6 +70,19 @@ class TestStem:
         assert not special["imported"]
         assert late == "raylet"
         assert not marked("stem")
+
+
+class Crunch(ProcessingStage[Task[Any], Task[Any]]):
+    """Would be no faster with two CPUs if numpy had been imported for one."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task
+
+
+@pytest.mark.parametrize(("cpus", "imports"), [(0.5, ("numpy", "pyarrow.json", "wave")), (2, ())])
+def test_libraries_know_how_many_threads_they_have(cpus: float, imports: tuple[str, ...]) -> None:
+    pipeline = Pipeline("x", stages=[Crunch().with_(resources=Resources(cpus=cpus))])
+    assert worth_importing(pipeline.build(tasks=[Task(1)]), "wave") == imports
 
 
 class TestAsking:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from curator_core.plans import Plan
+
 from curator_ray import asking, forking
 
 IS_POSSIBLE = sys.platform == "linux"
@@ -17,7 +19,19 @@ _NO_JOB = "ffffffff"
 _ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """As Ray does in its workers; libraries read it once, when they are imported."""
 
+_SEVERAL = 2
 _PATIENCE_S = 5.0
+
+
+def worth_importing(plan: Plan, *more: str) -> tuple[str, ...]:
+    """What all workers of a plan will import anyway, for Ray does so in each of them.
+
+    Numerical libraries read with how many threads they are to work when they are imported: a plan
+    that gives more than one to a stage has workers who import them when that is known.
+    """
+    if any(planned.resources.cpus >= _SEVERAL for planned in plan.stages):
+        return ()
+    return ("numpy", "pyarrow.json", *more)
 
 
 class Stem:

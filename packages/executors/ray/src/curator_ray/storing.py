@@ -51,7 +51,8 @@ def _spilled() -> int:
     """0 where this version of Ray, or a missing grpcio, does not tell."""
     try:
         internal: Any = import_module("ray._private.internal_api")
-        state = internal.get_state_from_address(None)
+        context: Any = import_module("ray").get_runtime_context()
+        state = internal.get_state_from_address(context.gcs_address)  # else: any on this machine
         reply = internal.get_memory_info_reply(state, timeout_seconds=_PATIENCE_S)
         return int(reply.store_stats.spilled_bytes_total)
     except Exception:  # noqa: BLE001 - none of it is promised by Ray

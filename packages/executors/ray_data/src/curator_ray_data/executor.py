@@ -3,15 +3,13 @@
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.errors import PipelineError, ResourceError
-from curator_core.executors import Executor
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
+from curator_ray.executors import RayExecutor, given
 
 from curator_ray_data.hinting import wrong_hints
 from curator_ray_data.options import RayDataOptions
@@ -20,10 +18,9 @@ if TYPE_CHECKING:
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
+    from curator_ray.surveying import Survey
 
 LOG = logging.getLogger("curator_core")
-
-_OTHERS = "choose another (CURATOR_EXECUTOR=local)"
 
 
 class _Once:
@@ -32,7 +29,7 @@ class _Once:
     is_said = False
 
 
-class RayDataExecutor(Executor):
+class RayDataExecutor(RayExecutor[RayDataOptions]):
     """Runs the plan as one streaming job of Ray Data.
 
     Stages without a state of their own are tasks; those that are set up, have a GPU or a fixed
@@ -41,109 +38,55 @@ class RayDataExecutor(Executor):
     `options`, or a `config` with the same names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
+    title: ClassVar[str] = "Ray Data"
+    needs: ClassVar[str] = "'ray[data]'"
+    imports: ClassVar[tuple[str, ...]] = ("ray.data", "curator_ray_data.hosting")
 
     def __init__(
         self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
     ) -> None:
-        if options is not None and config is not None:
-            raise PipelineError("give the Ray Data executor options or a config, not both")
-        self.options = options or RayDataOptions.from_config(config or {})
+        self.options = given(options, config, RayDataOptions, self.title)
 
-    def __repr__(self) -> str:
-        return f"RayDataExecutor({self.options})"
+    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+        return wrong_hints(plan)
 
-    def check(self, plan: Plan) -> Iterable[str]:
-        """Wrong hints and environments; and what no node has, where Ray is connected already."""
-        if problems := list(wrong_hints(plan)):
-            raise PipelineError(problems)
-        from curator_ray.postponing import import_ray
-
-        try:
-            ray = import_ray()
-        except ModuleNotFoundError:
-            raise PipelineError(
-                "the Ray Data executor needs Ray, which is not installed here: "
-                f"pip install 'ray[data]', or {_OTHERS}"
-            ) from None
-        from curator_ray.environments import wrong_environments
-
-        if problems := list(wrong_environments(plan)):
-            raise PipelineError(problems)
-        if ray.is_initialized():
-            from curator_ray.facts import look
-
-            from curator_ray_data.sharing import refused
-
-            yield from refused(plan, look())
-
-    def reach(self, plan: Plan) -> AbstractContextManager[None]:
-        from curator_ray.reaching import reached
-
-        from curator_ray_data.contexts import check_context
+    def lacking(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
         from curator_ray_data.sharing import refused
 
-        def lacking(cluster: "ClusterFacts") -> Iterable[str]:
-            check_context(self.options.context)
-            return refused(plan, cluster)
-
-        return reached(self._connected(), plan, lacking)
+        return refused(plan, cluster)
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        from curator_ray.listing import only_listed
+        if run.worker_stages and run.has_work:
+            _warn_once()
+        yield from super().execute(plan, run)
 
-        if not run.worker_stages or not run.has_work:
-            yield from only_listed(run)
-            return
-        _warn_once()
-        yield from self.drive(plan, run)
-
-    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        """Execute what has work for workers: from here, or by a deputy on the cluster."""
-        from curator_ray.surveying import Survey
-
+    def outputs(
+        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+    ) -> Iterator[AnyTask]:
+        from curator_ray_data.driving import Driver
+        from curator_ray_data.places import place_for
         from curator_ray_data.sources import Sources
+        from curator_ray_data.standing_in import in_this_process
 
-        sources = Sources(run, self.options)
-        with self._connected() as connection:
-            if connection.is_client:
-                from curator_ray.deputizing import driven_there
-
-                there = type(self)(replace(self.options, address=None))
-                yield from driven_there(connection, there.drive, plan, run)
-                return
-            run.events.tell("connected", how=connection.kind, address=connection.address)
-            from curator_ray_data.contexts import check_context
-            from curator_ray_data.driving import Driver
-            from curator_ray_data.places import place_for
-            from curator_ray_data.sharing import refused
-            from curator_ray_data.standing_in import in_this_process
-
-            check_context(self.options.context)
-            survey = Survey(connection)
-            if problems := list(refused(plan, survey.facts)):
-                raise ResourceError("\n".join(problems))
-            with ExitStack() as stack:
-                smallest = min(planned.resources.cpus for planned in run.worker_stages)
-                stack.enter_context(in_this_process(connection, survey.facts, smallest))
-                place = stack.enter_context(place_for(plan, run.token, connection, survey))
-                yield from Driver(run, sources, place, self.options).outputs()
+        with ExitStack() as stack:
+            smallest = min(planned.resources.cpus for planned in run.worker_stages)
+            stack.enter_context(in_this_process(connection, survey.facts, smallest))
+            place = stack.enter_context(place_for(plan, run.token, connection, survey))
+            yield from Driver(run, Sources(run, self.options), place, self.options).outputs()
 
     @contextmanager
-    def _connected(self) -> "Iterator[Connection]":
-        from curator_ray.connecting import connected
-        from curator_ray.starting import PrivateCluster
+    def connected(self, plan: Plan) -> "Iterator[Connection]":
+        from curator_ray_data.contexts import check_context
+        from curator_ray_data.hushing import unreported
 
-        from curator_ray_data.hushing import hushed, unreported
-
-        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
         imports = _importing()
         with ExitStack() as stack:
-            with hushed():
-                connection = stack.enter_context(connected(self.options.address, private))
+            connection = stack.enter_context(super().connected(plan))
             if connection.kind == "private":
                 stack.enter_context(unreported())
             imports.join()
+            if not connection.is_client:
+                check_context(self.options.context)
             yield connection
 
 

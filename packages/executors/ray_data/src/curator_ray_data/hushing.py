@@ -6,33 +6,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from curator_ray.settings import environment
-
 _LOG_LEVEL = "RAY_BACKEND_LOG_LEVEL"
 _USAGE = "RAY_DATA_USAGE_DISABLED"
-_ABOUT_IT = b"Set ray log level from environment variable"
 _ABOUT_RESTARTS = b"has constructor arguments in the object store and max_restarts > 0"
 _LOCK = threading.Lock()
 """Only one at a time: another would put back what the first had put in place of stderr."""
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
-    """Start or join a cluster so that only what is fatal is written later on.
-
-    Otherwise each pool of actors gets a line about restarts, which are not wanted here. Ray says
-    that it was told so: all else that is written meanwhile comes out afterwards.
-    """
-    if _LOG_LEVEL in os.environ:
-        yield
-        return
-    with environment({_LOG_LEVEL: "fatal"}), _without(_ABOUT_IT):
-        yield
-
-
-@contextmanager
 def restarts_unmentioned() -> Iterator[None]:
-    """For the moment in which a job begins on a cluster that the caller has started or joined.
+    """For the moment in which a job begins.
 
     Ray says it of the first pool of actors that Ray Data starts in a process, as an error.
     """

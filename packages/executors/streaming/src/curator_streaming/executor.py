@@ -2,17 +2,17 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.errors import PipelineError, ResourceError
-from curator_core.executors import Executor
+from curator_core.errors import PipelineError
 from curator_core.outcomes import AnyTask
 from curator_core.pipelines import Pipeline
 from curator_core.plans import Plan
 from curator_core.policies import FailureBudget, OnError
+from curator_ray.executors import RayExecutor, given
 
 from curator_streaming.hinting import wrong_hints
 from curator_streaming.options import StreamingOptions
@@ -20,6 +20,7 @@ from curator_streaming.options import StreamingOptions
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
+    from curator_ray.surveying import Survey
 
     from curator_streaming.driving import Ground
     from curator_streaming.serving import StreamingService
@@ -28,7 +29,7 @@ _LINGER_S = 0.01
 """How long an open pipeline lets tasks wait for others, where a stage likes to have several."""
 
 
-class StreamingExecutor(Executor):
+class StreamingExecutor(RayExecutor[StreamingOptions]):
     """Runs all stages at the same time, on different tasks, on a Ray cluster.
 
     With `execution_mode="batch"` one after the other, for stages that are to have all of it.
@@ -38,78 +39,25 @@ class StreamingExecutor(Executor):
     names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"isolation", "timeouts", "runtime_env", "open"}
-    )
+    capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open"}
+    title: ClassVar[str] = "streaming"
 
     def __init__(
         self,
         options: StreamingOptions | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        if options is not None and config is not None:
-            raise PipelineError("give the streaming executor options or a config, not both")
-        self.options = options or StreamingOptions.from_config(config or {})
+        self.options = given(options, config, StreamingOptions, self.title)
 
-    def __repr__(self) -> str:
-        return f"StreamingExecutor({self.options})"
+    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+        return wrong_hints(plan)
 
-    def check(self, plan: Plan) -> Iterable[str]:
-        """Wrong hints and environments; and what no node has, where Ray is connected already."""
-        problems = list(wrong_hints(plan))
-        if problems:
-            raise PipelineError(problems)
-        from curator_ray.postponing import import_ray
-
-        try:
-            ray = import_ray()
-        except ModuleNotFoundError:
-            raise PipelineError(
-                "the streaming executor needs Ray, which is not installed here: "
-                "pip install ray, or choose another (CURATOR_EXECUTOR=local)"
-            ) from None
-        from curator_ray.environments import wrong_environments
-
-        if problems := list(wrong_environments(plan)):
-            raise PipelineError(problems)
-        if ray.is_initialized():
-            from curator_ray.demands import lacking
-            from curator_ray.facts import look
-
-            yield from lacking(plan, look())
-
-    def reach(self, plan: Plan) -> AbstractContextManager[None]:
-        from curator_ray.connecting import connected
-        from curator_ray.demands import lacking
-        from curator_ray.reaching import reached
-        from curator_ray.starting import PrivateCluster
-
-        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
-        return reached(connected(self.options.address, private), plan, partial(lacking, plan))
-
-    def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        if not run.worker_stages or not run.has_work:
-            from curator_ray.listing import only_listed
-
-            yield from only_listed(run)
-            return
+    def outputs(
+        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+    ) -> Iterator[AnyTask]:
         if self.options.ignore_failures:
             plan = _bearing(plan, "fail")
-        yield from self.drive(plan, run)
-
-    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        """Execute what has work for workers: from here, or by a deputy on the cluster."""
-        with self._connected() as connection:
-            if connection.is_client:
-                from curator_ray.deputizing import driven_there
-
-                there = type(self)(replace(self.options, address=None))
-                yield from driven_there(connection, there.drive, plan, run)
-            else:
-                yield from self._outputs_here(plan, run)
-
-    def _outputs_here(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
-        with self._ground(plan, run) as ground:
+        with self._ground(plan, run, connection, survey) as ground:
             from curator_streaming.driving import Driver
             from curator_streaming.outboxes import Outbox
 
@@ -150,39 +98,34 @@ class StreamingExecutor(Executor):
         plan = replace(_bearing(plan, "fail", "skip"), budget=FailureBudget(None))
         run = Run(plan, GivenTasks([]), NothingKept())
         run.start(type(self).__name__, "open for tasks")
-        ground = partial(self._ground, plan, run, keeps_warm=True, linger_s=_LINGER_S)
+        ground = partial(self._open_ground, plan, run)
         return StreamingService(run, ground, most_open, plan.stages[0].takes)
 
-    def _connected(self) -> "AbstractContextManager[Connection]":
-        from curator_ray.connecting import connected
-        from curator_ray.starting import PrivateCluster
-
-        private = PrivateCluster(object_store_gb=self.options.object_store_gb)
-        return connected(self.options.address, private)
+    @contextmanager
+    def _open_ground(self, plan: Plan, run: "Run") -> "Iterator[Ground]":
+        with self.connected(plan) as connection:
+            survey = self.surveyed(plan, connection)
+            run.events.tell("connected", how=connection.kind, address=connection.address)
+            more = {"keeps_warm": True, "linger_s": _LINGER_S}
+            with self._ground(plan, run, connection, survey, **more) as ground:
+                yield ground
 
     @contextmanager
-    def _ground(self, plan: Plan, run: "Run", **more: Any) -> "Iterator[Ground]":
-        """A cluster that has what the plan needs; `more` are settings of the scheduler."""
-        from curator_ray.demands import lacking
-        from curator_ray.surveying import Survey
+    def _ground(
+        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey", **more: Any
+    ) -> "Iterator[Ground]":
+        """What a driver needs to know of its cluster; `more` are settings of the scheduler."""
+        from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
 
-        with self._connected() as connection:
-            from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
+        from curator_streaming.driving import Ground
 
-            from curator_streaming.driving import Ground
-
-            run.events.tell("connected", how=connection.kind, address=connection.address)
-            survey = Survey(connection)
-            problems = list(lacking(plan, survey.facts))
-            if problems:
-                raise ResourceError("\n".join(problems))
-            stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
-            settings = self.options.settings(sum(stores), max(stores, default=0.0))
-            hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
-            try:
-                yield Ground(self.options, replace(settings, **more), survey, hosts)
-            finally:
-                hosts.close()
+        stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
+        settings = self.options.settings(sum(stores), max(stores, default=0.0))
+        hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
+        try:
+            yield Ground(self.options, replace(settings, **more), survey, hosts)
+        finally:
+            hosts.close()
 
 
 def _bearing(plan: Plan, *policies: OnError) -> Plan:

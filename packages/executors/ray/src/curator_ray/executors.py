@@ -1,0 +1,151 @@
+"""Executors on Ray: all that those do alike who differ in how they drive a run."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from curator_core.errors import PipelineError, ResourceError
+from curator_core.executors import Executor
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan
+
+from curator_ray.listing import only_listed
+
+if TYPE_CHECKING:
+    from curator_core.runs.running import Run
+
+    from curator_ray.connecting import Connection
+    from curator_ray.facts import ClusterFacts
+    from curator_ray.surveying import Survey
+
+
+class RayOptions(Protocol):
+    """What the options of each of them have, which are dataclasses."""
+
+    @property
+    def address(self) -> str | None:
+        """The cluster that is joined, where Ray is not connected to one already."""
+
+    @property
+    def object_store_gb(self) -> float | None:
+        """How large the object store of a private cluster is."""
+
+
+Options = TypeVar("Options", bound=RayOptions)
+
+
+def given(
+    options: Options | None, config: Mapping[str, Any] | None, kind: Any, executor: str
+) -> Options:
+    """Options as they are, or made of a config."""
+    if options is not None and config is not None:
+        raise PipelineError(f"give the {executor} executor options or a config, not both")
+    return options or cast(Options, kind.from_config(config or {}))
+
+
+class RayExecutor(Executor, Generic[Options]):
+    """Looks at the cluster before anything runs, and has the run driven from where that works.
+
+    The cluster is the one that Ray is connected to, else `address`, else RAY_ADDRESS, else a
+    private one on this machine that ends with the run.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
+    title: ClassVar[str]
+    """How messages call it."""
+
+    needs: ClassVar[str] = "ray"
+    """What pip is to install."""
+
+    imports: ClassVar[tuple[str, ...]] = ()
+    """What its workers import before they can do anything."""
+
+    options: Options
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.options})"
+
+    @abstractmethod
+    def outputs(
+        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+    ) -> Iterator[AnyTask]:
+        """Drive a run that has work for workers, on a cluster that has what it asks for."""
+
+    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+        """What stages say to this executor that it does not understand."""
+        return ()
+
+    def lacking(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
+        """What the plan asks for and the cluster has not."""
+        from curator_ray.demands import lacking
+
+        return lacking(plan, cluster)
+
+    def connected(self, plan: Plan) -> "AbstractContextManager[Connection]":
+        """Be connected to the cluster that the options mean; a private one suits the plan."""
+        from curator_ray.connecting import connected
+        from curator_ray.starting import PrivateCluster
+        from curator_ray.stems import worth_importing
+
+        private = PrivateCluster(
+            object_store_gb=self.options.object_store_gb,
+            imports=worth_importing(plan, *self.imports),
+        )
+        return connected(self.options.address, private)
+
+    def check(self, plan: Plan) -> Iterable[str]:
+        """Wrong hints and environments; and what no node has, where Ray is connected already."""
+        if problems := list(self.wrong_hints(plan)):
+            raise PipelineError(problems)
+        from curator_ray.postponing import import_ray
+
+        try:
+            ray = import_ray()
+        except ModuleNotFoundError:
+            raise PipelineError(
+                f"the {self.title} executor needs Ray, which is not installed here: "
+                f"pip install {self.needs}, or choose another (CURATOR_EXECUTOR=local)"
+            ) from None
+        from curator_ray.environments import wrong_environments
+
+        if problems := list(wrong_environments(plan)):
+            raise PipelineError(problems)
+        if ray.is_initialized():
+            from curator_ray.facts import look
+
+            yield from self.lacking(plan, look())
+
+    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+        from curator_ray.reaching import reached
+
+        return reached(self.connected(plan), plan, partial(self.lacking, plan))
+
+    def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        if not run.worker_stages or not run.has_work:
+            yield from only_listed(run)
+        else:
+            yield from self.drive(plan, run)
+
+    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+        """Execute what has work for workers: from here, or by a deputy on the cluster."""
+        with self.connected(plan) as connection:
+            if connection.is_client:
+                from curator_ray.deputizing import driven_there
+
+                there = type(self)(replace(cast(Any, self.options), address=None))  # type: ignore[call-arg]
+                yield from driven_there(connection, there.drive, plan, run)
+                return
+            run.events.tell("connected", how=connection.kind, address=connection.address)
+            yield from self.outputs(plan, run, connection, self.surveyed(plan, connection))
+
+    def surveyed(self, plan: Plan, connection: "Connection") -> "Survey":
+        """The nodes of the cluster, among which there are some for each stage."""
+        from curator_ray.surveying import Survey
+
+        survey = Survey(connection)
+        if problems := list(self.lacking(plan, survey.facts)):
+            raise ResourceError("\n".join(problems))
+        return survey
