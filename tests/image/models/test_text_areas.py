@@ -47,6 +47,24 @@ def test_pictures_full_of_text_go() -> None:
     assert areas[1:] == pytest.approx([first["text_area"], 0.0], abs=0.02)
 
 
+def disks(width: int, height: int) -> bytes:
+    image = Image.new("RGB", (width, height), (40, 90, 160))
+    draw = ImageDraw.Draw(image)
+    for number, colour in enumerate(["gold", "tomato", "seagreen", "white", "navy"]):
+        left, top = number * width // 6, number * height // 9
+        draw.ellipse((left, top, left + width // 3, top + width // 3), fill=colour)
+    return encoded(image)
+
+
+@needs_rapidocr
+def test_coloured_areas_are_no_text() -> None:
+    task = batch(disks(640, 360), disks(360, 360), written("curated data", 4))
+    [found] = run_stage(TextAreaFilter(max_area=None, device="cpu"), task)
+    *none, text = found.data["text_area"].to_pylist()
+    assert none == [0.0, 0.0]
+    assert text > 0.2
+
+
 @pytest.mark.skipif(bool(find_spec("rapidocr")), reason="rapidocr is installed")
 def test_what_lacks_is_named_with_its_command() -> None:
     [part, _] = TextAreaFilter(device="cpu").parts()

@@ -17,6 +17,9 @@ from curator_image.models.thresholds import ScoreThreshold
 from curator_image.views import View
 
 _DETECTOR = Packaged("rapidocr", "models/PP-OCRv6_det_small.onnx")
+_READER = Packaged("rapidocr", "models/PP-OCRv6_rec_small.onnx")
+_FEWEST = 2
+"""Letters of a text. A disk is read as an O, however large it is."""
 _RASTER = 256
 """So many cells have the sides of the grid on which areas that overlap are counted once."""
 
@@ -54,8 +57,8 @@ class TextAreaModel(ImageModel):
 class TextAreaFilter(TextAreaModel):
     """Drops pictures that are covered with text: slides, screens, memes, watermarks.
 
-    Text is found by PaddleOCR's network (`rapidocr`, its weights come with it). Reading it as well
-    takes several times as long, and is done only where `text_field` asks for it.
+    Text is found and read by PaddleOCR's networks (`rapidocr`, their weights come with it). What
+    cannot be read counts as none: coloured areas look like text to what finds it.
     """
 
     max_area: float | None = 0.2
@@ -101,7 +104,8 @@ class TextAreas(PictureModel):
                 "EngineConfig.onnxruntime.use_cuda": bool(worker.gpu_ids),
             }
         )
-        return f"rapidocr sha256:{digest_of([self.sources()[0].file()])}"
+        files = [file for network in (_DETECTOR, _READER) if (file := network.path())]
+        return f"rapidocr sha256:{digest_of(files)}"
 
     def unload(self) -> None:
         vars(self).pop("_reader", None)
@@ -116,14 +120,12 @@ class TextAreas(PictureModel):
         return [self._read(pixels) for pixels in pictures]
 
     def _read(self, pixels: Pixels) -> tuple[float, str]:
-        reads = self.text_field is not None
-        seen = self._reader(pixels[..., ::-1].copy(), use_det=True, use_cls=reads, use_rec=reads)
-        boxes = getattr(seen, "boxes", None)
-        if boxes is None:
-            return 0.0, ""
+        seen = self._reader(pixels[..., ::-1].copy())
+        lines = () if seen.boxes is None else zip(seen.boxes, seen.txts or (), strict=True)
+        texts = [(box, line) for box, line in lines if len(line.strip()) >= _FEWEST]
         height, width = pixels.shape[:2]
-        said = "\n".join(getattr(seen, "txts", None) or ()) if reads else ""
-        return covered(boxes, width, height), said
+        area = covered([box for box, _ in texts], width, height)
+        return area, "\n".join(line for _, line in texts)
 
     def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
         columns = {self.score_field: pa.array([area for area, _ in answers], pa.float32())}

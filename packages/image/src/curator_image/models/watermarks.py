@@ -21,8 +21,8 @@ WORDS = (
 class WatermarkFilter(TextAreaModel):
     """Drops pictures that show words of which watermarks are made, such as names of stock agencies.
 
-    Text is read by PaddleOCR's networks (`rapidocr`, their weights come with it), which takes
-    several times as long as finding it. Marks that are faint, or no words, are missed.
+    Text is read by PaddleOCR's networks (`rapidocr`, their weights come with it). Marks that are
+    faint, or no words, are missed.
     """
 
     words: list[str] = field(default_factory=lambda: list(WORDS))

@@ -142,7 +142,8 @@ class NSFWFilter(PictureModelFilter):
 class TextAreaFilter(PictureModelFilter):
     """Drops clips that are covered with text: slides, screens, credits.
 
-    Text is found by PaddleOCR's network (`rapidocr`, its weights come with it), and not read.
+    Text is found and read by PaddleOCR's networks (`rapidocr`, their weights come with it). What
+    cannot be read counts as none: coloured areas look like text to what finds it.
     """
 
     score_field: str = "text_area"
