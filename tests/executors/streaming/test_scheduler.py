@@ -92,6 +92,19 @@ def test_small_tasks_go_many_at_a_time():
     assert 200 <= max(sizes) <= 300  # 30 ms at .1 ms each
 
 
+def test_enough_sources_are_asked_for_to_see_that_all_workers_pay():
+    d = Desk(Scheduler([step(0, need=Need(cpus=UNIT // 4))], Settings()))
+    d.tell(events.NodeJoined, "n", Capacity(2, GB))
+    answered = 0
+    for _ in range(3):  # first few, then as many as what the first call took calls for
+        asked = sum(ask.tasks for ask in d.of(actions.AskForSources))
+        d.tell(events.SourcesOffered, (d.parcel(asked - answered),))
+        answered = asked
+        d.all_up()
+        d.done(d.of(actions.Dispatch)[-1], seconds=0.05)
+    assert len(d.of(actions.StartWorker)) == 8
+
+
 def test_later_steps_come_first():
     d = desk(step(0), step(1), tasks=5, slots_per_worker=1)
     d.done(d.of(actions.Dispatch)[-1], d.parcel(1))

@@ -40,8 +40,9 @@ def main(path: str, *modules: str) -> None:
         listener.listen(1024)
         script = _prepare([*_SOON_IMPORTED, *modules])
         wanted = _wanted(listener)
-    if wanted is not None:
-        _be(script, *wanted)
+    if wanted is None:
+        os._exit(0)  # at once: there is nothing to put in order
+    _be(script, *wanted)
 
 
 def _prepare(modules: Iterable[str]) -> str:

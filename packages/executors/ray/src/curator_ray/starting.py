@@ -72,16 +72,19 @@ class Started:
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         import ray
 
-        tuned = _TUNED if wanted.dashboard else {**_TUNED, **_UNRECORDED}
+        is_trimmed = not wanted.dashboard
+        tuned = {**_TUNED, **_UNRECORDED} if is_trimmed else _TUNED
         variables = {**self._guard.environment, **_only_here(), **_tuned(tuned)}
         with (
             environment(variables),
             token_of_our_own(),
             loopback_only(),
             undisturbed(),
-            nullcontext() if wanted.dashboard else trimmed(self._stem),
+            trimmed(self._stem) if is_trimmed else nullcontext(),
             warming_up(),
         ):
+            if is_trimmed:
+                self._stem.start()
             ray.init(
                 address="local",
                 runtime_env=dict(runtime_env) if runtime_env else None,
@@ -121,6 +124,11 @@ _TUNED = {
     "RAY_free_objects_period_milliseconds": "10",
     # Workers wait for their first call anyway: by then they have imported what hosts stages.
     "RAY_preload_python_modules": "curator_ray.actors",
+    # A part that is not there yet is looked for again after a second, though it comes at once.
+    "RAY_raylet_client_connect_timeout_milliseconds": "10",
+    "RAY_raylet_client_num_connect_attempts": "1000",
+    # A driver that connects first waits until two workers are there, whatever it has to do.
+    "RAY_prestart_worker_first_driver": "0",
 }
 
 _UNRECORDED = {

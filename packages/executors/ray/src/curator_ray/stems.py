@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from curator_core.plans import Plan
@@ -12,15 +11,19 @@ from curator_core.plans import Plan
 from curator_ray import asking, forking
 
 IS_POSSIBLE = sys.platform == "linux"
+"""Elsewhere forks are not safe, or not to be had."""
 
-_NO_JOB = "ffffffff"
+_NO_JOB = {"RAY_JOB_ID": "ffffffff"}
 """As Ray calls it: workers that are started before there is a job take the first that comes."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """As Ray does in its workers; libraries read it once, when they are imported."""
 
+_TOKENS = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
+_WITH_TOKEN = {"RAY_AUTH_MODE": "token"}
+"""As Ray does where there is one, once it starts processes of its own."""
+
 _SEVERAL = 2
-_PATIENCE_S = 5.0
 
 
 def worth_importing(plan: Plan, *more: str) -> tuple[str, ...]:
@@ -35,7 +38,7 @@ def worth_importing(plan: Plan, *more: str) -> tuple[str, ...]:
 
 
 class Stem:
-    """Starts the process where Ray's own are started, so that it has what they have."""
+    """The process, once started: it begins with what takes longest while Ray's own come up."""
 
     def __init__(self, folder: str, imports: Sequence[str] = ()) -> None:
         self._imports = imports
@@ -48,7 +51,15 @@ class Stem:
         """What a raylet must be started with for its workers to be forks."""
         return {asking.PLACE: self.place}
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
     def start(self) -> None:
+        """With the environment that Ray's processes are given, where forks are safe."""
+        if not IS_POSSIBLE:
+            return
+        token = _WITH_TOKEN if _TOKENS & os.environ.keys() else {}
         flags = ["-s"] if sys.flags.no_user_site else []
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -57,17 +68,14 @@ class Stem:
                 stdout=log,
                 stderr=log,
                 process_group=0,  # Ctrl-C is for the driver, which then ends its cluster
-                env={**_ONE_THREAD, **os.environ, "RAY_JOB_ID": _NO_JOB},
+                env={**_ONE_THREAD, **token, **os.environ, **_NO_JOB},
             )
 
     def end(self) -> None:
         """Its forks notice; who does not is looked after by the guard of the cluster."""
         process, self._process = self._process, None
-        if process is None or process.stdin is None:
-            return
-        process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_S)
-            return
-        process.kill()
-        process.wait()
+        if process is not None:
+            process.kill()
+            process.wait()
+            assert process.stdin is not None
+            process.stdin.close()

@@ -7,16 +7,19 @@ is about Ray's inside: where it looks other than it did, Ray does everything as 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from curator_ray import asking, laboring, sleeping
 from curator_ray.settings import environment
-from curator_ray.stems import IS_POSSIBLE, Stem
+from curator_ray.stems import Stem
 
 _AGENTS = ("dashboard_agent", "runtime_env_agent")
 _COMMAND = "_build_python_executable_command_memory_profileable"
 _KILL = "kill_all_processes"
+_WAIT = "wait_for_persisted_port"
+_OFTEN = {"poll_interval_ms": 5}
 
 
 @contextmanager
@@ -25,7 +28,8 @@ def trimmed(stem: Stem) -> Iterator[None]:
 
     Its workers are forks of the stem.
     """
-    node = import_module("ray._private.node").Node
+    nodes = import_module("ray._private.node")
+    node = nodes.Node
     services = import_module("ray._private.services")
     with ExitStack() as changes:
         for needless in ("start_log_monitor", "start_api_server"):
@@ -33,6 +37,7 @@ def trimmed(stem: Stem) -> Iterator[None]:
         if hasattr(import_module("ray._raylet"), "persist_port"):
             changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
         changes.enter_context(replaced(node, "start_raylet", _with_our_workers(stem)))
+        changes.enter_context(replaced(nodes, _WAIT, lambda wait: partial(wait, **_OFTEN)))
         yield
 
 
@@ -67,8 +72,7 @@ def _with_our_workers(stem: Stem) -> Callable[[Callable[..., None]], Callable[..
             told = node._ray_params  # noqa: SLF001 - there are no options for it
             if hasattr(told, "worker_path"):
                 told.worker_path = laboring.__file__
-            if IS_POSSIBLE and hasattr(told, "setup_worker_path"):
-                stem.start()
+            if stem.runs and hasattr(told, "setup_worker_path"):
                 told.setup_worker_path = asking.__file__
             with environment(stem.environment):
                 starts(node, *more, **others)

@@ -39,12 +39,16 @@ class Sourcing:
     def _wanted(self) -> int:
         first = self.floor.first
         crew = first.crew
-        cores = sum(node.cpus for node in self.floor.nodes.values()) // UNIT
-        workers = max(crew.staying, cores if crew is self.floor.shared else 1, 1)
+        workers = max(crew.staying, self._shared_to_be() if crew is self.floor.shared else 1, 1)
         each = 2 * crew.slots * first.spec.batch_size
         if first.cost is not None:
             each = max(each, int(min(_AHEAD_S / max(first.cost, 1e-9), _MOST)))
         return min(each * workers, max(_MOST, 4 * workers))
+
+    def _shared_to_be(self) -> int:
+        """So many there may be: only who knows how much is to do can tell whether it pays."""
+        nodes = self.floor.nodes.values()
+        return max(sum(node.slots for node in nodes), sum(node.cpus for node in nodes) // UNIT)
 
     def _room(self) -> int:
         floor = self.floor
