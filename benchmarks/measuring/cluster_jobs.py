@@ -12,7 +12,7 @@ from typing import IO, Any
 from measuring.timing import JobFailedError, Outcome
 from measuring.trees import TreeWatch
 
-SAMPLE_S = 0.25
+SAMPLE_S, MEMORY_SAMPLE_S = 0.25, 0.1
 GRACE_S = 5.0
 
 
@@ -36,7 +36,8 @@ def run_cluster_job(
             env=_environment(),
             start_new_session=True,
         )
-        watch = TreeWatch(process.pid, every_s=SAMPLE_S, memory=watch_memory)
+        every_s = MEMORY_SAMPLE_S if watch_memory else SAMPLE_S
+        watch = TreeWatch(process.pid, every_s=every_s, memory=watch_memory)
         watch.start()
         try:
             process.wait(limit_s)
