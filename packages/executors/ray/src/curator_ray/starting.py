@@ -127,8 +127,6 @@ _TUNED = {
     # A part that is not there yet is looked for again after a second, though it comes at once.
     "RAY_raylet_client_connect_timeout_milliseconds": "10",
     "RAY_raylet_client_num_connect_attempts": "1000",
-    # A driver that connects first waits until two workers are there, whatever it has to do.
-    "RAY_prestart_worker_first_driver": "0",
 }
 
 _UNRECORDED = {
