@@ -60,9 +60,6 @@ class RayExecutor(Executor, Generic[Options]):
     needs: ClassVar[str] = "ray"
     """What pip is to install."""
 
-    imports: ClassVar[tuple[str, ...]] = ()
-    """What its workers import before they can do anything."""
-
     options: Options
 
     def __repr__(self) -> str:
@@ -91,8 +88,7 @@ class RayExecutor(Executor, Generic[Options]):
         from curator_ray.stems import worth_importing
 
         private = PrivateCluster(
-            object_store_gb=self.options.object_store_gb,
-            imports=worth_importing(plan, *self.imports),
+            object_store_gb=self.options.object_store_gb, imports=worth_importing(plan)
         )
         return connected(self.options.address, private)
 

@@ -39,9 +39,9 @@ def main(path: str, *modules: str) -> None:
         listener.bind(path)
         listener.listen(1024)
         script = _prepare([*_SOON_IMPORTED, *modules])
-        wanted = _wanted(listener)
+        wanted = _wanted(listener) if _drawn() != _drawn() else None
     if wanted is None:
-        os._exit(0)  # at once: there is nothing to put in order
+        os._exit(0)  # at once: there is nothing to put in order, and whoever asks does without
     _be(script, *wanted)
 
 
@@ -57,6 +57,21 @@ def _prepare(modules: Iterable[str]) -> str:
     gc.freeze()  # so that forks go on sharing the memory
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
     return str(Path(import_module("ray._private").__path__[0], "workers", "default_worker.py"))
+
+
+def _drawn() -> bytes:
+    """What a fork draws by lot as an id of Ray.
+
+    All would draw the same if anything had drawn one here before, as the import of ray.data does:
+    then there must be no forks.
+    """
+    reads, writes = os.pipe()
+    if os.fork() == 0:
+        os.write(writes, import_module("ray._raylet").UniqueID.from_random().binary())
+        os._exit(0)
+    os.close(writes)
+    with open(reads, "rb") as file:
+        return file.read()
 
 
 def _wanted(listener: socket.socket) -> tuple[Any, list[int]] | None:

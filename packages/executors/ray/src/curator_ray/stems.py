@@ -26,7 +26,7 @@ _WITH_TOKEN = {"RAY_AUTH_MODE": "token"}
 _SEVERAL = 2
 
 
-def worth_importing(plan: Plan, *more: str) -> tuple[str, ...]:
+def worth_importing(plan: Plan) -> tuple[str, ...]:
     """What all workers of a plan will import anyway, for Ray does so in each of them.
 
     Numerical libraries read with how many threads they are to work when they are imported: a plan
@@ -34,7 +34,7 @@ def worth_importing(plan: Plan, *more: str) -> tuple[str, ...]:
     """
     if any(planned.resources.cpus >= _SEVERAL for planned in plan.stages):
         return ()
-    return ("numpy", "pyarrow.json", *more)
+    return ("numpy", "pyarrow.json")
 
 
 class Stem:

@@ -40,7 +40,6 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
 
     title: ClassVar[str] = "Ray Data"
     needs: ClassVar[str] = "'ray[data]'"
-    imports: ClassVar[tuple[str, ...]] = ("ray.data", "curator_ray_data.hosting")
 
     def __init__(
         self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
