@@ -74,13 +74,14 @@ class TestStem:
 
 ALIKE = """
 import os
+import psutil
 from curator_ray.connecting import connected
 from curator_ray.starting import PrivateCluster
 
 with connected(private=PrivateCluster(cpus=2, imports=("ray.data",))):
     import ray
     parent = ray.remote(num_cpus=0)(lambda: os.getppid())
-    print(open(f"/proc/{ray.get(parent.remote(), timeout=60)}/comm").read().strip())
+    print(psutil.Process(ray.get(parent.remote(), timeout=60)).name())
 """
 
 
