@@ -17,7 +17,7 @@ from curator_core import (
     Resources,
 )
 from curator_core.errors import ResourceError
-from curator_ray import connecting, reaching
+from curator_ray import connecting, surveying
 from curator_ray.errors import ClusterError
 from curator_ray.facts import ClusterFacts, NodeFacts
 from curator_ray_data.executor import RayDataExecutor
@@ -82,7 +82,7 @@ def test_what_there_is_stays_where_the_cluster_is_too_small(
     Pipeline("p", stages=line).run(LocalExecutor(workers=0))
     before = sorted(out.glob("*.jsonl"))
     monkeypatch.setattr(connecting, "connected", somewhere)
-    monkeypatch.setattr(reaching, "Survey", Small)
+    monkeypatch.setattr(surveying, "Survey", Small)
     line[1] = Same().with_(resources=Resources(cpus=64))
     with pytest.raises(ResourceError, match="asks for 64 CPU on one node, but the nodes have at m"):
         Pipeline("p", stages=line).run(executor(), resume=False)

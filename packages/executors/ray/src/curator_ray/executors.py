@@ -2,9 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from curator_core.errors import PipelineError, ResourceError
@@ -114,10 +113,14 @@ class RayExecutor(Executor, Generic[Options]):
 
             yield from self.lacking(plan, look())
 
-    def reach(self, plan: Plan) -> AbstractContextManager[None]:
-        from curator_ray.reaching import reached
+    @contextmanager
+    def reach(self, plan: Plan) -> Iterator[None]:
+        from curator_ray.travelling import refuse_what_cannot_travel
 
-        return reached(self.connected(plan), plan, partial(self.lacking, plan))
+        with self.connected(plan) as connection:
+            survey = self.surveyed(plan, connection)
+            refuse_what_cannot_travel(plan, far=survey.is_far)
+            yield
 
     def execute(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
         if not run.worker_stages or not run.has_work:

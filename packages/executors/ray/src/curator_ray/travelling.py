@@ -68,3 +68,12 @@ def _lies_beside_the_script(module: ModuleType) -> bool:
     for _ in range(top + 1):
         folder = os.path.dirname(folder)
     return folder in folders and folder != os.path.dirname(os.__file__)
+
+
+def refuse_what_cannot_travel(plan: Plan, *, far: bool) -> None:
+    """Raise where a plan cannot be sent to workers, before any is started."""
+    baggage = Baggage(far=far)
+    try:
+        baggage.pack(plan)
+    finally:
+        baggage.unpack()
