@@ -139,6 +139,28 @@ def test_an_interruption_has_its_exit_code(
     assert said.err.startswith(f"curate: {words}")
 
 
+def test_sigterm_is_told_as_ctrl_c_is_where_no_run_heeds_it(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+
+    def terminated() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            closed.append("what was open")
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        monkeypatch.setattr("curator_core.diagnosing.diagnose", terminated)
+        said = curate("doctor")
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (said.code, said.err) == (143, "curate: interrupted by SIGTERM\n")
+    assert closed == ["what was open"]
+
+
 def test_main_leaves_with_the_code() -> None:
     with pytest.raises(SystemExit) as leaving:
         main(["rnu"])

@@ -1,9 +1,13 @@
 """Calling a command: whatever goes wrong becomes one clear line and an exit code."""
 
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -23,11 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: list[str]) -> int:
     """The exit code of one command, after it has said what there was to say."""
-    from curator_core.cli.groups import curate
-
     try:
-        with curate.make_context("curate", arguments) as context:
-            curate.invoke(context)
+        with _terminated_in_order():
+            from curator_core.cli.groups import curate
+
+            with curate.make_context("curate", arguments) as context:
+                curate.invoke(context)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except BrokenPipeError:
@@ -35,6 +40,28 @@ def call(arguments: list[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost border
         return _failed(error, arguments)
     return 0
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, at a moment at which no run heeds it."""
+
+
+@contextmanager
+def _terminated_in_order() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does, so that all is closed and something said of it."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _failed(error: BaseException, arguments: Sequence[str]) -> int:
@@ -49,8 +76,10 @@ def _failed(error: BaseException, arguments: Sequence[str]) -> int:
 def _explained(error: BaseException, *, debug: bool) -> tuple[int, list[str]]:
     if isinstance(error, RunInterrupted):
         return error.exit_code, [str(error)]
+    if isinstance(error, _Terminated):
+        return 128 + signal.SIGTERM, ["interrupted by SIGTERM"]
     if isinstance(error, KeyboardInterrupt):
-        return 130, ["interrupted"]
+        return 128 + signal.SIGINT, ["interrupted"]
     if isinstance(error, PipelineError):
         return error.exit_code, error.problems
     if isinstance(error, CuratorError):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from curator_ray import clients
 from curator_ray.errors import ClusterError
+from curator_ray.interrupting import interrupted_afterwards
 from curator_ray.joining import join, leave
 from curator_ray.postponing import import_ray
 from curator_ray.settings import deaths_untold
@@ -109,7 +110,8 @@ def connected(
     """
     with _LEASE.lock:
         try:
-            connection = _LEASE.open(address, private or PrivateCluster(), runtime_env)
+            with interrupted_afterwards():
+                connection = _LEASE.open(address, private or PrivateCluster(), runtime_env)
         except BaseException:
             if not _LEASE.users:
                 _LEASE.end()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from curator_ray.errors import ClusterError
+from curator_ray.replacing import replaced
 from curator_ray.settings import environment
 from curator_ray.starting import PREFIX
-from curator_ray.trimming import replaced
 
 _ADDRESS = b"--gcs-address="
 

@@ -4,11 +4,13 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from curator_ray.ignoring import ignoring_warnings
+from curator_ray.replacing import replaced
 
 _SET_BY_RAY = ("RAY_", "PYTHONBREAKPOINT")
 
@@ -37,16 +39,11 @@ def loopback_only() -> Iterator[None]:
     """
     from ray._private import ray_constants
 
-    name = "ENABLE_RAY_CLUSTER"
-    before = getattr(ray_constants, name, None)
-    with environment({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}):
-        if before is not None:
-            setattr(ray_constants, name, False)
-        try:
-            yield
-        finally:
-            if before is not None:
-                setattr(ray_constants, name, before)
+    with (
+        environment({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}),
+        replaced(ray_constants, "ENABLE_RAY_CLUSTER", lambda _: False),
+    ):
+        yield
 
 
 _HANDLED_BY_US = {"RAY_IGNORE_UNHANDLED_ERRORS": "1"}
@@ -56,18 +53,27 @@ _HANDLED_BY_US = {"RAY_IGNORE_UNHANDLED_ERRORS": "1"}
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Keep Ray from taking over SIGTERM, and from talking about what is well."""
+    inside = import_module("ray._private.utils")
     logger = logging.getLogger("ray")
     level = logger.level
     logger.setLevel(logging.ERROR)
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if in_main else None
     try:
-        with ignoring_warnings(), environment(_HANDLED_BY_US):
+        with (
+            ignoring_warnings(),
+            environment(_HANDLED_BY_US),
+            replaced(inside, "set_sigterm_handler", lambda _: _left_to_us),
+        ):
             yield
     finally:
         logger.setLevel(level)
-        if in_main:
+        if in_main:  # what is not Python in Ray takes it over as well
             signal.signal(signal.SIGTERM, handler if handler is not None else signal.SIG_DFL)
+
+
+def _left_to_us(handler: Callable[..., None]) -> None:
+    """Ray's handler would end the process at once, and in silence."""
 
 
 @contextmanager
@@ -79,16 +85,8 @@ def deaths_untold() -> Iterator[None]:
     """
     from ray._private import worker
 
-    name = "print_to_stdstream"
-    before = getattr(worker, name, None)
-    if before is None:
+    with replaced(worker, "print_to_stdstream", lambda _: _into_the_log):
         yield
-        return
-    setattr(worker, name, _into_the_log)
-    try:
-        yield
-    finally:
-        setattr(worker, name, before)
 
 
 def _into_the_log(told: Mapping[str, Any], **_: Any) -> None:

@@ -12,9 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from curator_ray import asking, laboring, sleeping
+from curator_ray.replacing import replaced
 from curator_ray.settings import environment
 from curator_ray.stems import Stem
 
+_NEEDLESS = ("start_log_monitor", "start_api_server", "start_monitor")
 _AGENTS = ("dashboard_agent", "runtime_env_agent")
 _COMMAND = "_build_python_executable_command_memory_profileable"
 _KILL = "kill_all_processes"
@@ -24,7 +26,7 @@ _OFTEN = {"poll_interval_ms": 5}
 
 @contextmanager
 def trimmed(stem: Stem) -> Iterator[None]:
-    """Let a Ray that is started meanwhile have no monitor of logs, no usage figures, no agents.
+    """Let a Ray that is started meanwhile have no monitors, no usage figures, no agents.
 
     Its workers are forks of the stem.
     """
@@ -32,7 +34,7 @@ def trimmed(stem: Stem) -> Iterator[None]:
     node = nodes.Node
     services = import_module("ray._private.services")
     with ExitStack() as changes:
-        for needless in ("start_log_monitor", "start_api_server"):
+        for needless in _NEEDLESS:
             changes.enter_context(replaced(node, needless, lambda _: _left_out))
         if hasattr(import_module("ray._raylet"), "persist_port"):
             changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
@@ -87,17 +89,3 @@ def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:
         kill(node, check_alive=False, allow_graceful=False, wait=True)
 
     return kill_at_once
-
-
-@contextmanager
-def replaced(owner: Any, name: str, made_of: Callable[[Any], Any]) -> Iterator[None]:
-    """Something that is known to be there, changed for as long as it lasts."""
-    before = getattr(owner, name, None)
-    if before is None:
-        yield
-        return
-    setattr(owner, name, made_of(before))
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
