@@ -1,7 +1,7 @@
 """Requiring: what is said of libraries that are not installed."""
 
 import pytest
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from curator_core.requiring import lacking
     ],
 )
 def test_what_lacks_is_named(modules: list[str], said: str | None) -> None:
-    assert lacking("it", modules, "pip it") == said
+    assert not_installed("it", modules, "pip it") == said

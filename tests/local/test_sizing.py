@@ -6,7 +6,7 @@ import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.local import sizing
 from curator_core.local.executor import LocalExecutor
-from curator_core.local.sizing import available_cpus, lacking, visible_gpus, workers_for
+from curator_core.local.sizing import available_cpus, unmet_demands, visible_gpus, workers_for
 from curator_core.plans import Plan
 
 
@@ -77,11 +77,13 @@ def test_a_stage_may_limit_the_number() -> None:
     ],
 )
 def test_what_is_lacking_is_said(resources: Resources, problem: str) -> None:
-    assert list(lacking(plan(resources), in_process=False)) == [problem]
+    assert list(unmet_demands(plan(resources), in_process=False)) == [problem]
 
 
 def test_enough_is_enough() -> None:
-    assert list(lacking(plan(Resources(cpus=64, gpus=2, memory_gb=16)), in_process=True)) == []
+    assert (
+        list(unmet_demands(plan(Resources(cpus=64, gpus=2, memory_gb=16)), in_process=True)) == []
+    )
 
 
 @pytest.mark.parametrize(

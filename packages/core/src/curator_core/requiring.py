@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 
-def lacking(what: str, modules: Sequence[str], command: str) -> str | None:
+def not_installed(what: str, modules: Sequence[str], command: str) -> str | None:
     """Which of the modules that `what` needs are not installed; None where all of them are."""
     missing = [name for name in modules if not find_spec(name.partition(".")[0])]
     if not missing:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from curator_core import CuratorError
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 from curator_core.suggestions import nearest
 
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -48,7 +48,7 @@ class ModelSource:
 
     def problems(self) -> Iterator[str]:
         """What is known to be wrong before anything is asked of the network."""
-        if problem := lacking(f"model {self.name!r}", _NEEDED, f"pip install '{self.extra}'"):
+        if problem := not_installed(f"model {self.name!r}", _NEEDED, f"pip install '{self.extra}'"):
             yield problem
         variable = self.token_variable
         if variable is not None and variable not in os.environ:

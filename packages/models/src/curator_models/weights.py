@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 
 from curator_models.locating import ModelError
 
@@ -45,7 +45,7 @@ class WeightsFile:
 
     def problems(self) -> Iterator[str]:
         """What is known to be wrong before anything is asked of the network."""
-        if problem := lacking(self.what, self.needs, f"pip install '{self.extra}'"):
+        if problem := not_installed(self.what, self.needs, f"pip install '{self.extra}'"):
             yield problem
         elif self._here() is None and not self._is_hub_name():
             yield self._absence()

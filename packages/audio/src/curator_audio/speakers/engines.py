@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 from curator_models.locating import ModelError
 
 from curator_audio.speakers.clustering import clusters
@@ -42,7 +42,7 @@ def uninstalled(backend: Backend) -> str | None:
     if backend not in _NEEDS:
         return None
     module, command = _NEEDS[backend]
-    return lacking(f"telling speakers with {backend}", [module], command)
+    return not_installed(f"telling speakers with {backend}", [module], command)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from curator_core.executors import Executor
 from curator_core.local.here import run_here
-from curator_core.local.sizing import lacking, workers_for
+from curator_core.local.sizing import unmet_demands, workers_for
 from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan
 from curator_core.runs.running import Run
@@ -36,7 +36,7 @@ class LocalExecutor(Executor):
             self.capabilities = frozenset({"timeouts"})  # type: ignore[misc]
 
     def check(self, plan: Plan) -> Iterable[str]:
-        return lacking(plan, in_process=self.workers == 0)
+        return unmet_demands(plan, in_process=self.workers == 0)
 
     @contextmanager
     def reach(self, plan: Plan) -> Iterator[None]:

@@ -8,7 +8,7 @@ from curator_core.plans import Plan
 from curator_core.watching import AlarmClock
 
 
-def lacking(plan: Plan, *, in_process: bool) -> Iterator[str]:
+def unmet_demands(plan: Plan, *, in_process: bool) -> Iterator[str]:
     """What the stages ask for and this machine, or this way of running, does not have."""
     gpus = len(visible_gpus())
     memory = total_memory_gb()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from curator_core import CuratorError
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 
 from curator_text.languages.codes import UNDETERMINED, language_code
 
@@ -41,7 +41,7 @@ def missing_for(model: str) -> str | None:
     if model not in _NEEDS and not Path(model).is_file():
         known = ", ".join(_NEEDS)
         return f"model {model!r} is no file (use {known}, or the path of a fastText model)"
-    return lacking(f"model {model!r}", modules, command)
+    return not_installed(f"model {model!r}", modules, command)
 
 
 @cache

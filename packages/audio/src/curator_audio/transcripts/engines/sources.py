@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from curator_core.requiring import lacking
+from curator_core.requiring import not_installed
 from curator_core.suggestions import nearest
 
 Backend: TypeAlias = Literal["auto", "faster-whisper", "whisper", "transformers", "nemo"]
@@ -115,4 +115,4 @@ def _folder_of(module: str) -> Path | None:
 
 def uninstalled(backend: str) -> str | None:
     """What is to be installed first, if anything is."""
-    return lacking(f"recognizing speech with {backend}", MODULES[backend], COMMANDS[backend])
+    return not_installed(f"recognizing speech with {backend}", MODULES[backend], COMMANDS[backend])

@@ -77,13 +77,6 @@ class Capacity:
     devices: tuple[Device, ...] = ()
     custom: Mapping[str, float] | None = None
 
-    def __str__(self) -> str:
-        parts = [f"{self.cpus:g} CPUs", f"{self.memory / GB:g} GB of memory"]
-        if self.devices:
-            parts.append(f"{len(self.devices)} GPU{'s' * (len(self.devices) != 1)}")
-        parts += [f"{amount:g} {name}" for name, amount in (self.custom or {}).items()]
-        return ", ".join(parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Share:

@@ -1,6 +1,6 @@
 """Steps: what one call runs. A stage of its own, or neighbours that are run in one go."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from curator_core.plans import PlannedStage
@@ -59,17 +59,6 @@ def split(spec: StepSpec, last: int) -> tuple[StepSpec, StepSpec]:
         replace(spec, last=last, names=spec.names[:count], need=before),
         replace(spec, first=last + 1, names=spec.names[count:], need=after),
     )
-
-
-def lacking(steps: Iterable[StepSpec], capacities: Sequence[Capacity]) -> Iterator[str]:
-    """Which steps want more than any node has, with what the nodes have."""
-    for spec in steps:
-        if not any(could_hold(capacity, spec.need) for capacity in capacities):
-            there = "; ".join(sorted({str(capacity) for capacity in capacities})) or "no node"
-            yield (
-                f"stage {spec.name!r} needs {spec.need} on one node, but there is: {there}; ask "
-                "for less with .with_(resources=…), or add a node that has it"
-            )
 
 
 def could_hold(capacity: Capacity, need: Need) -> bool:
