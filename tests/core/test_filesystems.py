@@ -1,6 +1,8 @@
+import sys
 from pathlib import Path
 
 import pytest
+from curator_core.errors import CuratorError
 from curator_core.filesystems import (
     base_name,
     full_path,
@@ -32,6 +34,28 @@ def test_a_remote_path_is_not_local_and_keeps_its_protocol():
     assert not is_local(fs)
     again, same = open_filesystem(full_path(fs, path))
     assert (again, same) == (fs, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "protocol", "library"),
+    [
+        ("s3://bucket/a", "s3", "s3fs"),
+        ("simplecache::gs://bucket/a", "gs", "gcsfs"),
+        ("https://host/a", "https", "aiohttp"),
+        ("sftp://host/a", "sftp", "paramiko"),
+    ],
+)
+def test_a_protocol_whose_library_is_missing_says_what_to_install(
+    path: str, protocol: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.sftp", raising=False)
+    with pytest.raises(CuratorError) as error:
+        open_filesystem(path)
+    said = str(error.value)
+    assert said.startswith(f"cannot open {path}: {protocol}:// needs ")
+    assert f"{library}, which is not installed: pip install " in said
+    assert said.endswith(library)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from curator_core.errors import CuratorError, InputError
+from curator_core.requiring import not_installed
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -12,6 +13,21 @@ if TYPE_CHECKING:
 StorageOptions: TypeAlias = Mapping[str, Any]
 
 _LOCAL_PREFIXES = ("file://", "local://")
+
+_LIBRARIES = {
+    **dict.fromkeys(("s3", "s3a"), ("s3fs",)),
+    **dict.fromkeys(("gs", "gcs"), ("gcsfs",)),
+    **dict.fromkeys(("az", "abfs", "adl"), ("adlfs",)),
+    **dict.fromkeys(("http", "https"), ("requests", "aiohttp")),
+    **dict.fromkeys(("webhdfs", "github", "dbfs"), ("requests",)),
+    **dict.fromkeys(("sftp", "ssh"), ("paramiko",)),
+    "hf": ("huggingface_hub",),
+    "smb": ("smbprotocol",),
+    "oss": ("ossfs",),
+    "oci": ("ocifs",),
+    "webdav": ("webdav4",),
+}
+"""What protocols need, where pip calls it as Python does."""
 
 
 def is_url(path: str) -> bool:
@@ -50,7 +66,18 @@ def open_filesystem(
     try:
         return url_to_fs(plain or path, **options)  # type: ignore[no-any-return]
     except (ImportError, ValueError) as error:  # no such protocol, or its library is missing
-        raise CuratorError(f"cannot open {path}: {error}") from None
+        raise CuratorError(f"cannot open {path}: {_missing_library(path) or error}") from None
+
+
+def _missing_library(path: str) -> str | None:
+    """What to install for the protocols of `path`; fsspec names libraries, but no command."""
+    for link in path.split("::"):
+        protocol = link.partition("://")[0]
+        needed = _LIBRARIES.get(protocol, ())
+        command = f"pip install {' '.join(needed)}"
+        if problem := not_installed(f"{protocol}://", needed, command):
+            return problem
+    return None
 
 
 def is_local(fs: "AbstractFileSystem") -> bool:
