@@ -5,10 +5,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from curator_core import JsonlReader, LocalExecutor, Pipeline, processing_stage
 from curator_core.documents import DocumentBatch
 from curator_core.files import FileGroup
 from curator_core.filesystems import open_filesystem
 from curator_core.places import WorkerInfo
+from curator_core.reporting.directories import read_run
 from curator_core.staging import publish
 from curator_core.tasks import StagedFile
 from curator_core.writing import JsonlWriter, ParquetWriter, dropped
@@ -32,6 +34,11 @@ def published(files: list[StagedFile]) -> list[Path]:
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@processing_stage(name="long_texts")
+def long_texts(task: DocumentBatch) -> DocumentBatch:
+    return task.keep([len(text) > 3 for text in task.data["text"].to_pylist()], reason="short")
 
 
 def test_nothing_is_kept_unless_asked_for(tmp_path: Path):
@@ -115,3 +122,18 @@ def test_a_batch_without_rows_is_no_record(tmp_path: Path, writer: type[JsonlWri
     sink = sink_of(writer(str(tmp_path / "out"), dropped_path=str(tmp_path / "drop")))
     sink.add("a", "x", DocumentBatch(pa.table({"text": pa.array([], pa.string())})))
     assert sink.finish("s1.0") == []
+
+
+def test_a_run_tells_files_of_what_was_dropped_apart(tmp_path: Path):
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "long enough"}\n')
+    writer = JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "drop"))
+    stages = [JsonlReader(str(tmp_path / "in.jsonl")), long_texts, writer]
+    result = Pipeline("p", stages=stages).run(LocalExecutor(workers=0))
+
+    assert [Path(file).parent.name for file in result.files] == ["out"]
+    assert [Path(file).parent.name for file in result.dropped_files] == ["drop"]
+    assert result.run_dir is not None
+    for in_short in (False, True):
+        record = read_run(result.run_dir, in_short=in_short)
+        assert record.folders == {str(tmp_path / "out"): 1}
+        assert record.dropped_folders == {str(tmp_path / "drop"): 1}

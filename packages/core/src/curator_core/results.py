@@ -145,6 +145,9 @@ class RunResult(Sequence[AnyTask]):
     usages: dict[str, Usage] = field(default_factory=dict)
     """What each stage took, of this attempt at the run."""
 
+    dropped_files: list[str] = field(default_factory=list)
+    """Files of what was left out on purpose, by stages that keep that as well."""
+
     @overload
     def __getitem__(self, index: int) -> AnyTask: ...
     @overload
@@ -190,6 +193,7 @@ class RunResult(Sequence[AnyTask]):
             "sources_skipped": self.sources_skipped,
             "quarantined": len(self.quarantined),
             "files": len(self.files),
+            "dropped_files": len(self.dropped_files),
             "worker_restarts": self.worker_restarts,
             "notes": self.notes,
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},

@@ -35,6 +35,8 @@ class RunRecord:
     history: History
     folders: dict[str, int]
     """How many files were written into each."""
+    dropped_folders: dict[str, int]
+    """The same of files of what was left out on purpose."""
     statistics: list[str]
     """Files in which stages wrote what they found out about the data."""
 
@@ -97,10 +99,20 @@ def read_run(path: str, *, in_short: bool = False) -> RunRecord:
     if latest is not None:
         _add_what_moves(result, latest)
     written = facts.get("written") if in_short else None
-    written = written or written_in(result.files)
+    written = written or written_in(result)
     name = str(facts.get("name", "run"))
-    folders, statistics = written["folders"], written["statistics"]
-    return RunRecord(path, name, state, facts, result, history, folders, statistics, latest)
+    return RunRecord(
+        path,
+        name,
+        state,
+        facts,
+        result,
+        history,
+        folders=written["folders"],
+        dropped_folders=written.get("dropped_folders", {}),
+        statistics=written["statistics"],
+        latest=latest,
+    )
 
 
 def state_of(path: str) -> str:
@@ -117,12 +129,14 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
     for commit in commits:
         for index, counts in commit.account().items():
             stages[names[index]].add(counts)
+    files = [file for commit in commits for file in commit.files]
     result = RunResult(
         stages=stages,
         status=str(facts.get("status", "running")),
         sources_done=len({root_of(source) for commit in commits for source in commit.sources}),
         quarantined=_quarantined(path),
-        files=sorted(f.final for commit in commits for f in commit.files if not f.dropped),
+        files=sorted(file.final for file in files if not file.dropped),
+        dropped_files=sorted(file.final for file in files if file.dropped),
         run_dir=path,
     )
     _add_what_was_said(result, said)

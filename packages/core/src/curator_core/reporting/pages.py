@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -100,7 +100,7 @@ def _below(record: RunRecord) -> list[str]:
         section("Quarantine", _failures(failures_of(record.result.quarantined))),
         section("Slowest sources", _slowest(record)),
         section("Since the previous run", comparison(record)),
-        section("Files", _files(record.folders)),
+        section("Files", _files(record)),
         section("Environment", _environment(record)),
     ]
 
@@ -132,13 +132,16 @@ def _slowest(record: RunRecord) -> str:
     return figures_table(("source", "time in stages"), rows)
 
 
+_ELSEWHERE = ("files", "dropped", "report")
+
+
 def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
     kind = {"done": "good", "running": "going"}.get(record.state, "bad")
     verdict = f'<p class="{kind}">{escape(verdict_of(record))}</p>'
     below = record.history.diagnosis.get("evidence")  # what holds it up has a place of its own
     rows = [(label, text) for label, text in summary.account()
-            if label not in ("files", "report") and not (below and below in text)]  # fmt: skip
+            if label not in _ELSEWHERE and not (below and below in text)]  # fmt: skip
     command, told = next_step(record)
     following = f"<p>Next: <code>{escape(command)}</code> {escape(told)}.</p>"
     return (
@@ -232,8 +235,9 @@ def _data(collected: Sequence[str]) -> str:
         return f"<p>{escape(str(error))}</p>"
 
 
-def _files(folders: Mapping[str, int]) -> str:
-    rows = [[escape(folder), count(number)] for folder, number in folders.items()]
+def _files(record: RunRecord) -> str:
+    dropped = {f"{folder} (dropped)": n for folder, n in record.dropped_folders.items()}
+    rows = [[escape(folder), count(n)] for folder, n in (record.folders | dropped).items()]
     return figures_table(("folder", "files"), rows[:_MOST_ROWS])
 
 

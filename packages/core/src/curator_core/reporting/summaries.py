@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,11 +75,8 @@ class Summary:
     def _files(self) -> list[tuple[str, str]]:
         if self.result.run_dir is None:
             return [("note", "nothing was written: none of the stages writes files")]
-        folders = Counter(parent_of(file) for file in self.result.files).most_common()
-        told = [f"{counted(files, 'file')} in {folder}" for folder, files in folders[:MOST_FOLDERS]]
-        if len(folders) > MOST_FOLDERS:
-            told.append(f"… {counted(len(folders) - MOST_FOLDERS, 'more folder')}")
-        return [("files" if not at else "", text) for at, text in enumerate(told)]
+        dropped = _folders("dropped", self.result.dropped_files)
+        return [*_folders("files", self.result.files), *dropped]
 
     def _others(self) -> list[tuple[str, str]]:
         restarts = [
@@ -103,6 +100,16 @@ class Summary:
         return lines + (
             [("", f"{retry}: does what is in quarantine again")] if can_be_retried else []
         )
+
+
+def _folders(label: str, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """How many of the files are in which folder."""
+    folders = Counter(map(parent_of, files)).most_common()
+    told = [f"{counted(number, 'file')} in {folder}" for folder, number in folders[:MOST_FOLDERS]]
+    if len(folders) > MOST_FOLDERS:
+        told.append(f"… {counted(len(folders) - MOST_FOLDERS, 'more folder')}")
+    for at, text in enumerate(told):
+        yield (label if not at else "", text)
 
 
 _ENDINGS = {

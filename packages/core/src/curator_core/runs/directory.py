@@ -5,7 +5,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import entry_points, version
 from typing import Any
@@ -16,6 +16,7 @@ from curator_core.hookspecs import GROUP
 from curator_core.lineage import fingerprint
 from curator_core.plans import Plan
 from curator_core.resources import Resources
+from curator_core.results import RunResult
 from curator_core.runs.lines import from_line, to_page
 from curator_core.runs.outputs import Output, does_append
 from curator_core.secrets import redact
@@ -158,13 +159,19 @@ def _needs(resources: Resources) -> dict[str, float]:
     return {name: found for name in names if (found := getattr(resources, name))}
 
 
-def written_in(files: Sequence[str]) -> dict[str, Any]:
+def written_in(result: RunResult) -> dict[str, Any]:
     """How many files are in which folder, and which of them hold statistics: a run of a million
     files can be reported without its journal."""
+    statistics = [file for file in result.files if file.endswith(".statistics.json")]
     return {
-        "folders": dict(Counter(map(parent_of, files)).most_common(_MOST_FOLDERS)),
-        "statistics": [file for file in files if file.endswith(".statistics.json")][:_MOST_FOLDERS],
+        "folders": _folders_of(result.files),
+        "dropped_folders": _folders_of(result.dropped_files),
+        "statistics": statistics[:_MOST_FOLDERS],
     }
+
+
+def _folders_of(files: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(map(parent_of, files)).most_common(_MOST_FOLDERS))
 
 
 _MOST_FOLDERS = 1000

@@ -276,14 +276,16 @@ class DirectoryKeeper:
         """Say how it ended. The manifest lists what stands, also after an interruption."""
         self._latest.clear()
         self._publisher.clear_staging()
-        result.files = sorted(file.final for file in self._files() if not file.dropped)
+        files = self._files()
+        result.files = sorted(file.final for file in files if not file.dropped)
+        result.dropped_files = sorted(file.final for file in files if file.dropped)
         result.quarantined = self.quarantined()
-        self._publisher.write_manifests(self._plan.name, self._files())
+        self._publisher.write_manifests(self._plan.name, files)
         ending = {
             "status": result.status,
             "ended": time.time(),
             "result": result.to_json(),
-            "written": {"sources": self.memory.roots(), **written_in(result.files)},
+            "written": {"sources": self.memory.roots(), **written_in(result)},
         }
         try:
             self._directory.write({**self._facts, **ending})
