@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import packaging.version  # noqa: F401 - before the folder `packaging` here take
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "kits"))
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell ignores it for what runs in the background, and Ctrl-C is among what is tested."""

@@ -8,22 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core import (
-    DocumentBatch,
-    JsonlReader,
-    JsonlWriter,
-    LocalExecutor,
-    Pipeline,
-    PipelineError,
-    ProcessingStage,
-)
+from curator_core import DocumentBatch, LocalExecutor, Pipeline, PipelineError
 from curator_core.errors import ResourceError
 from curator_core.plans import Plan
-
-
-class Same(ProcessingStage[DocumentBatch, DocumentBatch]):
-    def process(self, task: DocumentBatch) -> DocumentBatch:
-        return task
+from linekit import Same, line, write_texts
 
 
 @dataclass
@@ -61,15 +49,15 @@ class Distant(LocalExecutor):
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Any:
-    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n')
+def planned(tmp_path: Path) -> Any:
+    write_texts(tmp_path / "in" / "a.jsonl", ["a"])
 
-    def line(*stages: Any, mode: Any = "error", name: str = "p") -> Pipeline:
-        reader = JsonlReader(str(tmp_path / "in.jsonl"))
-        writer = JsonlWriter(str(tmp_path / "out"), mode=mode)
-        return Pipeline(name, stages=[reader, *(stages or [Same()]), writer], max_failures=None)
+    def planned(stage: Any = None, **more: Any) -> Pipeline:
+        pipeline = line(tmp_path, stage or Same(), **more)
+        pipeline.max_failures = None
+        return pipeline
 
-    return line
+    return planned
 
 
 def there(folder: Path) -> dict[str, bytes]:
@@ -87,42 +75,42 @@ def there(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_all_stays_as_it_was_where_the_executor_refuses(
-    line: Any, tmp_path: Path, first: Any, again: dict[str, Any], resume: bool
+    planned: Any, tmp_path: Path, first: Any, again: dict[str, Any], resume: bool
 ) -> None:
-    line(first).run(Distant())
+    planned(first).run(Distant())
     before = there(tmp_path / "out")
     executor = Distant("the cluster has no GPU")
     with pytest.raises(ResourceError, match="the cluster has no GPU"):
-        line(**again).run(executor, resume=resume)
+        planned(**again).run(executor, resume=resume)
     assert executor.heard == ["reached"]
     assert there(tmp_path / "out") == before
 
 
-def test_it_is_with_the_executor_until_the_run_has_ended(line: Any) -> None:
+def test_it_is_with_the_executor_until_the_run_has_ended(planned: Any) -> None:
     first, again, anew = Distant(), Distant(), Distant()
-    line().run(first)
-    line().run(again)
+    planned().run(first)
+    planned().run(again)
     assert [*first.heard, *again.heard] == ["executed", "executed"]  # nothing is taken away
-    assert line().run(anew, resume=False).sources_done == 1
+    assert planned().run(anew, resume=False).sources_done == 1
     assert anew.heard == ["reached", "executed", "left"]
     stopped = Distant()
-    with line().stream(stopped, resume=False) as stream:
+    with planned().stream(stopped, resume=False) as stream:
         next(stream)
     assert stopped.heard == ["reached", "executed", "left"]
 
 
-def test_what_cannot_be_sent_to_workers_takes_nothing_away(line: Any, tmp_path: Path) -> None:
-    line().run(Distant())
+def test_what_cannot_be_sent_to_workers_takes_nothing_away(planned: Any, tmp_path: Path) -> None:
+    planned().run(Distant())
     before = there(tmp_path / "out")
     with pytest.raises(PipelineError, match=r"'same' cannot be sent to a worker .* 'lock' is a"):
-        line(Locked()).run(LocalExecutor(workers=1), resume=False)
+        planned(Locked()).run(LocalExecutor(workers=1), resume=False)
     assert there(tmp_path / "out") == before
 
 
-def test_a_pipeline_without_a_reader_takes_nothing_away(line: Any, tmp_path: Path) -> None:
-    line().run(Distant())
+def test_a_pipeline_without_a_reader_takes_nothing_away(planned: Any, tmp_path: Path) -> None:
+    planned().run(Distant())
     before = there(tmp_path / "out")
-    no_reader = Pipeline("p", stages=line().stages[1:])
+    no_reader = Pipeline("p", stages=planned().stages[1:])
     with pytest.raises(PipelineError, match="'same' takes DocumentBatch, but nothing comes before"):
         no_reader.run(Distant(), resume=False)
     assert there(tmp_path / "out") == before

@@ -1,25 +1,18 @@
 """The filter against a set, and the stage in a pipeline, on several workers, and tried again."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from curator_core import (
-    DocumentBatch,
-    JsonlReader,
-    JsonlWriter,
-    LocalExecutor,
-    Pipeline,
-    PipelineError,
-)
+from curator_core import DocumentBatch, JsonlReader, LocalExecutor, Pipeline, PipelineError
 from curator_core.plugins import plugins
 from curator_core.testing import run_stage
 from curator_dedup import BloomDeduplication
 from curator_dedup.blooms.filters import BloomFilter, GrowingFilter
 from hypothesis import given
 from hypothesis import strategies as st
+from linekit import line, texts_in, write_texts
 
 
 def words(numbers: Any) -> Any:
@@ -93,19 +86,11 @@ def test_a_task_that_is_tried_again_is_not_its_own_duplicate() -> None:
 
 
 def test_one_worker_has_the_filter_whatever_the_executor_has(tmp_path: Path) -> None:
-    raw = tmp_path / "raw"
-    raw.mkdir()
     for place in range(6):
-        texts = (json.dumps({"text": f"t{(n + place) % 50}"}) + "\n" for n in range(50))
-        (raw / f"{place}.jsonl").write_text("".join(texts))
-    stages = [JsonlReader(str(raw)), BloomDeduplication(), JsonlWriter(str(tmp_path / "out"))]
-    Pipeline("bloom", stages=stages).run(LocalExecutor(workers=2))
-    found = [
-        json.loads(line)["text"]
-        for file in (tmp_path / "out").glob("part-*")
-        for line in file.read_text().splitlines()
-    ]
-    assert sorted(found) == sorted(f"t{n}" for n in range(50))
+        texts = [f"t{(n + place) % 50}" for n in range(50)]
+        write_texts(tmp_path / "in" / f"{place}.jsonl", texts)
+    line(tmp_path, BloomDeduplication()).run(LocalExecutor(workers=2))
+    assert sorted(texts_in(tmp_path)) == sorted(f"t{n}" for n in range(50))
 
 
 def test_wrong_options_are_all_told() -> None:

@@ -12,8 +12,11 @@ class EngineError(CuratorError):
 
 
 def is_compiled(variable: str, plain: str, extra: str) -> bool:
-    """Whether to compile. The variable says `auto` (where numba is installed), `compiled`, or
-    `plain`; `extra` is what to install for it."""
+    """Whether inner loops are to be compiled.
+
+    The environment variable says "auto" (where numba is installed, and the default), "compiled", or
+    `plain`. `extra` is what pip installs to have numba.
+    """
     asked = os.environ.get(variable) or "auto"
     known = ("auto", plain, "compiled")
     if asked not in known:
