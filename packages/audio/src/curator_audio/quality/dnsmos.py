@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-from curator_core import Resources, WorkerInfo
-from curator_models.devices import Device, device_of, resources_for
+from curator_core import WorkerInfo
+from curator_models.devices import device_of
 from curator_models.digests import digest_of
 from curator_models.weights import Packaged, WeightsFile
 
-from curator_audio.cutting import Piece, weighted_mean
-from curator_audio.inferring import AudioModel
+from curator_audio.cutting import Piece
+from curator_audio.quality.scoring import ScoringModel
 from curator_audio.quality.windows import MosCut, counted
 
 _WHEEL, _EXTRA = "speechmos", "curator-audio[quality]"
@@ -20,7 +19,7 @@ _SCORES = ("sig", "bak", "ovrl", "p808")
 
 
 @dataclass(kw_only=True)
-class DnsmosFilter(AudioModel):
+class DnsmosFilter(ScoringModel):
     """Adds how good speech sounds by DNSMOS, and drops what is below a limit.
 
     `dnsmos_sig` is the speech, `dnsmos_bak` what is behind it, `dnsmos_ovrl` all of it, from 1 to
@@ -48,12 +47,6 @@ class DnsmosFilter(AudioModel):
     opinion_weights: str | None = None
     """Another model_v8.onnx."""
 
-    device: Device = "auto"
-    """auto, cuda or cpu."""
-
-    def __post_init__(self) -> None:
-        self.resources: Resources = resources_for(self.device, self.name)
-
     def sources(self) -> Sequence[WeightsFile]:
         folder = "pdnsmos_models" if self.personalized else "dnsmos_models"
         own, other = Packaged(_WHEEL, f"{folder}/{_FILE}"), f"dnsmos_models/{_OPINION_FILE}"
@@ -67,12 +60,12 @@ class DnsmosFilter(AudioModel):
     def check(self) -> Iterable[str]:
         yield from dict.fromkeys(super().check())  # both files come with one wheel
         for name in _SCORES:
-            limit = self._limit(name)
-            if limit is not None and not 1 <= limit <= 5:
+            limit = getattr(self, f"{name}_at_least")
+            if limit is not None and (limit < 1 or limit > 5):
                 yield f"{name}_at_least is {limit:g}, but scores go from 1 to 5"
 
-    def columns(self) -> Sequence[str]:
-        return [f"dnsmos_{name}" for name in _SCORES]
+    def limits(self) -> Mapping[str, float | None]:
+        return {f"dnsmos_{name}": getattr(self, f"{name}_at_least") for name in _SCORES}
 
     @property
     def model_column(self) -> str:
@@ -112,23 +105,3 @@ class DnsmosFilter(AudioModel):
         sound = torch.from_numpy(piece.samples).to(self._device)
         scores = torch.cat((self._signal(sound, windows), self._opinion(sound, windows)), dim=1)
         return np.asarray(scores.mean(dim=0).numpy())
-
-    def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:
-        return weighted_mean(answers)
-
-    def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
-        return {
-            column: pa.array([float(scores[place]) for scores in amounts], pa.float64())
-            for place, column in enumerate(self.columns())
-        }
-
-    def fault(self, amount: Any) -> str | None:
-        for name, score in zip(_SCORES, amount, strict=True):
-            limit = self._limit(name)
-            if limit is not None and score < limit:
-                return f"dnsmos_{name} below {limit:g}"
-        return None
-
-    def _limit(self, name: str) -> float | None:
-        found: float | None = getattr(self, f"{name}_at_least")
-        return found

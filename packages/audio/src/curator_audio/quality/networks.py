@@ -1,10 +1,13 @@
 """Networks that give numbers for sound, from files that hold nothing but them, or TorchScript."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from curator_models.locating import ModelError
+
+from curator_audio.cutting import Piece
 
 
 def weights_of(path: Path) -> Any:
@@ -31,9 +34,10 @@ def script_of(path: Path) -> Any:
         raise ModelError(f"{path} is no TorchScript: {told}") from None
 
 
-def stacked(sounds: Any, longest: int) -> Any:
+def stacked(pieces: Sequence[Piece]) -> Any:
     """Sounds of nearly one length as rows; shorter ones are repeated, not silent at the end."""
     import numpy as np
     import torch
 
-    return torch.from_numpy(np.stack([np.resize(sound, longest) for sound in sounds]))
+    longest = max(piece.length for piece in pieces)
+    return torch.from_numpy(np.stack([np.resize(piece.samples, longest) for piece in pieces]))

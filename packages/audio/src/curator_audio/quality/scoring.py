@@ -9,7 +9,7 @@ import pyarrow as pa
 from curator_core import Resources
 from curator_models.devices import Device, resources_for
 
-from curator_audio.cutting import EvenCut, Piece, weighted_mean
+from curator_audio.cutting import Cut, EvenCut, Piece, weighted_mean
 from curator_audio.inferring import AudioModel
 
 _LONGEST, _SHORTEST = 10.0, 1.0
@@ -39,7 +39,7 @@ class ScoringModel(AudioModel):
             if limit is not None and limit != limit:
                 yield f"the limit for {name} is no number"
 
-    def cut(self) -> EvenCut:
+    def cut(self) -> Cut:
         return EvenCut(round(_LONGEST * self.rate), round(_SHORTEST * self.rate))
 
     def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:

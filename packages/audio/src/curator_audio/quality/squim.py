@@ -82,8 +82,7 @@ class SquimFilter(ScoringModel):
 
         from curator_audio.quality.networks import stacked
 
-        longest = max(piece.length for piece in pieces)
-        sounds = stacked([piece.samples for piece in pieces], longest).to(self._device)
+        sounds = stacked(pieces).to(self._device)
         with torch.inference_mode():
             return list(torch.stack(self._network(sounds), dim=1).float().cpu().numpy())
 

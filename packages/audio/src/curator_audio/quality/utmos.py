@@ -51,8 +51,7 @@ class UtmosFilter(ScoringModel):
 
         from curator_audio.quality.networks import stacked
 
-        longest = max(piece.length for piece in pieces)
-        sounds = stacked([piece.samples for piece in pieces], longest).to(self._device)
+        sounds = stacked(pieces).to(self._device)
         with torch.inference_mode():
             scores = self._network(sounds).float().cpu().reshape(-1, 1)
         if len(scores) != len(pieces):

@@ -3,39 +3,26 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-from curator_core import InputError, ProcessingStage, WorkerInfo
-from curator_core.models import tell_model
+from curator_core import InputError, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.digests import digest_of
 from curator_models.weights import WeightsFile
 
 from curator_image.batches import ImageBatch
 from curator_image.models.heads import Shape, head_in
+from curator_image.models.vector_scores import VectorScores
 from curator_image.models.vectors import matrix_of
 
 
 @dataclass(kw_only=True)
-class HeadScores(ProcessingStage[ImageBatch, ImageBatch]):
+class HeadScores(VectorScores):
     """Reads vectors of CLIP, adds a score for each."""
 
     weights: WeightsFile
     shape: Shape
-    embedding_field: str
-    score_field: str
-    model_field: str | None = None
-    drops_vectors: bool = False
-    """Whether the vectors were made for it alone, and go with it."""
 
     def inputs(self) -> Sequence[str]:
         return (self.embedding_field,)
-
-    def outputs(self) -> Sequence[str]:
-        return (self.score_field, *([self.model_field] if self.model_field else ()))
-
-    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
-        gone = {self.embedding_field} if self.drops_vectors else set()
-        return None if before is None else (before - gone) | frozenset(self.outputs())
 
     def check(self) -> Iterable[str]:
         yield from self.weights.problems()
@@ -60,18 +47,4 @@ class HeadScores(ProcessingStage[ImageBatch, ImageBatch]):
                 "openai/clip-vit-large-patch14, 768)"
             )
         scores = self._head.scores(vectors).tolist() if task.num_items else []
-        columns = {self.score_field: pa.array(scores, pa.float32())}
-        if self.model_field is not None:
-            columns[self.model_field] = pa.array([self._known_as] * task.num_items, pa.string())
-        scored = task.with_columns(columns)
-        if self.drops_vectors:
-            scored = without_column(scored, self.embedding_field)
-        tell_model(scored, self._known_as)
-        return scored
-
-
-def without_column(task: ImageBatch, name: str) -> ImageBatch:
-    """The batch without one of its columns, with what was decoded of it."""
-    bare = task.with_data(task.data.drop_columns([name]))
-    bare.derived.update(task.derived)
-    return bare
+        return self.scored(task, scores, self._known_as)

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-from curator_core import AnyStage, InputError, ProcessingStage, WorkerInfo
-from curator_core.models import tell_model
+from curator_core import AnyStage, InputError, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import device_of
@@ -14,11 +12,11 @@ from curator_models.digests import digest_of, weights_in
 
 from curator_image.batches import ImageBatch
 from curator_image.models.composing import ImageModel
-from curator_image.models.head_scores import without_column
 from curator_image.models.inferring import keep_to_cores, release
 from curator_image.models.networks import ClipVectors
 from curator_image.models.sources import ClipSource
 from curator_image.models.thresholds import ScoreThreshold
+from curator_image.models.vector_scores import VectorScores
 from curator_image.models.vectors import matrix_of
 
 _VECTORS = "_curator_clip_vectors"
@@ -84,26 +82,15 @@ class ClipScoreFilter(ImageModel):
 
 
 @dataclass(kw_only=True)
-class TextMatch(ProcessingStage[ImageBatch, ImageBatch]):
+class TextMatch(VectorScores):
     """Compares texts with the vectors of their pictures."""
 
     source: ClipSource
     text_field: str
-    embedding_field: str
-    score_field: str
-    model_field: str | None
-    drops_vectors: bool
     inference_batch_size: int
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field, self.embedding_field)
-
-    def outputs(self) -> Sequence[str]:
-        return (self.score_field, *([self.model_field] if self.model_field else ()))
-
-    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
-        gone = {self.embedding_field} if self.drops_vectors else set()
-        return None if before is None else (before - gone) | frozenset(self.outputs())
 
     def check(self) -> Iterable[str]:
         yield from self.source.problems()
@@ -142,14 +129,7 @@ class TextMatch(ProcessingStage[ImageBatch, ImageBatch]):
                     f"but {self.source.name} makes {len(vector)}: they are of another model"
                 )
             scores[row] = float(vector @ pictures[row])
-        columns = {self.score_field: pa.array(scores, pa.float32())}
-        if self.model_field is not None:
-            columns[self.model_field] = pa.array([self._known_as] * len(texts), pa.string())
-        scored = task.with_columns(columns)
-        if self.drops_vectors:
-            scored = without_column(scored, self.embedding_field)
-        tell_model(scored, self._known_as)
-        return scored
+        return self.scored(task, scores, self._known_as)
 
     def _vectors(self, texts: Sequence[str]) -> Sequence[Any]:
         def forward(places: Sequence[int]) -> Sequence[Any]:
