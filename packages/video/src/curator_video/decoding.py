@@ -17,14 +17,13 @@ from curator_video.opening import (
     rewind,
 )
 from curator_video.probing import duration_of, origin_of
+from curator_video.reaching import Reach
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
     from av.video.stream import VideoStream
 
 _EPSILON = 1e-4
-_TOLERATED = 1.0
-"""Seconds. A video that ends so much earlier than its headers say was cut short."""
 _USUAL = 0.04
 """Seconds. So long a picture is shown at least, as a rule."""
 _NEAR = 1.0
@@ -152,6 +151,7 @@ class Reel:
         self._video = video
         self._ahead: Shown | None = None
         self._end = 0.0
+        self._is_over = False
         self.latest: Shown | None = None
         """The picture before the next one, also where that lies before the span."""
 
@@ -173,9 +173,17 @@ class Reel:
         farthest = start - _NEAR if keyframe is None else keyframe
         return farthest <= self._ahead.time + _EPSILON
 
+    def held(self, at: float, *, is_variable: bool) -> Shown | None:
+        """What was shown last, once more, if it is still shown then.
+
+        Where the rate varies it is so up to the next picture, and else the last one may be.
+        """
+        is_there = self._passage.reach.end > at + _EPSILON if self._is_over else is_variable
+        return Shown(at, self.latest.frame) if is_there and self.latest is not None else None
+
     def pictures(self, start: float, end: float | None = None) -> Iterator[Shown | Damage]:
         """As the function of this name has it, wherever the reel stands."""
-        is_whole = True
+        is_whole, self._is_over = True, False
         for item in self._from(start):
             if isinstance(item, Damage):
                 is_whole = False
@@ -190,6 +198,7 @@ class Reel:
             if item.time >= start - _EPSILON:
                 yield item
             self.latest = item
+        self._is_over = True
         yield from self._rest(start, end)
 
     def _from(self, start: float) -> Iterator[Shown | Damage]:
@@ -222,7 +231,8 @@ class Reel:
         return first is None or first.time > late
 
     def _rest(self, start: float, end: float | None) -> Iterator[Damage]:
-        rest, missing = self._passage.rest(), _missing_end(self._video, self._clock, end)
+        rest = self._passage.rest()
+        missing = _missing_end(self._video, self._clock, self._passage.reach, end)
         if missing is not None:
             yield missing if rest is None else replace(missing, start=rest.start)
         elif rest is not None and rest.concerns(start, end):
@@ -295,6 +305,7 @@ class _Passage:
         self._video = video
         self._clock = clock
         self._broken: Damage | None = None
+        self.reach = Reach(video, clock)
 
     def items(self, start: float) -> Iterator[Shown | Damage]:
         for time, frame in self._timed(start):
@@ -333,6 +344,7 @@ class _Passage:
 
         try:
             for packet in packets(self._video):
+                self.reach.add(packet)
                 if packet.is_corrupt:  # parts of it were lost, which few decoders notice
                     self._break_at(packet, "damaged packets")
                 yield packet
@@ -364,12 +376,13 @@ class _Passage:
             self._broken = None
 
 
-def _missing_end(video: Opened, clock: Clock, end: float | None) -> Damage | None:
+def _missing_end(video: Opened, clock: Clock, reach: Reach, end: float | None) -> Damage | None:
     told = duration_of(video)
     last = clock.now + clock.step
     wanted = told if end is None else min(told, end)
     if video.container.streams.audio and not video.stream.duration and end is None:
         return None  # the sound may be longer than the pictures
-    if wanted - last <= _TOLERATED:
+    if not reach.lacks(wanted, last):
         return None
+    last = max(last, min(reach.end, wanted))
     return Damage(last, wanted, f"the pictures end after {last:.1f} of {told:.1f} s")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from curator_video.facts import AudioFacts, VideoFacts
 from curator_video.opening import Opened, UnreadableVideoError, opened, packets, rewind
+from curator_video.reaching import TOLERATED
 from curator_video.sources import VideoSource
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.codeccontext import VideoCodecContext
     from av.video.stream import VideoStream
-
-_SAMPLED = 300
-"""Timestamps that are looked at to tell a variable frame rate."""
 
 _READ = 60
 """Packets that are read where there is no index, and so cost something."""
@@ -31,6 +29,9 @@ _SET_BACK = 1.0
 
 _SLOWEST = 60.0
 """Seconds from one picture to the next. Headers that say more, and that it is always so, lie."""
+
+_OTHER = 1.5
+"""So many times faster or slower pictures come than headers say, where some stand for long."""
 
 _TRIED = 100
 """Packets after which a video that has given no picture is said to have none."""
@@ -199,21 +200,36 @@ def _audio(container: "InputContainer") -> AudioFacts | None:
 
 
 def _is_variable(video: Opened) -> bool:
-    """Whether pictures stand for different times, by more than a clock rounds them to."""
-    stamps = _stamps(video)
+    """Whether pictures stand for different times, by more than a clock rounds them to.
+
+    Or for others than their rate says, as in a slide show that was made at 25 a second.
+    """
+    stamps, rate = _stamps(video), _rate(video.stream)
     steps = [after - before for before, after in pairwise(stamps) if after > before]
-    if len(steps) < 2:
+    if not steps:
         return False
+    share = min(steps) * rate * float(video.stream.time_base or 0)
+    if share and not 1 / _OTHER < share < _OTHER:
+        return True
     return max(steps) - min(steps) > max(1, 0.1 * min(steps)) + 1
 
 
 def _stamps(video: Opened) -> list[int]:
-    """The first timestamps in order: from the index where that has every picture."""
+    """Timestamps in order: all from an index that has every picture, else the first ones."""
     entries = video.stream.index_entries
     if len(entries) > 1 and video.stream.frames == len(entries):
-        return [entry.timestamp for entry in entries[:_SAMPLED]]
+        return [*(entry.timestamp for entry in entries), *_held_until(video)]
     stamps = sorted(_read_stamps(video))
     return stamps[:-_REORDERED] if len(stamps) > 2 * _REORDERED else stamps
+
+
+def _held_until(video: Opened) -> Iterator[int]:
+    """When the last picture ceases to be shown, where that is long after it came."""
+    entries, length = video.stream.index_entries, video.stream.duration or 0
+    first, last, end = entries[0].timestamp, entries[-1].timestamp, entries[0].timestamp + length
+    longest = TOLERATED / float(video.stream.time_base or 1)
+    if longest < end - last - (last - first) / (len(entries) - 1):
+        yield end
 
 
 def _read_stamps(video: Opened) -> list[int]:

@@ -1,6 +1,8 @@
 """Examining: one decode of a span, of which everything that is wanted is kept."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from curator_video.analysis.findings import Findings
 from curator_video.analysis.observing import Observation, Observer
@@ -8,7 +10,7 @@ from curator_video.analysis.selecting import Unseen, selected
 from curator_video.analysis.vectors import export_vectors
 from curator_video.analysis.wants import MOTION_FPS, Sampling, Wanted
 from curator_video.clips import Span
-from curator_video.decoding import Damage, DamagedVideoError, Shown, pictures
+from curator_video.decoding import Damage, DamagedVideoError, Reel, Shown, pictures
 from curator_video.opening import opened
 from curator_video.sources import VideoSource
 
@@ -23,11 +25,23 @@ def examined(span: Span, wanted: Wanted) -> Findings:
                 f"{item.reason}"
             )
         found.append(item)
+    if not found and (held := _held(span, wanted)) is not None:
+        found.append(held)
     if not found:
         raise DamagedVideoError(
             f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
         )
     return Findings(wanted, found)
+
+
+def _held(span: Span, wanted: Wanted) -> Observation | None:
+    """The picture that is shown for all of a span in which none begins, and does not move."""
+    with opened(span.source) as video:
+        reel = Reel(video)
+        deque(reel.pictures(span.start, span.end), maxlen=0)
+        shown = reel.held(span.start, is_variable=span.facts.is_variable)
+        still = replace(wanted, motion=False)
+        return None if shown is None else Observer(still).observe(shown)
 
 
 def _looked_at(span: Span, wanted: Wanted) -> Iterator[Observation | Damage]:

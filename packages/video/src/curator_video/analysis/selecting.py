@@ -15,6 +15,7 @@ from curator_video.analysis.references import lonely
 from curator_video.analysis.wants import Sampling
 from curator_video.decoding import Clock, Damage, Shown, go_to
 from curator_video.opening import Opened, packets, reason_of
+from curator_video.reaching import Reach
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
@@ -39,8 +40,8 @@ def selected(
     clock = Clock(video)
     go_to(video, start)
     grids = [Grid(one.fps, start) for one in sorted(samplings)]
-    last, before = -1.0, list["tuple[float, AnyPacket]"]()
-    for group in _groups(video, clock, end):
+    last, before, reach = -1.0, list["tuple[float, AnyPacket]"](), Reach(video, clock)
+    for group in _groups(video, clock, end, reach):
         stamps = sorted({time for time, _ in group if start - _EPSILON <= time < end - _EPSILON})
         wanted = {time for time in stamps if _is_hit(grids, time)}
         last = max([last, *stamps])
@@ -51,7 +52,7 @@ def selected(
                 if isinstance(item, Unseen):
                     return
         before = group
-    if end - last > 2 * clock.step + 1.0:
+    if reach.lacks(end, last + 2 * clock.step):
         yield Damage(max(last, start), end, "the pictures end early")
 
 
@@ -61,10 +62,13 @@ def _is_hit(grids: Sequence[Grid], time: float) -> bool:
     return any(hits)
 
 
-def _groups(video: Opened, clock: Clock, end: float) -> "Iterator[list[tuple[float, AnyPacket]]]":
+def _groups(
+    video: Opened, clock: Clock, end: float, reach: Reach
+) -> "Iterator[list[tuple[float, AnyPacket]]]":
     """Packets from each keyframe up to the next, each with its time."""
     group: list[tuple[float, AnyPacket]] = []
     for packet in _packets(video):
+        reach.add(packet)
         time = clock.of_packet(packet)
         if time is None or not packet.size:
             continue

@@ -10,6 +10,7 @@ from curator_video.cutting.files import drafted, kind_for
 from curator_video.cutting.sound import SoundTrack
 from curator_video.decoding import Clock, DamagedVideoError, go_to
 from curator_video.opening import Opened, opened, packets, reason_of
+from curator_video.reaching import TOLERATED, Reach
 
 if TYPE_CHECKING:
     from av import Packet
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     AnyPacket = Packet[VideoStream]
 
 _EPSILON = 1e-4
-_TOLERATED = 1.0
 _NEXT = 1.1
 """A picture that is shown more steps after another is not the next one."""
 
@@ -35,7 +35,10 @@ class _Run:
     times: list[float] = field(default_factory=list)
     needed: int = 0
     goes_on: bool = False
-    """Whether the video does, behind the clip."""
+    """Whether there are pictures behind the clip."""
+
+    held_until: float | None = None
+    """When its last picture ceases to be shown, if that is for long, as in a variable rate."""
 
     damage: DamagedVideoError | None = None
 
@@ -73,16 +76,11 @@ class _Run:
                 found[place] = last + count
         return found
 
-    @property
-    def is_held(self) -> bool:
-        """Whether its last picture is shown until the clip ends, as in a variable rate."""
-        return self.goes_on and self.span.facts.is_variable
-
     def length_of(self, newest: "AnyPacket", clock: Clock) -> float:
         """How long the picture is shown that is shown last."""
         is_variable, time = self.span.facts.is_variable, clock.of_packet(newest)
-        if self.is_held and time is not None and time < self.span.end:
-            return self.span.end - time
+        if self.held_until is not None and time is not None and time < self.held_until:
+            return self.held_until - time
         return clock.length(newest, is_variable=is_variable)
 
     def _is_inside(self, time: float) -> bool:
@@ -117,7 +115,8 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
         stamps = run.stamps(is_gapless=video.is_avi)
         newest = run.packets[stamps.index(max(stamps))]
         last, length = clock.at(max(stamps)), run.length_of(newest, clock)
-        newest.duration = clock.ticks(length)
+        # MP4 knows how long the last one is decoded, Matroska how long the newest is shown.
+        newest.duration = run.packets[-1].duration = clock.ticks(length)
         start, end = run.times[0], last + length
         audio = span.facts.audio if keep_audio else None
         # AVI does not know when a picture is shown, so its packets can only go to another AVI.
@@ -152,9 +151,10 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     import av
 
     go_to(video, span.start)
-    run = _Run(span, span.end + clock.early)
+    run, reach = _Run(span, span.end + clock.early), Reach(video, clock)
     try:
         for packet, time in _timed(video, clock):
+            reach.add(packet)
             earliest = clock.earliest(packet)
             if earliest is not None and earliest >= span.end - _EPSILON:
                 run.goes_on = True
@@ -164,10 +164,21 @@ def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
     except av.FFmpegError as error:
         run.break_at(run.times[-1] if run.times else span.start, reason_of(error))
     run.close(clock.step)
-    ends_early = span.end - max(run.times, default=0.0) - clock.step > _TOLERATED
-    if not run.packets or (ends_early and not run.is_held):
+    if not run.packets or _ends_early(run, reach, clock.step):
         raise _damaged(span, max(run.times, default=span.start), "the pictures end early")
     return run
+
+
+def _ends_early(run: _Run, reach: Reach, step: float) -> bool:
+    """Whether pictures are missing, rather than that the last one is shown until the end."""
+    shown, end = max(run.times) + step, run.span.end
+    if run.goes_on and run.span.facts.is_variable:
+        run.held_until = end
+    elif run.goes_on:
+        return end - shown > TOLERATED
+    elif reach.end > shown:
+        run.held_until = min(end, reach.end)
+    return not run.goes_on and reach.lacks(end, shown)
 
 
 def _timed(video: Opened, clock: Clock) -> "Iterator[tuple[AnyPacket, float]]":

@@ -22,6 +22,8 @@ _TICK = Fraction(1, 90000)
 _HELD = 0.25
 """Seconds. In a variable rate pictures may be shown for longer than this, and across clips."""
 _USUAL = Fraction(25)
+_AHEAD = 3
+"""Pictures. MP4 counts in the order of storing, in which the last but two may end a clip."""
 
 
 class ExactCutter:
@@ -122,19 +124,21 @@ def _whole(reel: Reel, span: Span) -> Iterator[Shown]:
         yield item
     if last is None:
         last = next(_held(reel, span, span.start), None)
-        if last is None or not reel.goes_on:
+        if last is None:
             raise DamagedVideoError(
                 f"{span.source.path} has no pictures between {span.start:.2f} and {span.end:.2f} s"
             )
         yield last
-    if reel.goes_on and last.time < span.end - _HELD:
-        yield from _held(reel, span, span.end - min(reel.step, float(1 / _USUAL)))
+    if last.time < span.end - _HELD:
+        step = min(reel.step, float(1 / _USUAL))
+        for before in range(_AHEAD, 0, -1):
+            yield from _held(reel, span, span.end - before * step)
 
 
-def _held(reel: Reel, span: Span, time: float) -> Iterator[Shown]:
-    """The picture that was shown last, once more, where the rate is such that it is still there."""
-    if span.facts.is_variable and reel.latest is not None:
-        yield Shown(time, reel.latest.frame)
+def _held(reel: Reel, span: Span, at: float) -> Iterator[Shown]:
+    """The picture that was shown last, once more, where it is still there."""
+    if (shown := reel.held(at, is_variable=span.facts.is_variable)) is not None:
+        yield shown
 
 
 class _Turning:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from curator_core.outcomes import Rejected
 
-from curator_video.analysis.examining import watched
+from curator_video.analysis.examining import examined, watched
 from curator_video.analysis.findings import Findings
 from curator_video.analysis.observing import Observation
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip, Span
-from curator_video.decoding import Damage
+from curator_video.decoding import Damage, DamagedVideoError
 from curator_video.sharing import keep_findings
 from curator_video.sources import VideoSource
 
@@ -35,6 +35,7 @@ class _Passage:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._seen: list[Observation] = []
+        self._is_over = False
 
     def see(self, waiting: list[Span], observation: Observation) -> Iterator[Clip | Rejected]:
         while waiting and waiting[0].end <= observation.time + _EPSILON:
@@ -58,10 +59,21 @@ class _Passage:
         seen = [
             one for one in self._seen if span.start - _EPSILON <= one.time < span.end - _EPSILON
         ]
-        if not seen:
+        found = Findings(self._wanted, seen) if seen else self._held(span)
+        if found is None:
             return Rejected("no pictures were decoded of it", clip.place)
-        keep_findings(clip, Findings(self._wanted, seen))
+        keep_findings(clip, found)
         return clip
+
+    def _held(self, span: Span) -> Findings | None:
+        """What is seen of a clip in which no picture begins, since one is shown for longer."""
+        if self._is_over:
+            return None
+        try:
+            return examined(span, self._wanted)
+        except DamagedVideoError:
+            self._is_over = True  # and with it what comes behind it
+            return None
 
     def _forget(self, waiting: list[Span]) -> None:
         """What lies before the first clip that is still to come."""

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from curator_video.splitting.detecting import ShotDetector
 
 _EPSILON = 1e-4
+_HELD = 1.0
+"""Seconds. A last picture that is shown for so much longer than others is part of its shot."""
+_LONGEST = 1000.0
+"""Seconds. What claims to be shown for longer has a wrong time."""
 
 SHOT_MODEL = "shot_model"
 """The score that says what told where shots end."""
@@ -110,6 +114,7 @@ class _Passage:
         self._seen: deque[Observation] = deque()
         self._scene: Scene | None = None
         self._last = 0.0
+        self._step = 1 / (self._facts.fps or 25)
         self.clips = 0
 
     def goes_on(self, observation: "Observation") -> Iterator[Clip]:
@@ -127,11 +132,24 @@ class _Passage:
         """The video is over, or its next part is damaged; what comes is another shot."""
         yield from self._decide(self._detector.finish())
         if self._scene is not None:
-            step = 1 / (self._facts.fps or 25)
-            edges = self._scene.ends(self._last + step if at is None else at)
+            edges = self._scene.ends(self._end() if at is None else at)
             yield from self._made(list(edges))
         self._scene = None
         self._seen.clear()
+
+    def _end(self) -> float:
+        """When the last picture of all ceases to be shown, which may be for long."""
+        from curator_video.ending import last_end_of
+
+        end = last_end_of(self._video.data, self._facts)
+        is_held = self._facts.is_variable or end > self._last + self._step + _HELD
+        return min(end, self._last + _LONGEST) if is_held else self._last + self._step
+
+    def _next(self) -> float:
+        """When the picture behind the last one is shown."""
+        if self._facts.is_variable and self._undecided:
+            return self._undecided[0].time
+        return self._last + self._step
 
     def _decide(self, decisions: list[bool]) -> Iterator[Clip]:
         for is_end in decisions:
@@ -143,8 +161,7 @@ class _Passage:
                 self._scene = Scene(observation.time, self._lengths)
             self._seen.append(observation)
             if is_end:
-                step = 1 / (self._facts.fps or 25)
-                yield from self._made(list(self._scene.ends(observation.time + step)))
+                yield from self._made(list(self._scene.ends(self._next())))
                 self._scene = None
                 self._seen.clear()
             else:
