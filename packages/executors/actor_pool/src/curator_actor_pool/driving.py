@@ -26,7 +26,7 @@ from curator_actor_pool.tending import OverdueError, Tending
 from curator_actor_pool.turns import Crew, Finished, Turn
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -43,7 +43,9 @@ class _About:
 class Driver:
     """One run on one cluster. It works while its outputs are asked for."""
 
-    def __init__(self, run: "Run", options: ActorPoolOptions, survey: Survey, hosts: Hosts) -> None:
+    def __init__(
+        self, run: "DrivenRun", options: ActorPoolOptions, survey: Survey, hosts: Hosts
+    ) -> None:
         self._run = run
         self._stages = run.worker_stages
         self._pools = Pools(hosts)

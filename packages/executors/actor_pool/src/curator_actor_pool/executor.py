@@ -10,7 +10,7 @@ from curator_ray.executors import RayExecutor, given
 from curator_actor_pool.options import ActorPoolOptions
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
     from curator_ray.surveying import Survey
@@ -47,7 +47,7 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
         return unfit(plan, cluster, self.options.reserved_cpus, self.options.reserved_gpus)
 
     def outputs(
-        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
 

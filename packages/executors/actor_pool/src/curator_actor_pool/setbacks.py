@@ -16,7 +16,7 @@ from curator_actor_pool.lots import Line, Lot, keys_of
 from curator_actor_pool.pools import Call, Member, Pools
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 _ATTEMPTS = 3
 _ATTEMPTS_WHERE_SOME_CAME_UP = 15
@@ -25,7 +25,7 @@ _ATTEMPTS_WHERE_SOME_CAME_UP = 15
 class Setbacks:
     """Keeps the account of deaths for the whole run; nothing of what was at work is lost."""
 
-    def __init__(self, run: "Run", pools: Pools, known: Suspicions, repeats: Repeats) -> None:
+    def __init__(self, run: "DrivenRun", pools: Pools, known: Suspicions, repeats: Repeats) -> None:
         self.shunned: dict[int, set[str]] = {}
         """The nodes on which a stage did not come up."""
 

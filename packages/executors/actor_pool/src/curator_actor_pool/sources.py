@@ -12,7 +12,7 @@ from curator_ray.travelling import Baggage
 from curator_actor_pool.lots import Lot, Stored
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 _PER_PARCEL = 256
 _BYTES_PER_PARCEL = 4 << 20
@@ -21,7 +21,9 @@ _BYTES_PER_PARCEL = 4 << 20
 class Sources:
     """Lists no further than a round goes."""
 
-    def __init__(self, run: "Run", baggage: Baggage, known: Suspicions, repeats: Repeats) -> None:
+    def __init__(
+        self, run: "DrivenRun", baggage: Baggage, known: Suspicions, repeats: Repeats
+    ) -> None:
         self._left = run.sources()
         self._baggage = baggage
         self._known = known

@@ -20,7 +20,7 @@ from curator_actor_pool.pools import Member, Pools
 from curator_actor_pool.scenes import Scene
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -37,7 +37,9 @@ class OverdueError(Exception):
 class Tending:
     """Nodes that come and go, the clock of the run, and the wish to stop."""
 
-    def __init__(self, run: "Run", options: ActorPoolOptions, survey: Survey, pools: Pools) -> None:
+    def __init__(
+        self, run: "DrivenRun", options: ActorPoolOptions, survey: Survey, pools: Pools
+    ) -> None:
         self._run = run
         self._scene = run.workshop = Scene(pools)
         self._options = options

@@ -7,7 +7,6 @@ drives, as one on any machine of the cluster would, and the run stays with its u
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, cast
 
 from curator_core.failing import reason_of
 
@@ -15,9 +14,6 @@ from curator_ray.distance import BrokenOffError, DistantRun
 from curator_ray.errors import ClusterError
 from curator_ray.letters import Errand, Word, opened, packed
 from curator_ray.travelling import extend_search_path
-
-if TYPE_CHECKING:
-    from curator_core.runs.running import Run
 
 LONG_POLL_S = 0.25
 _LOST_AFTER_S = 20.0
@@ -74,7 +70,7 @@ class Deputy:
         except ImportError as error:
             raise lacks(error) from error
         self._run.begin(errand)
-        for output in errand.drive(errand.plan, cast("Run", self._run)):  # all that drivers know
+        for output in errand.drive(errand.plan, self._run):
             self._run.hand_on(output)
 
     def _watch(self) -> None:

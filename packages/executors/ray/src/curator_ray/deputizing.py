@@ -25,7 +25,7 @@ from curator_ray.surveying import Survey
 from curator_ray.travelling import Baggage, search_path
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
     from curator_ray.connecting import Connection
 
@@ -46,7 +46,7 @@ _EVER_HEARD = ("log", "tell", "workshop", "end")
 
 
 def driven_there(
-    connection: "Connection", drive: Drive, plan: Plan, run: "Run"
+    connection: "Connection", drive: Drive, plan: Plan, run: "DrivenRun"
 ) -> Iterator[AnyTask]:
     """What `drive(plan, run)` gives, as done by a process on the cluster."""
     run.events.tell("connected", how=connection.kind, address=connection.address)
@@ -67,7 +67,7 @@ class _Deputized:
     """
 
     def __init__(
-        self, address: str, drive: Drive, plan: Plan, run: "Run", baggage: Baggage
+        self, address: str, drive: Drive, plan: Plan, run: "DrivenRun", baggage: Baggage
     ) -> None:
         self._outputs = Handover()
         self._address = address

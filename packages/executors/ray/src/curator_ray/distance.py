@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curator_core.blame import Blame
@@ -43,13 +43,12 @@ class HurriedStopping(Stopping):
 
 
 class DistantRun:
-    """What drivers know of a `Run`, while the accounts are kept where the user is.
+    """A `DrivenRun` while the accounts are kept where the user is.
 
     Whatever is told goes there in order. Nothing is shown here: outputs are handed on as they are,
     and the run itself sees which of them count.
     """
 
-    has_work = True
     plan: Plan
     token: str
     worker_stages: tuple[PlannedStage, ...]
@@ -59,7 +58,7 @@ class DistantRun:
         self.result = RunResult()
         self.events = Events()
         self.events.listen(self._pass_on)
-        self.workshop: Any = None
+        self.workshop: Callable[[], Workshop] | None = None
         self._next_show = 0.0
         self._changed = threading.Condition()
         self._notes: deque[Note] = deque()
@@ -116,8 +115,7 @@ class DistantRun:
     def tick(self) -> None:
         if self.workshop is not None and time.monotonic() > self._next_show:
             self._next_show = time.monotonic() + _SHOW_EVERY_S
-            shop: Workshop = self.workshop()
-            self.note("workshop", shop)
+            self.note("workshop", self.workshop())
 
     # For the deputy
 

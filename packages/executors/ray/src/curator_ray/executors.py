@@ -14,6 +14,7 @@ from curator_core.plans import Plan
 from curator_ray.listing import only_listed
 
 if TYPE_CHECKING:
+    from curator_core.runs.driven import DrivenRun
     from curator_core.runs.running import Run
 
     from curator_ray.connecting import Connection
@@ -66,7 +67,7 @@ class RayExecutor(Executor, Generic[Options]):
 
     @abstractmethod
     def outputs(
-        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         """Drive a run that has work for workers, on a cluster that has what it asks for."""
 
@@ -128,7 +129,7 @@ class RayExecutor(Executor, Generic[Options]):
         else:
             yield from self.drive(plan, run)
 
-    def drive(self, plan: Plan, run: "Run") -> Iterator[AnyTask]:
+    def drive(self, plan: Plan, run: "DrivenRun") -> Iterator[AnyTask]:
         """Execute what has work for workers: from here, or by a deputy on the cluster."""
         with self.connected(plan) as connection:
             if connection.is_client:

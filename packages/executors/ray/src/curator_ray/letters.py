@@ -10,9 +10,9 @@ from curator_core.plans import Plan
 from curator_core.reports import Keys
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
-Drive: TypeAlias = Callable[[Plan, "Run"], Iterator[AnyTask]]
+Drive: TypeAlias = Callable[[Plan, "DrivenRun"], Iterator[AnyTask]]
 """What an executor does with a plan once it is connected."""
 
 

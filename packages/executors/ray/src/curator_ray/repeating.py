@@ -9,13 +9,13 @@ from curator_core.plans import PlannedStage
 from curator_core.reports import Keys
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 
 class Repeats:
     """Voids attempts at sources, and keeps the tasks that begin others until they are taken."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: "DrivenRun") -> None:
         self._run = run
         self._tasks: list[AnyTask] = []
         self.attempts: dict[str, int] = {}

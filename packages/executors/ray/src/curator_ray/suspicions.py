@@ -10,13 +10,13 @@ from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import Keys
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 
 class Suspicions:
     """One account of deaths for the run, and what a source brought along from an earlier one."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: "DrivenRun") -> None:
         self._run = run
         self._deaths = Blame()
         self._brought: dict[str, Blame] = {}

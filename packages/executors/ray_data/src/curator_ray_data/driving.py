@@ -27,7 +27,7 @@ from curator_ray_data.sharing import shares
 from curator_ray_data.sources import Sources, cut
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 _END_PATIENCE_S = 30.0
 """How long workers may take to tear down."""
@@ -51,7 +51,9 @@ class _Lot:
 class Driver:
     """One run on one cluster."""
 
-    def __init__(self, run: "Run", sources: Sources, place: Place, options: RayDataOptions) -> None:
+    def __init__(
+        self, run: "DrivenRun", sources: Sources, place: Place, options: RayDataOptions
+    ) -> None:
         self._run = run
         self._place = place
         self._options = options

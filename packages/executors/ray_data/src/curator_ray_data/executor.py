@@ -15,6 +15,7 @@ from curator_ray_data.hinting import wrong_hints
 from curator_ray_data.options import RayDataOptions
 
 if TYPE_CHECKING:
+    from curator_core.runs.driven import DrivenRun
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
@@ -60,7 +61,7 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
         yield from super().execute(plan, run)
 
     def outputs(
-        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         from curator_ray_data.driving import Driver
         from curator_ray_data.places import place_for

@@ -13,7 +13,7 @@ from curator_ray_data.options import RayDataOptions
 from curator_ray_data.rows import rows_of_tasks
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 _BLOCKS_OF_TASKS = 200
 """As Ray Data cuts items, where nobody says otherwise."""
@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 26
 class Sources:
     """Takes sources from the run for one job after the other."""
 
-    def __init__(self, run: "Run", options: RayDataOptions) -> None:
+    def __init__(self, run: "DrivenRun", options: RayDataOptions) -> None:
         self._left: Iterator[AnyTask] = run.sources()
         self._options = options
         self.most_bytes: float = _MOST_BYTES

@@ -14,7 +14,7 @@ from curator_streaming.outboxes import Sink
 from curator_streaming.stores import Keys
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Accounts:
     so that nothing counts as done that has reached nobody.
     """
 
-    def __init__(self, run: "Run", sink: Sink) -> None:
+    def __init__(self, run: "DrivenRun", sink: Sink) -> None:
         self._run = run
         self._sink = sink
         self._finals: deque[Final] = deque()

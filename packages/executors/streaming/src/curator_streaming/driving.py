@@ -33,7 +33,7 @@ from curator_streaming.stores import Store
 from curator_streaming.telling import bottleneck, lines_of, progress
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -81,7 +81,7 @@ class Driver:
 
     def __init__(
         self,
-        run: "Run",
+        run: "DrivenRun",
         stages: tuple[PlannedStage, ...],
         ground: Ground,
         sink: Sink,

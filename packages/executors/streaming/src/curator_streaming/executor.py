@@ -18,6 +18,7 @@ from curator_streaming.hinting import wrong_hints
 from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
+    from curator_core.runs.driven import DrivenRun
     from curator_core.runs.running import Run
     from curator_ray.connecting import Connection
     from curator_ray.surveying import Survey
@@ -53,7 +54,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         return wrong_hints(plan)
 
     def outputs(
-        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         if self.options.ignore_failures:
             plan = _bearing(plan, "fail")
@@ -112,7 +113,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
     @contextmanager
     def _ground(
-        self, plan: Plan, run: "Run", connection: "Connection", survey: "Survey", **more: Any
+        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey", **more: Any
     ) -> "Iterator[Ground]":
         """What a driver needs to know of its cluster; `more` are settings of the scheduler."""
         from curator_ray.hosts import Hosts  # not to be imported where Ray is refused

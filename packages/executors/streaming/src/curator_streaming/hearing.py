@@ -25,7 +25,7 @@ from curator_streaming.stores import Store, size_of
 from curator_streaming.suspicions import in_hand
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.runs.driven import DrivenRun
 
 
 class Hearing:
@@ -36,7 +36,7 @@ class Hearing:
 
     def __init__(
         self,
-        run: "Run",
+        run: "DrivenRun",
         steps: list[StepSpec],
         crew: Crew,
         store: Store,
@@ -293,7 +293,7 @@ class _Done:
         return min(grown, default=None)
 
 
-def _while_set_up(kind: str, note: Note | None, run: "Run") -> str:
+def _while_set_up(kind: str, note: Note | None, run: "DrivenRun") -> str:
     if kind != "setup" or note is None:
         return ""
     return f" while stage {run.plan.stages[note.stage_index].name!r} was being set up"

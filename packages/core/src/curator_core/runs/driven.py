@@ -1,0 +1,49 @@
+"""What drives a run, and all it may know of it: the run may be kept in another place."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from curator_core.blame import Blame
+from curator_core.lineage import Lineage
+from curator_core.outcomes import AnyTask
+from curator_core.plans import Plan, PlannedStage
+from curator_core.reports import CallReport
+from curator_core.results import RunResult
+from curator_core.runs.events import Events
+from curator_core.runs.stopping import Stopping
+
+if TYPE_CHECKING:
+    from curator_core.runs.pulses import Workshop
+
+
+class DrivenRun(Protocol):
+    """A `Run` as drivers have it, which says what each of these is for.
+
+    A driver runs beside the accounts, or far away from them: then something stands for the run that
+    has these and no more.
+    """
+
+    plan: Plan
+    token: str
+    workshop: "Callable[[], Workshop] | None"
+
+    @property
+    def stopping(self) -> Stopping: ...
+    @property
+    def events(self) -> Events: ...
+    @property
+    def result(self) -> RunResult: ...
+    @property
+    def worker_stages(self) -> tuple[PlannedStage, ...]: ...
+
+    def sources(self) -> Iterator[AnyTask]: ...
+    def brought(self, task: AnyTask) -> Blame | None: ...
+    def show(self, output: AnyTask) -> list[AnyTask]: ...
+    def deliver(self, output: AnyTask) -> list[AnyTask]: ...
+    def credit(self, lineages: Iterable[Lineage]) -> None: ...
+    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]: ...
+    def again(self, source_id: str, reason: str) -> list[AnyTask]: ...
+    def void_mixed(self) -> set[str]: ...
+    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]: ...
+    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None: ...
+    def tick(self) -> None: ...
