@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.plans import Plan
-from curator_ray.demands import gpu_share, gpus_on, lacking, ray_options, room_on
+from curator_ray.demands import gpu_share, gpus_on, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts, NodeFacts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +98,7 @@ class TestLacking:
         ],
     )
     def test_what_fits_is_fine(self, fits: Resources) -> None:
-        assert list(lacking(plan_of(resources=fits), CLUSTER)) == []
+        assert list(unmet_demands(plan_of(resources=fits), CLUSTER)) == []
 
     @pytest.mark.parametrize(
         ("wanted", "told"),
@@ -116,7 +116,7 @@ class TestLacking:
         ],
     )
     def test_what_no_node_has_is_named(self, wanted: Resources, told: str) -> None:
-        [problem] = lacking(plan_of(resources=wanted), CLUSTER)
+        [problem] = unmet_demands(plan_of(resources=wanted), CLUSTER)
         assert problem.startswith(f"stage 1 'work' {told}")
         assert problem.endswith(
             "; the cluster has 1 node with 16 CPU, 64 GB of memory; "
@@ -126,13 +126,13 @@ class TestLacking:
 
     def test_devices_of_unknown_size(self) -> None:
         unknown = ClusterFacts((NodeFacts("x", cpus=4, gpus=1, memory_gb=8),))
-        [problem] = lacking(plan_of(resources=Resources(gpu_memory_gb=1)), unknown)
+        [problem] = unmet_demands(plan_of(resources=Resources(gpu_memory_gb=1)), unknown)
         assert "how much the GPUs here have is not known; ask with gpus= instead" in problem
         assert "the label curator.gpu-memory-gb" in problem
 
     def test_workers_that_hold_devices_cannot_take_turns(self) -> None:
         halves = Resources(cpus=0, gpus=0.5)
-        assert not list(lacking(plan_of(resources=halves, num_workers=8), CLUSTER))
-        [problem] = lacking(plan_of(resources=halves, num_workers=9), CLUSTER)
+        assert not list(unmet_demands(plan_of(resources=halves, num_workers=8), CLUSTER))
+        [problem] = unmet_demands(plan_of(resources=halves, num_workers=9), CLUSTER)
         assert "asks for 9 workers, but there is room for 8 of its size" in problem
-        assert not list(lacking(plan_of(num_workers=99), CLUSTER))
+        assert not list(unmet_demands(plan_of(num_workers=99), CLUSTER))

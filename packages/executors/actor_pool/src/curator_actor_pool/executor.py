@@ -41,7 +41,7 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
             for name in planned.hints.get("actor_pool", {})
         ]
 
-    def lacking(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
+    def unmet_demands(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
         from curator_actor_pool.places import unfit
 
         return unfit(plan, cluster, self.options.reserved_cpus, self.options.reserved_gpus)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from curator_core.plans import Plan, PlannedStage
 from curator_core.resources import Resources
-from curator_ray.demands import gpus_on, lacking, room_on
+from curator_ray.demands import gpus_on, room_on, unmet_demands
 from curator_ray.errors import ClusterError
 from curator_ray.facts import ClusterFacts, NodeFacts
 
@@ -49,7 +49,7 @@ def unfit(plan: Plan, facts: ClusterFacts, cpus: float, gpus: float) -> Iterable
     nodes = kept_free(facts.nodes, cpus, gpus)
     held = [f"{cpus:g} CPUs" if cpus else "", f"{gpus:g} GPUs" if gpus else ""]
     told = " and ".join(filter(None, held))
-    for problem in lacking(plan, ClusterFacts(nodes)):
+    for problem in unmet_demands(plan, ClusterFacts(nodes)):
         yield f"{problem}, without the {told} that are reserved" if told else problem
 
 

@@ -70,7 +70,7 @@ def room_on(resources: Resources, node: NodeFacts) -> int | None:
     return min(limits, default=None)
 
 
-def lacking(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
+def unmet_demands(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
     """What the stages ask for and no node has, each with what there is and a way out."""
     for planned in plan.stages:
         at = f"stage {planned.index + 1} {planned.name!r}"

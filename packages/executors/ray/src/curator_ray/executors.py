@@ -75,11 +75,11 @@ class RayExecutor(Executor, Generic[Options]):
         """What stages say to this executor that it does not understand."""
         return ()
 
-    def lacking(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
+    def unmet_demands(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
         """What the plan asks for and the cluster has not."""
-        from curator_ray.demands import lacking
+        from curator_ray.demands import unmet_demands
 
-        return lacking(plan, cluster)
+        return unmet_demands(plan, cluster)
 
     def connected(self, plan: Plan) -> "AbstractContextManager[Connection]":
         """Be connected to the cluster that the options mean; a private one suits the plan."""
@@ -112,7 +112,7 @@ class RayExecutor(Executor, Generic[Options]):
         if ray.is_initialized():
             from curator_ray.facts import look
 
-            yield from self.lacking(plan, look())
+            yield from self.unmet_demands(plan, look())
 
     @contextmanager
     def reach(self, plan: Plan) -> Iterator[None]:
@@ -146,6 +146,6 @@ class RayExecutor(Executor, Generic[Options]):
         from curator_ray.surveying import Survey
 
         survey = Survey(connection)
-        if problems := list(self.lacking(plan, survey.facts)):
+        if problems := list(self.unmet_demands(plan, survey.facts)):
             raise ResourceError("\n".join(problems))
         return survey

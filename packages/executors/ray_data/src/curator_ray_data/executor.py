@@ -50,7 +50,7 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
     def wrong_hints(self, plan: Plan) -> Iterable[str]:
         return wrong_hints(plan)
 
-    def lacking(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
+    def unmet_demands(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
         from curator_ray_data.sharing import refused
 
         return refused(plan, cluster)

@@ -7,7 +7,7 @@ from typing import Any
 
 from curator_core.plans import Plan
 from curator_core.resources import Resources
-from curator_ray.demands import gpu_share, lacking, ray_options, room_on
+from curator_ray.demands import gpu_share, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts
 
 from curator_ray_data.operators import Operator, operators_of
@@ -26,7 +26,7 @@ class Share:
 
 def refused(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
     """What no node has; and what the stages cannot hold all together, or Ray Data not express."""
-    problems = list(lacking(plan, cluster))
+    problems = list(unmet_demands(plan, cluster))
     yield from problems
     if problems:
         return
