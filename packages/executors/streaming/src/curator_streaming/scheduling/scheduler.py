@@ -284,7 +284,8 @@ class Scheduler:
         for parcel in outputs:
             call.given += parcel.tasks
             call.came += parcel.size
-            self._look_at_size(call.station, parcel)
+            if reason := call.station.excess_of(parcel, self.settings.store_bytes):
+                floor.out.append(Explain("large", reason, call.station.spec.first))
             back = min(call.reserve, parcel.size)
             if back:
                 call.reserve -= back
@@ -293,18 +294,6 @@ class Scheduler:
                 floor.charge(floor.length, parcel.size)
             elif parcel.tasks:
                 self._push(behind, parcel)
-
-    def _look_at_size(self, station: Station, parcel: Parcel) -> None:
-        limit = self.settings.store_bytes
-        if limit and parcel.size > limit and not station.said_large:
-            station.said_large = True
-            reason = (
-                f"{station.spec.name} gave {parcel.tasks} task{'s' * (parcel.tasks != 1)} of "
-                f"{parcel.size / 1e9:.1f} GB together, more than the object store of a node "
-                f"({limit / 1e9:.1f} GB): they go by way of the disk, which is slow; give smaller "
-                "tasks, or make the store larger (object_store_gb)"
-            )
-            self._floor.out.append(Explain("large", reason, station.spec.first))
 
     def _push(self, station: Station, parcel: Parcel) -> None:
         floor = self._floor

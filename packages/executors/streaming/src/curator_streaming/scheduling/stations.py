@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.queues import StepQueue
 from curator_streaming.scheduling.steps import StepSpec
 from curator_streaming.scheduling.workers import Crew
@@ -129,3 +130,15 @@ class Station:
         self.done += tasks
         self.given += given
         self.busy_s += seconds
+
+    def excess_of(self, parcel: Parcel, store_bytes: float) -> str | None:
+        """What is to be said of an output larger than the store of a node, when it is the first."""
+        if self.said_large or not store_bytes or parcel.size <= store_bytes:
+            return None
+        self.said_large = True
+        return (
+            f"{self.spec.name} gave {parcel.tasks} task{'s' * (parcel.tasks != 1)} of "
+            f"{parcel.size / 1e9:.1f} GB together, more than the object store of a node "
+            f"({store_bytes / 1e9:.1f} GB): they go by way of the disk, which is slow; give "
+            "smaller tasks, or make the store larger (object_store_gb)"
+        )
