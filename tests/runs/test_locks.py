@@ -193,3 +193,28 @@ class TestObjects:
         lock.release()
         said = "run directory memory://lock-tests/run could not be renewed: ConnectionError: the"
         assert said in caplog.text
+
+    def test_a_store_that_cannot_be_written_to_is_told_with_the_way_out(
+        self, remote: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: Any, **__: Any) -> None:
+            raise PermissionError("Access Denied")
+
+        monkeypatch.setattr(MemoryFileSystem, "pipe_file", refuse)
+        with pytest.raises(ResumeError) as error:
+            take_lock(remote)
+        assert str(error.value) == (
+            "cannot lock run directory memory://lock-tests/run: Access Denied; "
+            "allow writing there, or choose another place with run_dir"
+        )
+
+    def test_a_store_that_fails_at_the_end_spoils_nothing(
+        self, remote: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> None:
+            raise ConnectionError("the store is away")
+
+        lock = take_lock(remote)
+        monkeypatch.setattr(MemoryFileSystem, "rm_file", fail)
+        lock.release()
+        assert "could not be given back: ConnectionError: the store is away" in caplog.text

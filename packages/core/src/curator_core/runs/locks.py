@@ -141,16 +141,22 @@ class ObjectLock:
         self._home = home
         self._mark = token_hex(8)
         fs, at = open_filesystem(path, storage_options)
-        owner = _read(fs, at)
-        if owner and _is_held(owner):
-            raise home.in_use(owner)
         self._owner = {**json.loads(_owner()), "mark": self._mark}
-        self._renew(fs, at)
-        self._check_mine(fs, at)
+        try:
+            self._take(fs, at)
+        except OSError as error:
+            raise home.cannot("lock", error) from error
         self._lost: ResumeError | None = None
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beat, name="curator-lock", daemon=True)
         self._heart.start()
+
+    def _take(self, fs: Any, at: str) -> None:
+        owner = _read(fs, at)
+        if owner and _is_held(owner):
+            raise self._home.in_use(owner)
+        self._renew(fs, at)
+        self._check_mine(fs, at)
 
     def check(self) -> None:
         if self._lost is not None:
@@ -160,8 +166,12 @@ class ObjectLock:
         self._ended.set()
         self._heart.join()
         fs, at = open_filesystem(*self._place)
-        if self._mark in _read(fs, at):
-            fs.rm_file(at)
+        try:
+            if self._mark in _read(fs, at):
+                fs.rm_file(at)
+        except Exception as error:  # noqa: BLE001 - as in `_beat`; what was done is done
+            LOG.warning("the lock of %s could not be given back: %s; it ends by itself in %.0f s",
+                        self._home, reason_of(error), STALE_AFTER_S)  # fmt: skip
 
     def _beat(self) -> None:
         fs, at = open_filesystem(*self._place)  # not all file systems can be shared by threads
