@@ -45,7 +45,7 @@ class TestSignals:
         error = run(stage, 0, 1, 0, 0)
         assert stage.worked == 2
         assert str(error) == (
-            f"stopped by {signal.Signals(number).name}: 2 sources are done and kept; "
+            f"stopped by {signal.Signals(number).name}: 2 sources done and kept; "
             "run the same command to go on"
         )
         assert error.exit_code == code

@@ -14,7 +14,7 @@ from curator_core.reporting.comparing import comparison
 from curator_core.reporting.continuing import next_step
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.exhibits import shown_exhibits
-from curator_core.reporting.figures import count, duration, share, shortened
+from curator_core.reporting.figures import count, counted, duration, share, shortened
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.reporting.histograms import HISTOGRAM_STYLE
 from curator_core.reporting.histories import slowest_first
@@ -167,7 +167,7 @@ def verdict_of(record: RunRecord) -> str:
     if record.state == "dead":
         return (
             f"{record.name} was killed: its process is gone, and "
-            f"{count(record.result.sources_done)} sources are done and kept"
+            f"{counted(record.result.sources_done, 'source')} done and kept"
         )
     return Summary(record.name, record.result).verdict()
 

@@ -373,10 +373,12 @@ class Run:
         self.result.notes += self._review.notes()
 
     def _say_interrupted(self) -> None:
+        from curator_core.reporting.figures import counted
+
         self._close("interrupted")
         done = self.result.sources_done + self.result.sources_skipped
         raise RunInterrupted(
-            f"stopped by {self.stopping.reason}: {done} sources are done and kept; "
+            f"stopped by {self.stopping.reason}: {counted(done, 'source')} done and kept; "
             "run the same command to go on",
             self.stopping.signal_number or 2,
         )
