@@ -84,6 +84,10 @@ def test_samples_that_will_not_do(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"other": 1}\n')
     with pytest.raises(StageError, match=r"a\.jsonl has no number under 'score'"):
         buckets(stage, 1.0)
+    (tmp_path / "a.jsonl").unlink()
+    pq.write_table(pa.table({"score": ["high"]}), tmp_path / "a.parquet")
+    with pytest.raises(StageError, match=r"cannot read scores from .*a\.parquet: could not conv"):
+        buckets(stage, 1.0)
 
 
 def test_a_column_of_something_else() -> None:

@@ -4,13 +4,14 @@ Each of these stands for one stage per rule, called after the rule, so that its 
 In a pipeline they judge each text in one go, together with the filters before and behind them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from curator_core import AnyStage, CompositeStage, DocumentBatch, WorkerInfo
 from curator_core.errors import PipelineError
 from curator_core.places import NodeInfo
+from curator_core.rules import rules_in, score_fields, told_apart
 
 from curator_text.filtering import JudgingStage, TextFilter
 from curator_text.filters.fields import FieldFilter
@@ -19,7 +20,6 @@ from curator_text.judging import Said
 from curator_text.settling import Outcomes
 from curator_text.texts import Text
 
-T = TypeVar("T")
 Rule: TypeAlias = TextFilter | ColumnFilter | Callable[[str], bool | float]
 
 
@@ -33,7 +33,7 @@ class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
             alone = len(parts) == 1
             named = [self.name if alone else f"{self.name}_{part.name}" for part in parts]
             parts = [part.with_(name=name) for part, name in zip(parts, named, strict=True)]
-        return list(_told_apart(parts))
+        return told_apart(parts)
 
     def process(self, task: DocumentBatch) -> Outcomes:
         """What a pipeline would make of one batch: for a notebook or a test."""
@@ -48,14 +48,6 @@ class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
             task, *more = outcomes
             notes += more
         return [task, *notes]
-
-
-def _told_apart(stages: Sequence[AnyStage]) -> Iterator[AnyStage]:
-    """Stages of one name get a number."""
-    seen: dict[str, int] = {}
-    for stage in stages:
-        seen[stage.name] = times = seen.get(stage.name, 0) + 1
-        yield stage if times == 1 else stage.with_(name=f"{stage.name}_{times}")
 
 
 @dataclass
@@ -79,9 +71,9 @@ class ScoreFilter(RuleRow):
         self.decompose()  # so that mistakes show where they are made
 
     def decompose(self) -> Sequence[AnyStage]:
-        rules = _listed(self.filter_obj, "filter_obj")
+        rules = rules_in(self.filter_obj, "filter_obj")
         columns = _each(self.text_field, len(rules), "text_field")
-        scores = _scores_of(self.score_field, len(rules))
+        scores = score_fields(self.score_field, len(rules))
         inverted = _each(self.invert, len(rules), "invert")
         return [_filter(*facts) for facts in zip(rules, columns, scores, inverted, strict=True)]
 
@@ -126,9 +118,9 @@ class Score(RuleRow):
         if self.score_type not in _CASTS:
             known = ", ".join(_CASTS)
             raise PipelineError(f"score_type is {self.score_type!r}, but must be one of {known}")
-        rules = _listed(self.score_fn, "score_fn")
+        rules = rules_in(self.score_fn, "score_fn")
         columns = _each(self.text_field, len(rules), "text_field")
-        scores = _scores_of(self.score_field, len(rules))
+        scores = score_fields(self.score_field, len(rules))
         if None in scores:
             raise PipelineError("score_field is missing; name the column for the score")
         return [
@@ -216,7 +208,7 @@ class Filter(RuleRow):
         self.decompose()
 
     def decompose(self) -> Sequence[AnyStage]:
-        rules = _listed(self.filter_fn, "filter_fn")
+        rules = rules_in(self.filter_fn, "filter_fn")
         columns = _each(self.filter_field, len(rules), "filter_field")
         inverted = _each(self.invert, len(rules), "invert")
         return [
@@ -229,14 +221,6 @@ def _call(rule: object) -> str:
     return f": call it to make one, {rule.__name__}(...)" if isinstance(rule, type) else ""
 
 
-def _listed(rules: T | Sequence[T], option: str) -> list[Any]:
-    if not isinstance(rules, list | tuple):
-        return [rules]
-    if not rules:
-        raise PipelineError(f"{option} is an empty list; give it a rule")
-    return list(rules)
-
-
 def _each(values: Any, count: int, option: str) -> list[Any]:
     """One value for each rule: a single one holds for all."""
     if not isinstance(values, list | tuple):
@@ -246,18 +230,3 @@ def _each(values: Any, count: int, option: str) -> list[Any]:
     if len(values) != count:
         raise PipelineError(f"{option} has {len(values)} entries for {count} rules")
     return list(values)
-
-
-def _scores_of(fields: Any, count: int) -> list[str | None]:
-    """Columns for scores, which no two rules may share."""
-    listed = [fields] if isinstance(fields, str) else fields
-    if listed is None:
-        return [None] * count
-    if len(listed) != count:
-        raise PipelineError(
-            f"score_field has {len(listed)} entries for {count} rules; give each its own column"
-        )
-    named = [name for name in listed if name is not None]
-    if len(set(named)) < len(named):
-        raise PipelineError(f"score_field names a column twice: {', '.join(named)}")
-    return list(listed)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from curator_core import AnyStage, CompositeStage, PipelineError, ProcessingStage
 from curator_core.failing import reason_of
+from curator_core.rules import rules_in, score_fields, told_apart
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.filtering import ImageFilter
@@ -36,10 +37,10 @@ class ScoreFilter(CompositeStage[ImageBatch, ImageBatch]):
         self.decompose()  # so that mistakes show where they are made
 
     def decompose(self) -> Sequence[AnyStage]:
-        rules = _listed(self.filter_obj, "filter_obj")
-        fields = _fields(self.score_field, len(rules))
+        rules = rules_in(self.filter_obj, "filter_obj")
+        fields = score_fields(self.score_field, len(rules))
         made = [self._stage(rule, name or None) for rule, name in zip(rules, fields, strict=True)]
-        return _told_apart(made)
+        return told_apart(made)
 
     def _stage(self, rule: Rule, score_field: str | None) -> AnyStage:
         stage = copy(rule) if isinstance(rule, ImageFilter) else FunctionFilter(_called(rule))
@@ -170,34 +171,3 @@ def _name_of(rule: object) -> str:
         return rule.name
     name = str(getattr(rule, "__name__", ""))
     return name if name.isidentifier() else ""
-
-
-def _listed(rules: Any, option: str) -> list[Any]:
-    if not isinstance(rules, list | tuple):
-        return [rules]
-    if not rules:
-        raise PipelineError(f"{option} is an empty list; give it a rule")
-    return list(rules)
-
-
-def _fields(fields: Any, count: int) -> list[str | None]:
-    """Columns for scores, which no two rules may share."""
-    listed = [None] * count if fields is None else [fields] if isinstance(fields, str) else fields
-    if len(listed) != count:
-        raise PipelineError(
-            f"score_field has {len(listed)} entries for {count} rules; give each its own column"
-        )
-    named = [name for name in listed if name is not None]
-    if len(set(named)) < len(named):
-        raise PipelineError(f"score_field names a column twice: {', '.join(named)}")
-    return list(listed)
-
-
-def _told_apart(stages: Sequence[AnyStage]) -> list[AnyStage]:
-    """Stages of one name get a number."""
-    seen: dict[str, int] = {}
-    told = []
-    for stage in stages:
-        seen[stage.name] = times = seen.get(stage.name, 0) + 1
-        told.append(stage if times == 1 else stage.with_(name=f"{stage.name}_{times}"))
-    return told

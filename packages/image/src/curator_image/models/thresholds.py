@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from curator_core import Dropped, InputError, ProcessingStage
+from curator_core import Dropped, ProcessingStage
+from curator_core.columns import numbers_in
 
 from curator_image.batches import ImageBatch
 from curator_image.measuring.judging import tell
@@ -39,14 +38,7 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
             yield f"min_score {low:g} is above max_score {high:g}: every picture would be dropped"
 
     def process(self, task: ImageBatch) -> list[ImageBatch | Dropped]:
-        column = task.data.column(self.score_field)
-        kind = column.type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise InputError(
-                f"column {self.score_field!r} holds {kind}, but must hold numbers; "
-                "name the column of scores in score_field"
-            )
-        scores = pc.cast(column, pa.float64()).to_pylist()
+        scores = numbers_in(task.data, self.score_field)
         reasons = [self.reason_for(score) for score in scores]
         passed_on, *dropped = divided(task, reasons)
         assert isinstance(passed_on, ImageBatch)

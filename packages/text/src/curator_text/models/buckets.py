@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, InputError, ProcessingStage
-from curator_core.columns import with_column
+from curator_core.columns import numbers_in, with_column
 from curator_core.places import NodeInfo, WorkerInfo
 
 from curator_text.models.samples import scores_in
@@ -84,14 +84,7 @@ class ScoreBuckets(ProcessingStage[DocumentBatch, DocumentBatch]):
         return edges_of(scores_in(self.measured_on or "", self.score_field), self.quantiles or ())
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
-        column = task.data.column(self.score_field)
-        kind = column.type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise InputError(
-                f"column {self.score_field!r} holds {kind}, but must hold numbers; "
-                "name the column of scores in score_field"
-            )
-        scores = pc.cast(column, pa.float64()).to_pylist()
+        scores = numbers_in(task.data, self.score_field)
         buckets = pa.array([self.bucket_of(score) for score in scores], pa.string())
         return task.with_data(with_column(task.data, self.bucket_field, buckets))
 

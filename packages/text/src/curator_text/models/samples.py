@@ -35,7 +35,10 @@ def _parquet(file: Path, column: str) -> list[float]:
         raise InputError(f"cannot read {file}: {error}") from error
     if column not in table.column_names:
         raise InputError(f"{file} has no column {column!r}")
-    return [float(score) for score in table[column].to_pylist() if score is not None]
+    try:
+        return [float(score) for score in table[column].to_pylist() if score is not None]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"cannot read scores from {file}: {error}") from error
 
 
 def _lines(file: Path, column: str) -> list[float]:
