@@ -14,7 +14,7 @@ from curator_ray.stems import IS_POSSIBLE, worth_importing
 pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="only Linux forks processes well")
 
 DRIVER = """
-import json, os, signal, sys, time
+import gc, json, os, signal, sys, time
 import psutil
 from curator_ray.connecting import connected
 from curator_ray.starting import PrivateCluster
@@ -35,6 +35,7 @@ class Worker:
             "nice": own.nice(),
             "random": random.random(),
             "folder": os.getcwd(),
+            "collects": gc.isenabled(),
         }
 
 def script_of(process):
@@ -63,6 +64,7 @@ class TestStem:
         for fork in forks:
             assert fork["leads"]  # its own group, which the raylet ends with it
             assert fork["imported"]
+            assert fork["collects"]
             assert (fork["oom"], fork["nice"]) == (special["oom"], special["nice"])
             assert fork["folder"] == special["folder"]
         assert len({fork["random"] for fork in forks}) == 3
@@ -134,3 +136,27 @@ class TestAsking:
     def test_others_than_plain_workers(self, started: list[list[str]], special: list[str]) -> None:
         asking.main(["worker.py", *special])
         assert started[0][2:] == ["worker.py", *special]
+
+
+EARLY = """
+import sys
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_ray.stems import Stem
+from curator_streaming.executor import StreamingExecutor
+
+class Same(ProcessingStage):
+    def process(self, task):
+        return task
+
+def started(stem, start=Stem.start):
+    print("ray" in sys.modules)
+    start(stem)
+
+Stem.start = started
+Pipeline("x", stages=[Same()]).run(StreamingExecutor(), [Task(1)])
+"""
+
+
+def test_the_stem_has_begun_before_the_driver_imports_ray(script: Any) -> None:
+    said, _ = script(EARLY).communicate(timeout=90)
+    assert said == "False\n"

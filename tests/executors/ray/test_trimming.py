@@ -44,7 +44,8 @@ class TestTrimming:
         assert complaints == ""
         before, plain, flavoured, heavy = json.loads(said)
         assert before.count("sleeping.py") == 2
-        assert not {"log_monitor.py", "dashboard.py", "agent.py", "main.py"}.intersection(before)
+        unasked = {"monitor.py", "log_monitor.py", "dashboard.py", "agent.py", "main.py"}
+        assert not unasked.intersection(before)
         assert (plain, flavoured) == (None, "plum")
         assert not heavy
 
@@ -67,19 +68,63 @@ class TestTrimming:
     def test_ray_is_as_it_was_afterwards(self) -> None:
         from curator_ray.stems import Stem
         from curator_ray.trimming import ended_at_once, trimmed
-        from ray._private import services
+        from ray._private import services, worker
         from ray._private.node import Node
 
-        names = ("start_log_monitor", "start_api_server", "kill_all_processes")
-        before = [getattr(Node, name) for name in names]
+        names = ("start_log_monitor", "start_monitor", "start_api_server", "kill_all_processes")
+        replaced = [(Node, name) for name in names]
+        replaced += [(services, "get_node"), (worker, "disconnect")]
+        before = [getattr(*one) for one in replaced]
         command = services._build_python_executable_command_memory_profileable
         with trimmed(Stem("unused")), ended_at_once():
-            assert not any(getattr(Node, n) is f for n, f in zip(names, before, strict=True))
+            assert not any(getattr(*o) is f for o, f in zip(replaced, before, strict=True))
             assert (
                 "sleeping"
                 in services._build_python_executable_command_memory_profileable(
                     "runtime_env_agent", ""
                 )[-1]
             )
-        assert [getattr(Node, name) for name in names] == before
+        assert [getattr(*one) for one in replaced] == before
         assert services._build_python_executable_command_memory_profileable is command
+
+    def test_a_node_is_asked_for_once_it_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from curator_ray.stems import Stem
+        from curator_ray.trimming import trimmed
+        from ray._private import services, state
+
+        class Filling:
+            tables = iter([[], [{"NodeID": "other"}], [{"NodeID": "other"}, {"NodeID": "ours"}]])
+
+            def _initialize_global_state(self, options: str) -> None:
+                assert options == "options of address"
+
+            def node_table(self) -> list[dict[str, str]]:
+                return next(self.tables)
+
+        def found(address: str, node_id: str) -> tuple[str, str]:
+            assert next(Filling.tables, None) is None
+            return address, node_id
+
+        monkeypatch.setattr(state, "GlobalState", Filling)
+        monkeypatch.setattr(services, "_get_gcs_client_options", lambda a: f"options of {a}")
+        monkeypatch.setattr(services, "get_node", found)
+        with trimmed(Stem("unused")):
+            assert services.get_node("address", "ours") == ("address", "ours")
+
+    def test_nothing_is_waited_for_that_would_not_come_any_more(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from curator_ray.trimming import ended_at_once
+        from ray._private import worker
+
+        done: list[str] = []
+
+        class Head:
+            def kill_gcs_server(self, *, check_alive: bool) -> None:
+                done.append(f"middle ended, {check_alive}")
+
+        monkeypatch.setattr(worker, "disconnect", lambda exiting: done.append(f"left {exiting}"))
+        monkeypatch.setattr(worker, "_global_node", Head())
+        with ended_at_once():
+            worker.disconnect(False)
+        assert done == ["left False", "middle ended, False"]

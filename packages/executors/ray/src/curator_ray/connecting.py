@@ -11,7 +11,7 @@ from curator_ray import clients
 from curator_ray.errors import ClusterError
 from curator_ray.interrupting import interrupted_afterwards
 from curator_ray.joining import join, leave
-from curator_ray.postponing import import_ray
+from curator_ray.postponing import is_initialized
 from curator_ray.settings import deaths_untold
 from curator_ray.starting import PrivateCluster, Started
 from curator_ray.tokens import forget_tokens
@@ -57,13 +57,11 @@ class _Lease:
     def open(
         self, address: str | None, private: PrivateCluster, runtime_env: Mapping[str, Any] | None
     ) -> Connection:
-        import ray
-
         wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
-        if self.connection is not None and not ray.is_initialized():
+        if self.connection is not None and not is_initialized():
             self.end()  # somebody called ray.shutdown() behind our back
         is_new = self.connection is None
-        if is_new and ray.is_initialized():
+        if is_new and is_initialized():
             self.connection = Connection(
                 "found", _present_address(), is_client=clients.is_connected()
             )
@@ -128,8 +126,8 @@ def connected(
 
 def refuse_client(address: str | None, what: str) -> None:
     """Raise a ClusterError where `connected(address)` would have only Ray's client."""
-    is_there = import_ray().is_initialized()
-    leads_to = _present_address() if is_there else address or os.environ.get("RAY_ADDRESS") or LOCAL
+    wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
+    leads_to = _present_address() if is_initialized() else wanted
     if leads_to.startswith(clients.SCHEME):
         raise ClusterError(
             f"{what} through {leads_to}; do it on a machine of the cluster, with host:port of Ray "

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from curator_core.errors import PipelineError, ResourceError
@@ -96,20 +97,17 @@ class RayExecutor(Executor, Generic[Options]):
         """Wrong hints and environments; and what no node has, where Ray is connected already."""
         if problems := list(self.wrong_hints(plan)):
             raise PipelineError(problems)
-        from curator_ray.postponing import import_ray
-
-        try:
-            ray = import_ray()
-        except ModuleNotFoundError:
+        if find_spec("ray") is None:
             raise PipelineError(
                 f"the {self.title} executor needs Ray, which is not installed here: "
                 f"pip install {self.needs}, or choose another (CURATOR_EXECUTOR=local)"
-            ) from None
+            )
         from curator_ray.environments import wrong_environments
+        from curator_ray.postponing import is_initialized
 
         if problems := list(wrong_environments(plan)):
             raise PipelineError(problems)
-        if ray.is_initialized():
+        if is_initialized():
             from curator_ray.facts import look
 
             yield from self.unmet_demands(plan, look())

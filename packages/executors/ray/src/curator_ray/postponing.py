@@ -45,6 +45,12 @@ def import_ray() -> ModuleType:
     return ray
 
 
+def is_initialized() -> bool:
+    """Whether this process is connected to a cluster, without an import where nobody has yet."""
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized())
+
+
 def _is_to_come(name: str) -> bool:
     return name not in sys.modules and find_spec(name) is not None
 

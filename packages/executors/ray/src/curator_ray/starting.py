@@ -12,9 +12,10 @@ from curator_core.failing import reason_of
 from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.keeping import Keeper
+from curator_ray.postponing import import_ray
 from curator_ray.settings import environment, loopback_only, undisturbed
 from curator_ray.stems import Stem
-from curator_ray.tokens import token_of_our_own
+from curator_ray.tokens import own_token, token_of_our_own
 from curator_ray.trimming import ended_at_once, trimmed
 from curator_ray.warming import warming_up
 
@@ -59,7 +60,13 @@ class Started:
         self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder())
         self._guard = ClusterGuard(self.folder)
         self._stem = Stem(self.folder, wanted.imports)
+        is_trimmed = not wanted.dashboard
+        tuned = {**_TUNED, **_UNRECORDED} if is_trimmed else _TUNED
+        self._variables = {**self._guard.environment, **_only_here(), **_tuned(tuned)}
         try:
+            if is_trimmed:  # ahead of all else, for it takes longest
+                with environment({**self._variables, **own_token()}):
+                    self._stem.start()
             self._keeper = Keeper(lambda: self._start(wanted, runtime_env))
         except BaseException as error:
             self._stem.end()
@@ -70,21 +77,15 @@ class Started:
             raise
 
     def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
-        import ray
-
-        is_trimmed = not wanted.dashboard
-        tuned = {**_TUNED, **_UNRECORDED} if is_trimmed else _TUNED
-        variables = {**self._guard.environment, **_only_here(), **_tuned(tuned)}
+        ray = import_ray()
         with (
-            environment(variables),
+            environment(self._variables),
             token_of_our_own(),
             loopback_only(),
             undisturbed(),
-            trimmed(self._stem) if is_trimmed else nullcontext(),
+            nullcontext() if wanted.dashboard else trimmed(self._stem),
             warming_up(),
         ):
-            if is_trimmed:
-                self._stem.start()
             ray.init(
                 address="local",
                 runtime_env=dict(runtime_env) if runtime_env else None,

@@ -23,6 +23,9 @@ _TOKENS = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
 _WITH_TOKEN = {"RAY_AUTH_MODE": "token"}
 """As Ray does where there is one, once it starts processes of its own."""
 
+_AT_ONCE = {"RAY_enable_worker_prestart": "1", "RAY_prestart_worker_first_driver": "0"}
+"""By itself Ray starts as many as there are CPUs when a driver connects, which waits for them."""
+
 _SEVERAL = 2
 
 
@@ -48,8 +51,11 @@ class Stem:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a raylet must be started with for its workers to be forks."""
-        return {asking.PLACE: self.place}
+        """What a raylet must be started with for its workers to be forks.
+
+        The first of them come up while the driver connects, instead of afterwards.
+        """
+        return {asking.PLACE: self.place, **{n: os.environ.get(n, v) for n, v in _AT_ONCE.items()}}
 
     @property
     def runs(self) -> bool:

@@ -29,9 +29,13 @@ print({_OPEN!r}, flush=True)
 @contextmanager
 def token_of_our_own() -> Iterator[None]:
     """Close a private cluster to others; Ray then leaves no file in the home directory."""
-    given = {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _OURS}
-    with read_anew(given):
+    with read_anew(own_token()):
         yield
+
+
+def own_token() -> dict[str, str]:
+    """The variables by which all processes of a private cluster know its token."""
+    return {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _OURS}
 
 
 @contextmanager

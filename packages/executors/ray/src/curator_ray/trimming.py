@@ -5,6 +5,7 @@ is about Ray's inside: where it looks other than it did, Ray does everything as 
 """
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -22,6 +23,7 @@ _COMMAND = "_build_python_executable_command_memory_profileable"
 _KILL = "kill_all_processes"
 _WAIT = "wait_for_persisted_port"
 _OFTEN = {"poll_interval_ms": 5}
+_LOOK_EVERY_S, _PATIENCE_S = 0.005, 30.0
 
 
 @contextmanager
@@ -40,6 +42,7 @@ def trimmed(stem: Stem) -> Iterator[None]:
             changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
         changes.enter_context(replaced(node, "start_raylet", _with_our_workers(stem)))
         changes.enter_context(replaced(nodes, _WAIT, lambda wait: partial(wait, **_OFTEN)))
+        changes.enter_context(replaced(services, "get_node", _once_it_is_there))
         yield
 
 
@@ -51,7 +54,11 @@ def ended_at_once() -> Iterator[None]:
     after all.
     """
     node = import_module("ray._private.node").Node
-    with replaced(node, _KILL, _without_asking):
+    worker = import_module("ray._private.worker")
+    with (
+        replaced(node, _KILL, _without_asking),
+        replaced(worker, "disconnect", _with_no_answer_due),
+    ):
         yield
 
 
@@ -82,6 +89,38 @@ def _with_our_workers(stem: Stem) -> Callable[[Callable[..., None]], Callable[..
         return start_raylet
 
     return with_them
+
+
+def _once_it_is_there(get: Callable[..., Any]) -> Callable[..., Any]:
+    """Ray asks for a node that it has just started once, and then not again for a second."""
+
+    def get_node(gcs_address: str, node_id: str) -> Any:
+        state = import_module("ray._private.state").GlobalState()
+        options = import_module("ray._private.services")._get_gcs_client_options  # noqa: SLF001
+        state._initialize_global_state(options(gcs_address))  # noqa: SLF001
+        until = time.monotonic() + _PATIENCE_S
+        while not _is_there(state, node_id) and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY_S)
+        return get(gcs_address, node_id)
+
+    return get_node
+
+
+def _is_there(state: Any, node_id: str) -> bool:
+    return any(node["NodeID"] == node_id for node in state.node_table())
+
+
+def _with_no_answer_due(disconnect: Callable[..., None]) -> Callable[..., None]:
+    """A driver gives up what it waits to hear from the middle of its cluster after a quarter of a
+    second; where that is gone it waits for nothing."""
+
+    def disconnect_and_end(*more: Any, **others: Any) -> None:
+        disconnect(*more, **others)
+        node = import_module("ray._private.worker")._global_node  # noqa: SLF001
+        if hasattr(node, "kill_gcs_server"):
+            node.kill_gcs_server(check_alive=False)
+
+    return disconnect_and_end
 
 
 def _without_asking(kill: Callable[..., None]) -> Callable[..., None]:
