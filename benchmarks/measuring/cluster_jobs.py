@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from measuring.timing import JobFailedError, Outcome
+from measuring.timing import JobFailedError, Outcome, compile_ours
 from measuring.trees import TreeWatch
 
 SAMPLE_S, MEMORY_SAMPLE_S = 0.25, 0.1
@@ -27,6 +27,7 @@ def run_cluster_job(
 
     What it says goes to files, since a daemon that outlives it would keep a pipe open.
     """
+    compile_ours()
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as complaint:
         begun = time.time()
         process = subprocess.Popen(

@@ -3,8 +3,6 @@
 from typing import Any
 
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_ray.connecting import connected
-from curator_ray.starting import PrivateCluster
 from curator_streaming.executor import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 from deaths import RandomDeaths
@@ -36,12 +34,13 @@ def pipeline(account: Account) -> Pipeline:
 def main() -> None:
     account = Account()
     tasks = [Task(payload) for payload in account.work.inputs()]
-    executor = StreamingExecutor(StreamingOptions(cpu_allocation_percentage=1.0))
-    private = PrivateCluster(object_store_gb=account.settings.get("object_store_gb"))
-    with connected(private=private):
+    store = account.settings.get("object_store_gb")
+    options = StreamingOptions(cpu_allocation_percentage=1.0, object_store_gb=store)
+    executor, work = StreamingExecutor(options), pipeline(account)
+    with executor.connected(work.build(tasks=tasks)):  # as a run does; here it is noted when
         account.note("cluster_up")
         deaths = RandomDeaths(account.settings.get("death_every_s"))
-        with deaths, pipeline(account).stream(executor, tasks) as stream:
+        with deaths, work.stream(executor, tasks) as stream:
             account.take(task.data for task in stream)
         account.note("in_hand")
         spilled = spilled_bytes() if account.settings.get("spilled") else None
