@@ -1,7 +1,7 @@
 """Writing: what writers of pictures share: the files of a sample, and no key twice in one place."""
 
 import os
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
+from curator_core.files import FileGroup
+from curator_core.filesystems import join
+from curator_core.lineage import fingerprint
 from curator_core.writing.stages import FileWriter
 
 from curator_image.batches import EXTENSION, IMAGE, KEY
@@ -33,6 +36,20 @@ class SampleWriter(FileWriter, ABC):
 
     def inputs(self) -> Sequence[str]:
         return list(dict.fromkeys((*NEEDED, *super().inputs())))
+
+    @abstractmethod
+    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
+        """Write rows of different keys to `place`, a name without an ending."""
+
+    def process(self, task: DocumentBatch) -> FileGroup:
+        check_pictures(task)
+        name = f"part-{task.task_id or fingerprint(task.to_payload())}"
+        written = FileGroup([], task.dataset_name)
+        for folder, rows in self._parts(task.data):
+            for number, table in enumerate(without_repeats(rows), start=1):
+                again = f"-{number}" if number > 1 else ""
+                self.write_samples(written, join(folder, f"{name}{again}"), table)
+        return written
 
     def sample_files(self, table: pa.Table) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
         """Of each row the key, and the files to write: what each one's name ends in, and bytes."""

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
 
 import pyarrow as pa
-from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import join
-from curator_core.lineage import fingerprint
 from curator_core.staging import writing
 
 from curator_image.describing import descriptions
-from curator_image.writing import SampleWriter, check_pictures, is_safe, without_repeats
+from curator_image.writing import SampleWriter, is_safe
 
 
 @dataclass
@@ -33,24 +31,14 @@ class ImageFolderWriter(SampleWriter):
     def output_is_tree(self) -> bool:
         return True
 
-    def process(self, task: DocumentBatch) -> FileGroup:
-        check_pictures(task)
-        name = f"part-{task.task_id or fingerprint(task.to_payload())}"
-        written = FileGroup([], task.dataset_name)
-        for folder, rows in self._parts(task.data):
-            for number, table in enumerate(without_repeats(rows), start=1):
-                again = f"-{number}" if number > 1 else ""
-                self._write_files(written, join(folder, f"{name}{again}"), table)
-        return written
-
-    def _write_files(self, written: FileGroup, folder: str, table: pa.Table) -> None:
+    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
         chosen = table if self.fields is None else table.select(self.fields)
         for key, files in self.sample_files(chosen):
             if not is_safe(key):
                 raise InputError(f"key {key!r} would lead out of the folder; give it another")
             for number, (ending, data) in enumerate(files):
                 with writing(
-                    join(folder, f"{key}.{ending}"), self._worker, self.storage_options
+                    join(place, f"{key}.{ending}"), self._worker, self.storage_options
                 ) as draft:
                     draft.file.write(data)
                     draft.items = int(number == 0)

@@ -9,14 +9,13 @@ import pyarrow as pa
 from curator_core.compression import COMPRESSIONS, Compression, compressing
 from curator_core.documents import DocumentBatch
 from curator_core.files import FileGroup
-from curator_core.filesystems import join
-from curator_core.lineage import fingerprint, mixed_id
+from curator_core.lineage import mixed_id
 from curator_core.outcomes import Mixed
 from curator_core.stages import Given
 
 from curator_image.batches import KEY
 from curator_image.shards.headers import BLOCK
-from curator_image.writing import SampleWriter, check_pictures, without_repeats
+from curator_image.writing import SampleWriter, without_repeats
 
 _RECORD = 20 * BLOCK
 
@@ -45,15 +44,8 @@ class WebDatasetWriter(SampleWriter):
         together.task_id = mixed_id([task.task_id for task in tasks])
         return Mixed([self.process(together)])
 
-    def process(self, task: DocumentBatch) -> FileGroup:
-        check_pictures(task)
-        name = f"part-{task.task_id or fingerprint(task.to_payload())}"
-        written = FileGroup([], task.dataset_name)
-        for folder, rows in self._parts(task.data):
-            for number, table in enumerate(without_repeats(rows), start=1):
-                again = f"-{number}" if number > 1 else ""
-                self._write_part(written, join(folder, f"{name}{again}{self.ending}"), table)
-        return written
+    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
+        self._write_part(written, f"{place}{self.ending}", table)
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         kind: Compression | None = self.compression  # type: ignore[assignment]  # checked before
