@@ -12,6 +12,7 @@ from curator_core import ProcessingStage, Rejected, WorkerInfo
 from curator_core.models import tell_model
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
+from curator_models.devices import release
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels, UndecodableError
@@ -143,22 +144,6 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
             rows // 2,
             rows // 2,
         )
-
-
-def keep_to_cores(worker: WorkerInfo) -> None:
-    """As many threads as cores were granted: torch would take all, and wait for them spinning."""
-    import torch
-
-    torch.set_num_threads(max(1, int(worker.granted.cpus)))
-
-
-def release() -> None:
-    """Give memory of a GPU back, if there is one in use."""
-    import sys
-
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def _pieces(pictures: Iterator[Any], size: int) -> Iterator[tuple[int, list[Any]]]:

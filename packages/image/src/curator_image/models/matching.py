@@ -7,12 +7,11 @@ from typing import Any
 from curator_core import AnyStage, InputError, WorkerInfo
 from curator_core.places import NodeInfo
 from curator_models.batching import MicroBatches
-from curator_models.devices import device_of
+from curator_models.devices import device_of, keep_to_cores, release
 from curator_models.digests import digest_of, weights_in
 
 from curator_image.batches import ImageBatch
 from curator_image.models.composing import ImageModel
-from curator_image.models.inferring import keep_to_cores, release
 from curator_image.models.networks import ClipVectors
 from curator_image.models.sources import ClipSource
 from curator_image.models.thresholds import ScoreThreshold

@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import WorkerInfo
-from curator_models.devices import Autocast, device_of, precision
+from curator_models.devices import Autocast, device_of, keep_to_cores, precision
 from curator_models.digests import digest_of, weights_in
 from curator_models.weights import Packaged, WeightsFile
 
 from curator_image.decoding import Pixels
 from curator_image.models.framing import Framing, framing_of
-from curator_image.models.inferring import PictureModel, keep_to_cores
+from curator_image.models.inferring import PictureModel
 from curator_image.models.sources import ClipSource
 from curator_image.models.vectors import as_column
 from curator_image.views import View

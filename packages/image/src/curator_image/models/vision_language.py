@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
-from curator_models.devices import device_of
+from curator_models.devices import device_of, keep_to_cores
 from curator_models.digests import digest_of, weights_in
 from curator_models.importing import transformers
 from curator_models.loading import pretrained, told
@@ -15,7 +15,7 @@ from curator_models.loading import pretrained, told
 from curator_image.decoding import Pixels
 from curator_image.models.captioning import PROMPT
 from curator_image.models.composing import ImageModel
-from curator_image.models.inferring import PictureModel, keep_to_cores
+from curator_image.models.inferring import PictureModel
 from curator_image.models.sources import CaptionSource
 from curator_image.views import View
 
