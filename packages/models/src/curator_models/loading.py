@@ -103,7 +103,7 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bo
 
     library = transformers()
     precision = "dtype" if int(library.__version__.partition(".")[0]) >= 5 else "torch_dtype"
-    with told(folder), _quiet(library):
+    with told(folder), quiet(library):
         model, notes = getattr(library, kind).from_pretrained(
             str(folder),
             trust_remote_code=with_code,
@@ -167,7 +167,7 @@ def told(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet(library: Any) -> Iterator[None]:
+def quiet(library: Any) -> Iterator[None]:
     """No progress bars and reports in the midst of a run: what matters is checked, and raised."""
     voice = library.utils.logging
     level, bars = voice.get_verbosity(), voice.is_progress_bar_enabled()

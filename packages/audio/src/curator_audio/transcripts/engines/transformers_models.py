@@ -1,7 +1,5 @@
 """Models of speech for transformers: Whisper, wav2vec 2.0 and the like, in a folder or at a hub."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +7,7 @@ from curator_core import WorkerInfo
 from curator_models.devices import keep_to_cores
 from curator_models.digests import digest_of, weights_in
 from curator_models.importing import transformers
-from curator_models.loading import told
+from curator_models.loading import quiet, told
 from curator_models.locating import ModelSource
 
 from curator_audio.forms import SPEECH
@@ -41,7 +39,7 @@ class TransformersModel:
         folder = SpeechSource(self.found.place).fetch()
         wanted = self.wishes.device
         device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-        with _quiet(), told(folder):
+        with quiet(transformers()), told(folder):
             self._pipeline: Any = transformers().pipeline(
                 "automatic-speech-recognition",
                 model=str(folder),
@@ -56,7 +54,7 @@ class TransformersModel:
 
     def hear(self, sound: "Sound") -> Recognition:
         is_long = len(sound) > _CHUNK * (SPEECH.sample_rate or 1)
-        with _quiet():
+        with quiet(transformers()):
             found = self._pipeline(
                 {"raw": sound, "sampling_rate": SPEECH.sample_rate},
                 return_timestamps="word" if self.wishes.words else None,
@@ -83,17 +81,3 @@ def _end(chunk: Any, sound: "Sound") -> float:
     """The last word may have no end: it is that of the recording then."""
     end = chunk["timestamp"][1]
     return float(end) if end is not None else len(sound) / (SPEECH.sample_rate or 1)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    voice = transformers().utils.logging
-    level, bars = voice.get_verbosity(), voice.is_progress_bar_enabled()
-    voice.set_verbosity_error()
-    voice.disable_progress_bar()
-    try:
-        yield
-    finally:
-        voice.set_verbosity(level)
-        if bars:
-            voice.enable_progress_bar()
