@@ -215,7 +215,7 @@ class Reel:
         for left in reversed(range(_ENTRIES)):
             place = go_to(self._video, place if place and left else 0.0)
             self._clock = Clock(self._video)
-            self._passage = _Passage(self._video, self._clock)
+            self._passage = _Passage(self._video, self._clock, is_whole=place is None)
             self._items: Iterator[Shown | Damage] = self._passage.items(place or 0.0)
             first = next(self._items, None)
             if place is None or self._passage.is_broken or not self._lacks(place, first, start):
@@ -227,7 +227,8 @@ class Reel:
         """Whether pictures are missing between the keyframe and the first one that is shown."""
         if isinstance(first, Damage):
             return False
-        late = max(start + _EPSILON, place + 1.5 * self._clock.step)
+        steps = 0.5 if self._video.is_unordered else 1.5
+        late = max(start + _EPSILON, place + steps * self._clock.step)
         return first is None or first.time > late
 
     def _rest(self, start: float, end: float | None) -> Iterator[Damage]:
@@ -301,9 +302,10 @@ class _Passage:
     pictures are made of what was lost.
     """
 
-    def __init__(self, video: Opened, clock: Clock) -> None:
+    def __init__(self, video: Opened, clock: Clock, *, is_whole: bool) -> None:
         self._video = video
         self._clock = clock
+        self._is_begun = is_whole
         self._broken: Damage | None = None
         self.reach = Reach(video, clock)
 
@@ -344,6 +346,10 @@ class _Passage:
 
         try:
             for packet in packets(self._video):
+                # Seeking may lead to a place before the keyframe, where not all decoders wait.
+                self._is_begun = self._is_begun or packet.is_keyframe
+                if not self._is_begun:
+                    continue
                 self.reach.add(packet)
                 if packet.is_corrupt:  # parts of it were lost, which few decoders notice
                     self._break_at(packet, "damaged packets")

@@ -1,9 +1,10 @@
 """Copying: a clip made of the packets as they are, from the keyframe before its start."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Any, cast
 
 from curator_video.clips import Encoded, Span
 from curator_video.cutting.files import drafted, kind_for
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     AnyPacket = Packet[VideoStream]
 
 _EPSILON = 1e-4
+_HEAD = 20
+"""Packets. More pictures than fit in are never stored behind a keyframe and shown before it."""
 _NEXT = 1.1
 """A picture that is shown more steps after another is not the next one."""
 
@@ -28,6 +31,9 @@ class _Run:
     """Packets that make a clip, in the order of decoding, and the times of their pictures."""
 
     span: Span
+    latest: float
+    """The last keyframe up to here begins the clip."""
+
     end: float
     """Pictures of the clip may be among the packets up to here."""
 
@@ -44,7 +50,7 @@ class _Run:
 
     def take(self, packet: "AnyPacket", time: float) -> None:
         """The next packet, where it belongs to the clip."""
-        if packet.is_keyframe and time <= self.span.start + _EPSILON:
+        if packet.is_keyframe and time <= self.latest + _EPSILON:
             self._begin()  # nearer to the clip than where the file was entered
         if packet.is_corrupt:
             self.break_at(time, "damaged packets")
@@ -62,6 +68,13 @@ class _Run:
         del self.packets[self.needed :], self.times[self.needed :]
         if self.damage is not None and not self._is_gapless(step):
             raise self.damage
+
+    def leave_out(self, leading: int, step: float) -> None:
+        """Takes packets behind the keyframe away, in whose place that is shown."""
+        if leading:
+            self.packets[: leading + 1] = [_alone(self.packets[0])]
+            self.packets[0].pts = (self.packets[0].pts or 0) + leading
+            self.times[: leading + 1] = [self.times[0] + leading * step]
 
     def stamps(self, *, is_gapless: bool) -> list[int]:
         """When the pictures are shown, on the clock of the file.
@@ -111,7 +124,7 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
     """A clip that begins at a keyframe; the result's `start` and `end` are what is really in it."""
     with opened(span.source) as video:
         clock = Clock(video)
-        run = _packets_of(video, clock, span)
+        run = _shown_of(video, clock, span)
         stamps = run.stamps(is_gapless=video.is_avi)
         newest = run.packets[stamps.index(max(stamps))]
         last, length = clock.at(max(stamps)), run.length_of(newest, clock)
@@ -147,11 +160,54 @@ def _mux(container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int
         container.mux(packet)
 
 
-def _packets_of(video: Opened, clock: Clock, span: Span) -> _Run:
+def _shown_of(video: Opened, clock: Clock, span: Span) -> _Run:
+    """Packets of a clip, from a keyframe that is shown when it begins, or before."""
+    latest = span.start
+    while True:
+        run = _packets_of(video, clock, span, latest)
+        stored = run.times[0]
+        if video.is_unordered:
+            run.leave_out(_leading(video, run.packets[:_HEAD]), clock.step)
+        if run.times[0] <= span.start + _EPSILON or stored < clock.step:
+            return run
+        latest = stored - clock.step
+
+
+def _leading(video: Opened, head: "list[AnyPacket]") -> int:
+    """How many packets behind a keyframe hold what is shown before it, of which AVI tells nothing.
+
+    Such pictures are made of what lies before the keyframe, too: no player shows them.
+    """
     import av
 
-    go_to(video, span.start)
-    run, reach = _Run(span, span.end + clock.early), Reach(video, clock)
+    known, shown = video.stream.codec_context, set[int | None]()
+    context: Any = av.CodecContext.create(known.codec.name, "r")
+    context.extradata, context.thread_count = known.extradata, 1
+    for packet in (*head, None):
+        with suppress(av.FFmpegError):
+            shown |= {frame.pts for frame in context.decode(packet)}
+    return len(list(takewhile(lambda packet: packet.pts not in shown, head[1:])))
+
+
+def _alone(packet: "AnyPacket") -> "AnyPacket":
+    """The first picture of a packet of MPEG-4, in which DivX puts two."""
+    import av
+
+    content, begins = bytes(packet), b"\0\0\1\xb6"
+    second = content.find(begins, content.find(begins) + 1)
+    if packet.stream.codec_context.name != "mpeg4" or second < 0:
+        return packet
+    alone: Any = av.Packet(content[:second])
+    alone.pts, alone.dts, alone.time_base = packet.pts, packet.dts, packet.time_base
+    alone.duration, alone.is_keyframe = packet.duration, packet.is_keyframe
+    return cast("AnyPacket", alone)
+
+
+def _packets_of(video: Opened, clock: Clock, span: Span, latest: float) -> _Run:
+    import av
+
+    go_to(video, latest)
+    run, reach = _Run(span, latest, span.end + clock.early), Reach(video, clock)
     try:
         for packet, time in _timed(video, clock):
             reach.add(packet)
