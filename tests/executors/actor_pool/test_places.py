@@ -1,7 +1,7 @@
 """Which nodes hold how many actors, and what is kept free."""
 
 import pytest
-from curator_actor_pool.places import Kind, kept_free, may_hold, room_left, spread
+from curator_actor_pool.places import Kind, kept_free, room_left, spread
 from curator_core.plans import PlannedStage
 from curator_core.policies import ErrorPolicy
 from curator_core.resources import Resources
@@ -17,25 +17,6 @@ def node(name: str, cpus: float = 4, gpus: float = 0, **more: float) -> NodeFact
 def stage(cpus: float = 1, num_workers: int | None = None, **wanted: float) -> PlannedStage:
     made = Adds(1).with_(resources=Resources(cpus=cpus, **wanted), num_workers=num_workers)  # type: ignore[arg-type]
     return PlannedStage.of(0, made, ErrorPolicy())
-
-
-def test_cpu_stages_stay_off_nodes_with_gpus_if_others_can_hold_them() -> None:
-    nodes = [node("plain"), node("small", 1), node("gpus", 16, 8)]
-
-    assert may_hold(stage(1), nodes, {"gpus"}) == ["plain", "small"]
-    assert may_hold(stage(8), nodes, {"gpus"}) == ["gpus"]
-    assert may_hold(stage(1, gpus=2), nodes, {"gpus"}) == ["gpus"]
-    assert may_hold(stage(1), nodes[2:], {"gpus"}) == ["gpus"]
-    assert may_hold(stage(32), nodes, {"gpus"}) == []
-
-
-def test_cpu_stages_wait_a_moment_for_nodes_that_are_about_to_be_theirs() -> None:
-    gpus, plain = node("gpus", 16, 8), node("plain")
-
-    assert may_hold(stage(1), [gpus], {"gpus"}, [plain]) == []
-    assert may_hold(stage(8), [gpus], {"gpus"}, [plain]) == ["gpus"]
-    assert may_hold(stage(1), [gpus], {"gpus", "more"}, [node("more", 4, 1)]) == ["gpus"]
-    assert may_hold(stage(1, gpus=1), [gpus], {"gpus"}, [plain]) == ["gpus"]
 
 
 def test_as_many_as_fit_beside_those_who_keep_their_devices() -> None:

@@ -92,6 +92,27 @@ def test_one_that_is_left_is_ended_at_once() -> None:
     assert runs.was_ended
 
 
+def test_its_pools_may_grow() -> None:
+    from ray.data._internal.actor_autoscaler.autoscaling_actor_pool import AutoscalingActorConfig
+    from ray.data._internal.execution.interfaces import ExecutionResources
+
+    class Pooled:
+        _config = AutoscalingActorConfig(1, 1, 1, 4, 1, ExecutionResources(cpu=1))
+
+        def get_autoscaling_actor_pools(self) -> list[Any]:
+            return [self]
+
+    runs, pooled = Runs(), Pooled()
+    runs.execute = lambda: ["a block"] * 9  # type: ignore[method-assign]
+    runs._topology = {pooled: "state"}  # type: ignore[attr-defined]
+    job = Job(OfToday(runs), Overheard())  # type: ignore[arg-type]
+    job.let_grow([9])  # it has not begun
+    next(block for block in job.blocks() if block is not None)
+    job.let_grow([3])
+    assert pooled._config.max_size == 3
+    assert job.leave(5.0)
+
+
 def test_one_that_never_began_can_be_left() -> None:
     assert Job(OfToday(Runs()), Overheard()).leave(5.0)  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """What operators get of a cluster, and what they cannot hold together."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from curator_core.plans import Plan
 from curator_core.testing.contract.stages import Adds, Lives
 from curator_ray.facts import ClusterFacts, NodeFacts
 from curator_ray_data.operators import operators_of
-from curator_ray_data.sharing import Share, refused, shares
+from curator_ray_data.sharing import Share, idle_cpus, refused, shares
 
 TWO_CPUS = ClusterFacts((NodeFacts("n", cpus=2, memory_gb=8),))
 GPUS = ClusterFacts((NodeFacts("n", cpus=4, gpus=2, memory_gb=8, gpu_memory_gb=40),))
@@ -70,6 +71,29 @@ class TestShares:
 
         assert share.options["num_gpus"] == 0.25
         assert share.most == 4  # by its CPUs
+
+    def test_each_holds_what_it_needs_whoever_is_placed_first(self) -> None:
+        """Two of .8 on a node each would leave no room for a third of .4."""
+        nodes = ClusterFacts(tuple(NodeFacts(name, cpus=1, memory_gb=8) for name in "ab"))
+        two = Lives("log").with_(resources=Resources(cpus=1), num_workers=2)
+        half = Lives("log").with_(resources=Resources(cpus=0.5))
+
+        each, third = [share.size.cpus for share in shares_of(nodes, two, half)]
+
+        assert each + third <= 1
+        assert 0.25 < third < each
+
+    def test_on_nodes_with_gpus_there_is_no_room_for_others(self) -> None:
+        mixed = ClusterFacts((*TWO_CPUS.nodes, replace(GPUS.nodes[0], node_id="gpus")))
+        gpu = Adds(1).with_(resources=Resources(cpus=1, gpus=1))
+        operators = operators_of(plan_of(Lives("log").with_(num_workers=3), gpu).stages)
+
+        shared = shares(operators, mixed)
+
+        assert [share.size.cpus for share in shared] == [0.66, 1]
+        assert [share.most for share in shared] == [3, 2]
+        assert idle_cpus(operators, shared, mixed) == 2  # two of the four are for the devices
+        assert idle_cpus(operators, shared, GPUS) == 0
 
 
 class TestRefusals:

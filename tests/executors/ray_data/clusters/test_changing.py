@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from clusterkit import Grid, eventually, grid
-from curator_core import Pipeline, ProcessingStage, Task, WorkerInfo
+from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
 from curator_core.testing.contract.logs import note, read_log
 from curator_ray_data.executor import RayDataExecutor
 
@@ -19,6 +19,7 @@ pytest.importorskip("ray.data")
 
 
 Numbers = ProcessingStage[Task[Any], Task[Any]]
+FEW = 6
 
 
 @dataclass
@@ -49,26 +50,26 @@ class Stuck(Where):
 
 
 @dataclass
-class Awaits(Numbers):
-    """Has no state, so it is a task. After a few, none ends before another node has had one."""
+class Awaits(Where):
+    """The first few end when all of these nodes are at work, the others when one more is."""
 
     nodes: frozenset[str]
     log: str
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        import ray
-
-        node = ray.get_runtime_context().get_node_id()
-        if node not in self.nodes:
-            note(self.log, "begun", node)
-        assert task.data < 6 or eventually(lambda: bool(read_log(self.log)), 60)
+        note(self.log, "begun", "awaits", self._node)
+        assert eventually(lambda: self._are_there(len(self.nodes) + (task.data >= FEW)))
         return task
+
+    def _are_there(self, count: int) -> bool:
+        return len({event.place for event in read_log(self.log)}) >= count
 
 
 def node_ids() -> frozenset[str]:
     import ray
 
-    return frozenset(node["NodeID"] for node in ray.nodes())  # type: ignore[no-untyped-call]
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    return frozenset(node["NodeID"] for node in nodes if node["Alive"])
 
 
 @contextmanager
@@ -106,16 +107,31 @@ def test_what_a_lost_node_had_is_run_again(changing: Grid, tmp_path: Path) -> No
     assert result.quarantined == []
 
 
-def test_a_node_that_joins_is_used(changing: Grid, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    awaits = Awaits(node_ids(), str(log))
+def test_a_pool_grows_onto_a_node_that_joins(changing: Grid, tmp_path: Path) -> None:
+    awaits = Awaits(node_ids(), str(tmp_path / "log"))
     found = []
     for output in Pipeline("p", stages=[awaits]).stream(RayDataExecutor(), tasks=tasks(24)):
         found.append(output.data)
-        if len(found) == 6:
+        if len(found) == FEW:
             changing.add(num_cpus=1)
     assert sorted(found) == list(range(24))
-    assert read_log(log)
+
+
+def test_what_waits_for_nodes_that_are_gone_goes_to_those_with_gpus(
+    changing: Grid, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    plain = changing.add(num_cpus=1, resources={"disk": 1})
+    gpus = changing.add(num_cpus=1, num_gpus=1, resources={"disk": 1})
+    stuck = Stuck(plain.node_id, str(log)).with_(resources=Resources(custom={"disk": 1}))
+    losing = threading.Thread(
+        target=lambda: eventually(lambda: bool(read_log(log)), 60) and changing.kill(plain)
+    )
+    losing.start()
+    result = Pipeline("p", stages=[stuck]).run(RayDataExecutor(), tasks=tasks(6))
+    losing.join()
+
+    assert sorted(task.data for task in result) == [(n, gpus.node_id) for n in range(6)]
 
 
 def tasks(count: int) -> list[Task[Any]]:

@@ -1,4 +1,4 @@
-"""Two nodes on this machine, one of them with GPUs: who runs where, and is prepared how often."""
+"""Three nodes on this machine, one of them with GPUs: who runs where, and is prepared how often."""
 
 import os
 import tempfile
@@ -11,51 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusterkit import grid
 from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
-from curator_core.testing.contract.logs import lives, read_log
+from curator_core.testing.contract.logs import lives, note, read_log
 from curator_core.testing.contract.stages import Lives
 from curator_ray_data.executor import RayDataExecutor
 
 pytest.importorskip("ray.data")
 
-STORE_BYTES = 150_000_000
-
 
 @contextmanager
-def two_nodes() -> Iterator[Any]:
-    """A head with a CPU, and a node with one and two GPUs of 40 GB."""
-    import ray
+def three_nodes() -> Iterator[Any]:
+    """Two nodes with a CPU each, and one with a CPU and two GPUs of 40 GB."""
     from curator_ray.facts import GPU_MEMORY_LABEL
-    from curator_ray.settings import environment, undisturbed
-    from ray.cluster_utils import Cluster
 
+    gpus = {"num_cpus": 1, "num_gpus": 2, "labels": {GPU_MEMORY_LABEL: "40"}}
     with (
         tempfile.TemporaryDirectory(prefix="cd-", ignore_cleanup_errors=True) as folder,
-        environment({"RAY_TMPDIR": folder}),
-        undisturbed(),
+        grid(folder, {"num_cpus": 1}, gpus) as made,
     ):
-        cluster: Any = Cluster(
-            initialize_head=True,
-            head_node_args={
-                "num_cpus": 1,
-                "include_dashboard": False,
-                "object_store_memory": STORE_BYTES,
-            },
-        )
-        cluster.add_node(
-            num_cpus=1, num_gpus=2, object_store_memory=STORE_BYTES, labels={GPU_MEMORY_LABEL: "40"}
-        )
-        ray.init(address=cluster.address, log_to_driver=False)
-        try:
-            yield cluster
-        finally:
-            ray.shutdown()
-            cluster.shutdown()
+        yield made
 
 
 @pytest.fixture(scope="module", autouse=True)
-def two(one_ray: Any) -> Any:
-    return one_ray.use(two_nodes, Path(__file__).parent)
+def three(one_ray: Any) -> Any:
+    return one_ray.use(three_nodes, Path(__file__).parent)
 
 
 @dataclass
@@ -98,13 +78,38 @@ def node_with_gpus() -> str:
     return str(found)
 
 
-def test_whole_devices_go_to_one_worker_each() -> None:
+@dataclass
+class Passes(ProcessingStage[Task[Any], Task[Any]]):
+    """Notes the node; without a state of its own, it runs in tasks."""
+
+    log: str
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        import ray
+
+        time.sleep(0.05)
+        note(self.log, "passed", self.name, ray.get_runtime_context().get_node_id())
+        return task
+
+
+class PassesActors(Passes):
+    def setup(self, worker: WorkerInfo) -> None:
+        """So it runs in actors."""
+
+
+def test_devices_go_to_one_worker_each_and_whoever_needs_none_stays_away(tmp_path: Path) -> None:
+    log = str(tmp_path / "log")
+    in_tasks = Passes(log).with_(name="tasks", resources=Resources(cpus=0.4))
+    in_actors = PassesActors(log).with_(name="actors", resources=Resources(cpus=0.4))
     gpu = Where().with_(resources=Resources(cpus=0.1, gpus=1), num_workers=2)
 
-    met = {task.data for task in ran(gpu)}
+    met = {task.data for task in ran(in_tasks, in_actors, gpu)}
 
     assert {node for node, _, _ in met} == {node_with_gpus()}
     assert sorted(devices for _, _, devices in met) == ["0", "1"]
+    passed = {(event.stage, event.place) for event in read_log(log)}
+    assert {stage for stage, _ in passed} == {"tasks", "actors"}
+    assert node_with_gpus() not in {node for _, node in passed}
 
 
 def test_workers_of_ten_gb_share_devices_of_forty() -> None:

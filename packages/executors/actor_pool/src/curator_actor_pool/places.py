@@ -1,6 +1,6 @@
 """Places: which nodes hold how many actors of a stage, and what is kept free of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from curator_core.plans import Plan, PlannedStage
@@ -51,29 +51,6 @@ def unfit(plan: Plan, facts: ClusterFacts, cpus: float, gpus: float) -> Iterable
     told = " and ".join(filter(None, held))
     for problem in unmet_demands(plan, ClusterFacts(nodes)):
         yield f"{problem}, without the {told} that are reserved" if told else problem
-
-
-def may_hold(
-    planned: PlannedStage,
-    nodes: Sequence[NodeFacts],
-    with_gpus: set[str],
-    expected: Iterable[NodeFacts] = (),
-) -> list[str]:
-    """The nodes for a stage: none with GPUs for one that needs none, if there are others.
-
-    Or if others are `expected` to come in a moment.
-    """
-    fit = _fitting(planned, nodes)
-    if planned.resources.needs_gpu:
-        return fit
-    left = [node_id for node_id in fit if node_id not in with_gpus]
-    if left or with_gpus.issuperset(_fitting(planned, expected)):
-        return left or fit
-    return []
-
-
-def _fitting(planned: PlannedStage, nodes: Iterable[NodeFacts]) -> list[str]:
-    return [node.node_id for node in nodes if room_on(planned.resources, node) != 0]
 
 
 def room_left(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources]) -> int:

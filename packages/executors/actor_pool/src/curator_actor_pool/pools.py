@@ -13,9 +13,10 @@ from curator_ray.answers import Answer
 from curator_ray.facts import NodeFacts
 from curator_ray.hosts import Host, Hosts
 from curator_ray.inboxes import Inbox
+from curator_ray.placing import may_hold
 
 from curator_actor_pool.lots import Lot, Stored
-from curator_actor_pool.places import Kind, may_hold, room_left, spread
+from curator_actor_pool.places import Kind, room_left, spread
 
 LOG = logging.getLogger("curator_core")
 
@@ -126,7 +127,8 @@ class Pools:
         missing = min(most, planned.num_workers or most) - len(mine)
         if missing <= 0:
             return
-        fit = may_hold(planned, list(self.nodes.values()), self.with_gpus, self._expected)
+        nodes = list(self.nodes.values())
+        fit = may_hold(planned.resources, nodes, self.with_gpus, self._expected)
         names = [name for name in fit if name not in set(shunned)] or fit
         present = Counter(member.node for member in mine)
         if sum(self._room(planned, name, present) for name in names) < missing:

@@ -11,11 +11,12 @@ from curator_core.plans import PlannedStage
 from curator_core.runs.pulses import Queue
 from curator_ray.deaths import Death
 from curator_ray.facts import NodeFacts
+from curator_ray.placing import may_hold
 from curator_ray.reservations import Reservations
 from curator_ray.surveying import Survey
 
 from curator_actor_pool.options import ActorPoolOptions
-from curator_actor_pool.places import kept_free, may_hold
+from curator_actor_pool.places import kept_free
 from curator_actor_pool.pools import Member, Pools
 from curator_actor_pool.scenes import Scene
 
@@ -107,7 +108,8 @@ class Tending:
     def _look_for_room(self, planned: PlannedStage, now: float) -> None:
         """A stage whose hardware has gone waits, it is said, and not for ever."""
         nodes = [self._ours.get(node.node_id, node) for node in self._survey.facts.nodes]
-        if self._pools.of(planned) or may_hold(planned, nodes, self._pools.with_gpus):
+        wanted = planned.resources
+        if self._pools.of(planned) or may_hold(wanted, nodes, self._pools.with_gpus):
             self._lacks_since, self._is_told = None, False
             return
         self._lacks_since = self._lacks_since or now
@@ -116,7 +118,7 @@ class Tending:
         if waited > limit:
             raise ResourceError(
                 f"stage {planned.name!r} waited for {limit:g} s for a node with what it needs "
-                f"({planned.resources}), but the cluster has {there}; what is finished is kept, "
+                f"({wanted}), but the cluster has {there}; what is finished is kept, "
                 "and the same command does the rest"
             )
         if waited > _GRACE_S and not self._is_told:

@@ -18,8 +18,9 @@ from curator_ray.deaths import Death, death_from
 from curator_ray.errands import everywhere
 from curator_ray.posts import LastWords, Post, ask_to_stop, read
 from curator_ray.processes import ProcessIdentity
+from curator_ray.surveying import Survey
 
-from curator_ray_data.hosting import IN_ACTOR, raise_flag
+from curator_ray_data.hosting import IN_ACTOR, lower_flag, raise_flag
 
 _LOOK_EVERY_S = 0.02
 
@@ -74,9 +75,15 @@ def kill_workers(folder: str) -> None:
 class Camp:
     """The folder of a run on all machines that it has workers on."""
 
-    def __init__(self, folder: str, node_ids: Iterable[str], *, far: bool) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._node_ids = list(node_ids) if far else []
+        self.far_nodes: set[str] = set()
+        """All that it was ever spread over, where some are other machines."""
+
+    def spread(self, survey: Survey) -> None:
+        """To be called at first, and when nodes have joined."""
+        if survey.is_far:
+            self.far_nodes.update(node.node_id for node in survey.facts.nodes)
 
     def casualties(self, errors: Iterable[BaseException]) -> list[Casualty]:
         """`errors` are what Ray said of blocks that were lost."""
@@ -96,6 +103,10 @@ class Camp:
     def stop(self, flag: str, *, at_once: bool = False) -> None:
         self._ask(_stop, self.folder, flag, at_once)
 
+    def go_on(self, flag: str) -> None:
+        """The flag is down again, for workers of another job."""
+        self._ask(lower_flag, self.folder, flag)
+
     def kill(self) -> None:
         self._ask(kill_workers, self.folder)
 
@@ -109,9 +120,9 @@ class Camp:
         return True
 
     def _ask(self, errand: Any, *given: Any) -> list[Any]:
-        if not self._node_ids:
+        if not self.far_nodes:
             return [errand(*given)]
-        return everywhere(self._node_ids, errand, *given)
+        return everywhere(self.far_nodes, errand, *given)
 
 
 def _stop(folder: str, flag: str, at_once: bool) -> None:

@@ -48,8 +48,11 @@ def check_context(wanted: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def context_for(options: RayDataOptions) -> Iterator[None]:
-    """Datasets that are made meanwhile take these settings along; the caller's stay as they are."""
+def context_for(options: RayDataOptions, idle_cpus: float = 0.0) -> Iterator[None]:
+    """Datasets that are made meanwhile take these settings along; the caller's stay as they are.
+
+    `idle_cpus`: how many of the cluster's are not to be counted on.
+    """
     from ray.data import DataContext, ExecutionOptions, ExecutionResources
 
     with _LOCK, ignoring_warnings():
@@ -61,11 +64,13 @@ def context_for(options: RayDataOptions) -> Iterator[None]:
                 wanted[name] = getattr(options, name)
         if "execution_options" not in options.context:
             limits = {name: float(amount) for name, amount in options.resource_limits.items()}
-            wanted["execution_options"] = ExecutionOptions(
+            execution = wanted["execution_options"] = ExecutionOptions(
                 resource_limits=ExecutionResources.for_limits(**limits),
                 preserve_order=options.preserve_order,
                 verbose_progress=options.verbose_progress,
             )
+            if idle_cpus and "cpu" not in limits:
+                execution.exclude_resources = ExecutionResources(cpu=idle_cpus)
         before = {name: getattr(current, name) for name in wanted}
         _set(current, wanted)
         try:

@@ -15,7 +15,7 @@ from curator_ray.suspicions import Suspicions
 
 from curator_ray_data.contexts import Overheard, context_for, quietly
 from curator_ray_data.hosting import BREAK, DRAIN, Ticket, end_host
-from curator_ray_data.jobs import Job, dataset_of
+from curator_ray_data.jobs import Job, Part, dataset_of
 from curator_ray_data.losses import Losses
 from curator_ray_data.operators import operators_of
 from curator_ray_data.options import RayDataOptions
@@ -23,7 +23,8 @@ from curator_ray_data.places import Place
 from curator_ray_data.rolls import Roll
 from curator_ray_data.rows import Told, tasks_in, told_in
 from curator_ray_data.scenes import Scene
-from curator_ray_data.sharing import shares
+from curator_ray_data.sharing import idle_cpus, shares
+from curator_ray_data.siting import Lookout, Site
 from curator_ray_data.sources import Sources, cut
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ class Driver:
         self._relay = Relay()
         self._operators = operators_of(run.worker_stages)
         self._roll = Roll(run.token)
+        self._parts: list[Part] = []
+        self._broke_off = False
+        self._lookout = Lookout(run, place.survey)
 
     def outputs(self) -> Iterator[AnyTask]:
         """Everything that the pipeline gives, as it comes; closing it ends the work."""
@@ -94,7 +98,7 @@ class Driver:
                 if block is not None:
                     yield from self._take(block)
                     del block
-                if not self._look_after():
+                if not self._look_after() or not self._look_at_nodes(job):
                     return
             is_through = True
         finally:
@@ -102,16 +106,19 @@ class Driver:
 
     def _begin(self, sources: Sequence[AnyTask], overheard: Overheard, *, singly: bool) -> Job:
         place = self._place
+        if self._broke_off:
+            place.camp.go_on(BREAK)
         blame = self._known.for_call(tuple(key for one in sources for key in one.lineage))
-        parts = []
+        parts = self._parts = []
         most_cpus = self._options.resource_limits.get("cpu", inf)
-        shared = shares(self._operators, place.cluster, most_cpus)
+        shared = shares(self._operators, place.survey.facts, most_cpus)
         for share, operator in zip(shared, self._operators, strict=True):
             assignment = replace(place.assignment, granted=operator.resources)
             is_first = operator is self._operators[0]
             ticket = Ticket(operator.step, is_first, assignment, place.packed_plan, blame)
-            parts.append((operator, ticket, share))
-        with context_for(self._options):
+            parts.append(Part(operator, ticket, share, Site(operator, share, place.survey)))
+        idle = idle_cpus(self._operators, shared, place.survey.facts)
+        with context_for(self._options, idle):
             blocks = cut(sources, self._options, place.baggage, singly=singly)
             self._roll = Roll(self._run.token)
             return Job(dataset_of(blocks, parts, self._roll), overheard)
@@ -149,6 +156,14 @@ class Driver:
             self._place.camp.stop(DRAIN)
         return not stopping.is_overdue
 
+    def _look_at_nodes(self, job: Job) -> bool:
+        """To be called all the time; False where what is left has to be done by another job."""
+        changes = self._lookout.look()
+        if changes.joined:
+            self._place.camp.spread(self._place.survey)
+            job.let_grow([part.site.most for part in self._parts if part.operator.needs_actors])
+        return not (changes.left and any(part.site.is_lost for part in self._parts))
+
     def _end(self, job: Job, *, breaks_off: bool) -> None:
         """See to it that every worker has torn down; who does not in time is ended."""
         camp = self._place.camp
@@ -167,3 +182,4 @@ class Driver:
                 camp.kill()
             job.leave(_LEAVE_PATIENCE_S)
             self._roll.dismiss()
+            self._broke_off = breaks_off

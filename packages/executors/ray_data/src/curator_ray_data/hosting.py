@@ -175,3 +175,8 @@ def raise_flag(folder: str, name: str) -> None:
     path = Path(folder)
     if path.is_dir():  # or nobody works here
         (path / name).touch()
+
+
+def lower_flag(folder: str, name: str) -> None:
+    """They may begin again."""
+    Path(folder, name).unlink(missing_ok=True)

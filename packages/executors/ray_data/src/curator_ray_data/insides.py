@@ -6,8 +6,9 @@ Where something looks other than it did, it is left alone; each says what is los
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -67,6 +68,15 @@ class Execution:
         """Without waiting for anybody."""
         for executor in self._executors:
             executor.shutdown(force=False)
+
+    def let_grow(self, most: Sequence[int]) -> None:
+        """How many actors each of its pools may have; where nobody can tell they stay as large."""
+        for executor in self._executors:
+            with suppress(AttributeError, TypeError, ValueError):
+                topology = executor._topology  # noqa: SLF001
+                pools = [pool for one in topology for pool in one.get_autoscaling_actor_pools()]
+                for pool, size in zip(pools, most, strict=True):
+                    pool._config = replace(pool._config, max_size=size)  # noqa: SLF001
 
     def forget(self) -> None:
         """It is over: what ran it holds its actors."""

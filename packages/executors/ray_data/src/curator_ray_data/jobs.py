@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from curator_ray_data.insides import Execution
 from curator_ray_data.operators import Operator
 from curator_ray_data.rolls import Roll
 from curator_ray_data.sharing import Share
+from curator_ray_data.siting import Site
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -36,25 +37,30 @@ _NO_CALL_TWICE = {"max_restarts": -1, "max_task_retries": 0}
 whoever reads the outputs decides what is tried again, and how often."""
 
 
-def dataset_of(
-    blocks: Sequence[pa.Table],
-    operators: Sequence[tuple[Operator, Ticket, Share]],
-    roll: Roll,
-) -> "Dataset":
+@dataclass(frozen=True)
+class Part:
+    """An operator of the job, with what its workers are told, get, and where they may be."""
+
+    operator: Operator
+    ticket: Ticket
+    share: Share
+    site: Site
+
+
+def dataset_of(blocks: Sequence[pa.Table], parts: Sequence[Part], roll: Roll) -> "Dataset":
     """The job: sources as blocks, and an operator for each group of stages."""
     from ray.data import from_blocks
 
     dataset: Dataset = from_blocks(list(blocks))
-    for operator, ticket, share in operators:
-        dataset = _mapped(dataset, operator, ticket, share, roll)
+    for part in parts:
+        dataset = _mapped(dataset, part, roll)
     return dataset
 
 
-def _mapped(
-    dataset: "Dataset", operator: Operator, ticket: Ticket, share: Share, roll: Roll
-) -> "Dataset":
+def _mapped(dataset: "Dataset", part: Part, roll: Roll) -> "Dataset":
     from ray.data import ActorPoolStrategy, TaskPoolStrategy
 
+    operator, ticket, share = part.operator, part.ticket, part.share
     options = dict(share.options)
     common: dict[str, Any] = {
         "batch_size": operator.batch_size,
@@ -69,13 +75,15 @@ def _mapped(
             _named(InActors, operator.name),
             fn_constructor_args=(ticket,),
             compute=ActorPoolStrategy(min_size=share.fewest, max_size=share.most),
-            ray_remote_args_fn=partial(roll.options, {**options, **_NO_CALL_TWICE}),
+            ray_remote_args_fn=lambda: roll.options(
+                {**options, **part.site.options(), **_NO_CALL_TWICE}
+            ),
             **common,
         )
     return dataset.map_batches(
         InTasks(ticket, operator.name),
         compute=TaskPoolStrategy(),
-        ray_remote_args_fn=partial(dict, **options, **_NO_RETRIES),
+        ray_remote_args_fn=lambda: {**options, **part.site.options(), **_NO_RETRIES},
         **common,
     )
 
@@ -122,6 +130,10 @@ class Job:
                 return
             yield block
             del block
+
+    def let_grow(self, most: Sequence[int]) -> None:
+        """How many actors each of its pools may have from now on."""
+        self._execution.let_grow(most)
 
     def drop(self) -> None:
         """Let nothing more out: workers are not to wait for somebody who takes it."""

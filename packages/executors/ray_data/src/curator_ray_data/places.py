@@ -12,7 +12,6 @@ from curator_core.resources import Resources
 from curator_ray.actors import Assignment
 from curator_ray.connecting import Connection
 from curator_ray.errands import sweep
-from curator_ray.facts import ClusterFacts
 from curator_ray.leftovers import PREFIX, Claim, remove_leftovers
 from curator_ray.surveying import Survey
 from curator_ray.travelling import Baggage, search_path
@@ -24,7 +23,7 @@ from curator_ray_data.casualties import Camp
 class Place:
     """A cluster, a folder for the posts of workers, and the plan as bytes."""
 
-    cluster: ClusterFacts
+    survey: Survey
     camp: Camp
     baggage: Baggage
     packed_plan: bytes
@@ -32,7 +31,7 @@ class Place:
 
     @property
     def store_bytes(self) -> float:
-        return sum(node.object_store_gb for node in self.cluster.nodes) * 1e9
+        return sum(node.object_store_gb for node in self.survey.facts.nodes) * 1e9
 
 
 @contextmanager
@@ -45,12 +44,12 @@ def place_for(
     remove_leftovers(parent)
     folder = str(Path(parent, f"{PREFIX}{token_hex(8)}"))
     claim = Claim(folder)
-    node_ids = [node.node_id for node in survey.facts.nodes]
+    camp = Camp(folder)
+    camp.spread(survey)
     try:
         assignment = Assignment("", folder, run_token, Resources(), search_path())
-        camp = Camp(folder, node_ids, far=survey.is_far)
-        yield Place(survey.facts, camp, baggage, baggage.pack(plan), assignment)
+        yield Place(survey, camp, baggage, baggage.pack(plan), assignment)
     finally:
         baggage.unpack()
-        sweep(folder, node_ids if survey.is_far else ())
+        sweep(folder, camp.far_nodes)
         claim.release()

@@ -9,6 +9,7 @@ from curator_core.plans import Plan
 from curator_core.resources import Resources
 from curator_ray.demands import gpu_share, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts
+from curator_ray.placing import kept_off, may_hold
 
 from curator_ray_data.operators import Operator, operators_of
 
@@ -22,6 +23,8 @@ class Share:
     options: dict[str, Any]
     fewest: int
     most: int
+    size: Resources
+    """What one of them asks for."""
 
 
 def refused(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
@@ -42,16 +45,50 @@ def shares(
     `most_cpus`: how many of them the job may take, for Ray Data starts the fewest of each in any
     case.
     """
-    factor = _factor(operators, min(cluster.cpus, most_cpus))
-    return [_share(operator, cluster, factor) for operator in operators]
+    all_cpus = [min(cluster.cpus, most_cpus)]
+    grounds = [_ground(operator, cluster) for operator in operators]
+    factors = dict.fromkeys(grounds, _factor(operators, all_cpus))
+    for ground in factors:
+        there = [op for op, where in zip(operators, grounds, strict=True) if where == ground]
+        cpus = [node.cpus for node in cluster.nodes if node.node_id in ground]
+        factors[ground] = min(factors[ground], _factor(there, cpus))
+    return [
+        _share(operator, cluster, factors[ground])
+        for operator, ground in zip(operators, grounds, strict=True)
+    ]
 
 
-def _factor(operators: Sequence[Operator], cpus: float) -> float:
-    """Workers of actor pools stay: what they ask for together must leave room for tasks."""
-    staying = sum(op.resources.cpus * _fewest(op) for op in operators if op.needs_actors)
-    passing = max((op.resources.cpus for op in operators if not op.needs_actors), default=0.0)
-    wanted = staying + passing
-    return min(1.0, cpus / wanted) if wanted else 1.0
+def _ground(operator: Operator, cluster: ClusterFacts) -> frozenset[str]:
+    """The nodes that an operator runs on."""
+    with_gpus = [node.node_id for node in cluster.nodes if node.gpus]
+    return frozenset(may_hold(operator.resources, cluster.nodes, with_gpus))
+
+
+def _factor(operators: Sequence[Operator], cpus: Sequence[float]) -> float:
+    """How much of what they ask for fits on nodes of so many CPUs, whoever is placed first."""
+    sizes = [size for size in _least(operators) if size]
+    factor = min(1.0, sum(cpus) / sum(sizes)) if sizes else 1.0
+    while not _fit_in_any_order([factor * size for size in sizes], cpus):
+        factor *= 0.95
+    return factor
+
+
+def _least(operators: Sequence[Operator]) -> list[float]:
+    """Workers of actor pools stay: what they ask for together must leave room for a task."""
+    staying = [size for op in operators if op.needs_actors
+               for size in [op.resources.cpus] * _fewest(op)]  # fmt: skip
+    passing = [op.resources.cpus for op in operators if not op.needs_actors]
+    return [*staying, max(passing, default=0.0)]
+
+
+def _fit_in_any_order(sizes: Sequence[float], cpus: Sequence[float]) -> bool:
+    """Whether the others leave room for each, though what is left over is spread over the nodes."""
+    for size in set(sizes):
+        rooms = [there - size for there in cpus if there >= size]
+        others = sum(sizes) - size
+        if len(sizes) > len(rooms) and others > sum(rooms) + 1e-9:
+            return False
+    return True
 
 
 def _fewest(operator: Operator) -> int:
@@ -65,12 +102,34 @@ def _share(operator: Operator, cluster: ClusterFacts, factor: float) -> Share:
     options = ray_options(scaled)
     if operator.stages[0].runtime_env:
         options["runtime_env"] = dict(operator.stages[0].runtime_env)
+    return Share(options, _fewest(operator), most_workers(operator, scaled, cluster), scaled)
+
+
+def most_workers(operator: Operator, size: Resources, cluster: ClusterFacts) -> int:
+    """As many as somebody said, or as there is room for where it may run."""
     fewest = _fewest(operator)
     if operator.concurrency:
-        return Share(options, fewest, operator.concurrency[1] or fewest)
-    rooms = [room_on(scaled, node) for node in cluster.nodes]
-    most = sum(room for room in rooms if room is not None) or max(1, int(cluster.cpus))
-    return Share(options, fewest, max(fewest, most))
+        return operator.concurrency[1] or fewest
+    off = kept_off(operator.resources, cluster.nodes)
+    nodes = [node for node in cluster.nodes if node.node_id not in off]
+    rooms = [room_on(size, node) for node in nodes]
+    there = max(1, int(sum(node.cpus for node in nodes)))
+    return max(fewest, sum(room for room in rooms if room is not None) or there)
+
+
+def idle_cpus(
+    operators: Sequence[Operator], shared: Sequence[Share], cluster: ClusterFacts
+) -> float:
+    """How many CPUs of nodes with GPUs nobody may take: operators are kept off, others need less.
+
+    Ray Data does not know of it, and would start actors for them that wait for ever.
+    """
+    off = {name for operator in operators for name in kept_off(operator.resources, cluster.nodes)}
+    taken = 0.0
+    for operator, share in zip(operators, shared, strict=True):
+        if not kept_off(operator.resources, cluster.nodes):
+            taken += share.most * share.size.cpus if operator.needs_actors else inf
+    return max(0.0, sum(node.cpus for node in cluster.nodes if node.node_id in off) - taken)
 
 
 def _gpus_of(wanted: Resources, cluster: ClusterFacts) -> float:
