@@ -34,3 +34,24 @@ def test_ray_is_given_a_class_that_is_exported_at_once() -> None:
 
     assert told.getvalue() == ""
     assert StageActor.__ray_shutdown__ is StageHost.end
+
+
+def test_what_drives_a_run_is_there_when_ray_is(script: Script) -> None:
+    text = """
+        import sys
+        from curator_core import Pipeline, ProcessingStage, Task
+        from curator_streaming.executor import StreamingExecutor
+
+        class Same(ProcessingStage):
+            def process(self, task):
+                return task
+
+        executor = StreamingExecutor()
+        plan = Pipeline("x", stages=[Same()]).build(executor, [Task(1)])
+        print("curator_streaming.driving" in sys.modules)
+        with executor.connected(plan):
+            print("curator_streaming.driving" in sys.modules)
+        """
+    said, errors = script(text).communicate(timeout=90)
+
+    assert said.split() == ["False", "True"], errors

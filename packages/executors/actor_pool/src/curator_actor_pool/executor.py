@@ -25,6 +25,7 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
     """
 
     title: ClassVar[str] = "actor pool"
+    soon: ClassVar[tuple[str, ...]] = ("curator_actor_pool.driving",)
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -55,7 +55,11 @@ class _Lease:
         self._quiet = ExitStack()
 
     def open(
-        self, address: str | None, private: PrivateCluster, runtime_env: Mapping[str, Any] | None
+        self,
+        address: str | None,
+        private: PrivateCluster,
+        runtime_env: Mapping[str, Any] | None,
+        soon: Iterable[str],
     ) -> Connection:
         wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
         if self.connection is not None and not is_initialized():
@@ -66,13 +70,13 @@ class _Lease:
                 "found", _present_address(), is_client=clients.is_connected()
             )
         elif self.connection is None and wanted == LOCAL:
-            self.started = Started(private, runtime_env)
+            self.started = Started(private, runtime_env, soon)
             address = _present_address()
             self.connection = Connection(
                 "private", address, self.started.folder, has_dashboard=private.dashboard
             )
         elif self.connection is None:
-            join(wanted, runtime_env)
+            join(wanted, runtime_env, soon)
             self.connection = Connection("joined", wanted, is_client=clients.is_connected())
         if is_new and self.connection.kind != "found":  # else it is the caller's to say
             self._quiet.enter_context(deaths_untold())
@@ -99,17 +103,19 @@ def connected(
     address: str | None = None,
     private: PrivateCluster | None = None,
     runtime_env: Mapping[str, Any] | None = None,
+    soon: Iterable[str] = (),
 ) -> Iterator[Connection]:
     """Be connected to a cluster for as long as it lasts.
 
     A Ray that the caller initialised is used first, then `address`, then RAY_ADDRESS; else a
     private cluster is started. Inside of another `connected` the same cluster is used, and the
-    outermost one ends what it began: put it around several runs to start Ray only once.
+    outermost one ends what it began: put it around several runs to start Ray only once. `soon` are
+    modules that this process will need: they are imported while there is nothing to do but wait.
     """
     with _LEASE.lock:
         try:
             with interrupted_afterwards():
-                connection = _LEASE.open(address, private or PrivateCluster(), runtime_env)
+                connection = _LEASE.open(address, private or PrivateCluster(), runtime_env, soon)
         except BaseException:
             if not _LEASE.users:
                 _LEASE.end()

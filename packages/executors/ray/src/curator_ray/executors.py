@@ -61,6 +61,9 @@ class RayExecutor(Executor, Generic[Options]):
     needs: ClassVar[str] = "ray"
     """What pip is to install."""
 
+    soon: ClassVar[tuple[str, ...]] = ()
+    """Modules that drive a run, for them to be imported while Ray starts."""
+
     options: Options
 
     def __repr__(self) -> str:
@@ -91,7 +94,7 @@ class RayExecutor(Executor, Generic[Options]):
         private = PrivateCluster(
             object_store_gb=self.options.object_store_gb, imports=worth_importing(plan)
         )
-        return connected(self.options.address, private)
+        return connected(self.options.address, private, soon=self.soon)
 
     def check(self, plan: Plan) -> Iterable[str]:
         """Wrong hints and environments; and what no node has, where Ray is connected already."""

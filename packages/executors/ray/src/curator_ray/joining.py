@@ -1,7 +1,7 @@
 """Joining a cluster that somebody else started: it is used, and never ended."""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -28,12 +28,12 @@ def found(address: str) -> str:
     return address
 
 
-def join(address: str, runtime_env: Mapping[str, Any] | None) -> None:
+def join(address: str, runtime_env: Mapping[str, Any] | None, soon: Iterable[str] = ()) -> None:
     """Connect this process to the cluster at `address` (`host:port`, `ray://host:port`, `auto`)."""
     address = found(address)
     is_client = address.startswith(SCHEME)
     shows_token = let_in if is_client else token_at_hand
-    warmed = nullcontext() if is_client else warming_up()
+    warmed = nullcontext() if is_client else warming_up(soon)
     try:
         with environment({}), shows_token(address), undisturbed(), warmed:
             _connect(address, runtime_env)

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +56,12 @@ class PrivateCluster:
 class Started:
     """A running private cluster. The driver, this process, is connected to it."""
 
-    def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        wanted: PrivateCluster,
+        runtime_env: Mapping[str, Any] | None,
+        soon: Iterable[str] = (),
+    ) -> None:
         self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder())
         self._guard = ClusterGuard(self.folder)
         self._stem = Stem(self.folder, wanted.imports)
@@ -67,7 +72,7 @@ class Started:
             if is_trimmed:  # ahead of all else, for it takes longest
                 with environment({**self._variables, **own_token()}):
                     self._stem.start()
-            self._keeper = Keeper(lambda: self._start(wanted, runtime_env))
+            self._keeper = Keeper(lambda: self._start(wanted, runtime_env, soon))
         except BaseException as error:
             self._stem.end()
             self._guard.dismiss()
@@ -76,7 +81,9 @@ class Started:
                 raise ClusterError(f"{what}; {_way_out(error)}") from error
             raise
 
-    def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+    def _start(
+        self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None, soon: Iterable[str]
+    ) -> None:
         ray = import_ray()
         with (
             environment(self._variables),
@@ -84,7 +91,7 @@ class Started:
             loopback_only(),
             undisturbed(),
             nullcontext() if wanted.dashboard else trimmed(self._stem),
-            warming_up(),
+            warming_up(soon),
         ):
             ray.init(
                 address="local",

@@ -4,7 +4,7 @@ That takes a good part of a second, and the main thread has nothing to do but wa
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
@@ -13,9 +13,12 @@ _WANTED = ("pyarrow.json", "ray._common.pydantic_compat", "pydantic.v1.fields", 
 
 
 @contextmanager
-def warming_up() -> Iterator[None]:
-    """Import on another thread; waits for it at the end."""
-    thread = threading.Thread(target=_import_all, name="curator-warming-up", daemon=True)
+def warming_up(also: Iterable[str] = ()) -> Iterator[None]:
+    """Import on another thread, and what else is named too; waits for it at the end."""
+    wanted = (*_WANTED, *also)
+    thread = threading.Thread(
+        target=_import_all, args=[wanted], name="curator-warming-up", daemon=True
+    )
     thread.start()
     try:
         yield
@@ -23,8 +26,8 @@ def warming_up() -> Iterator[None]:
         thread.join()
 
 
-def _import_all() -> None:
-    for name in _WANTED:
+def _import_all(wanted: Iterable[str]) -> None:
+    for name in wanted:
         # Whoever needs it imports it once more, and gets the error where it can be understood.
         with suppress(Exception):
             import_module(name)

@@ -1,10 +1,8 @@
 """The executor for people who live in Ray Data: the plan as a Ray Data job."""
 
 import logging
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.outcomes import AnyTask
@@ -41,6 +39,7 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
 
     title: ClassVar[str] = "Ray Data"
     needs: ClassVar[str] = "'ray[data]'"
+    soon: ClassVar[tuple[str, ...]] = ("curator_ray_data.driving", "ray.data")
 
     def __init__(
         self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
@@ -79,29 +78,13 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
         from curator_ray_data.contexts import check_context
         from curator_ray_data.hushing import unreported
 
-        imports = _importing()
         with ExitStack() as stack:
             connection = stack.enter_context(super().connected(plan))
             if connection.kind == "private":
                 stack.enter_context(unreported())
-            imports.join()
             if not connection.is_client:
                 check_context(self.options.context)
             yield connection
-
-
-def _importing() -> threading.Thread:
-    """Import Ray Data while Ray starts: that takes a second, and the main thread only waits."""
-    thread = threading.Thread(target=_import_all, name="curator-importing", daemon=True)
-    thread.start()
-    return thread
-
-
-def _import_all() -> None:
-    # Whoever needs it imports it once more, and gets the error where it can be understood.
-    with suppress(Exception):
-        import_module("curator_ray_data.driving")
-        import_module("ray.data")
 
 
 def _warn_once() -> None:

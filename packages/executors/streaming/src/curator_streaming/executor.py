@@ -42,6 +42,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
     capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open"}
     title: ClassVar[str] = "streaming"
+    soon: ClassVar[tuple[str, ...]] = ("curator_streaming.driving",)
 
     def __init__(
         self,
