@@ -13,7 +13,6 @@ from curator_dedup.reporting.curves import Curve
 from curator_dedup.reporting.looking import Place, Record, documents_at
 
 MOST_LISTED = 1000
-MOST_BINS = 24
 
 
 @dataclass(frozen=True)
