@@ -98,7 +98,7 @@ def test_bytes_in_memory_do_as_well(broken: dict[str, Path]) -> None:
     [
         ("empty", "is empty (0 bytes); fetch it again"),
         ("cut short", "cannot be opened as a video: it is cut short, damaged, or none of mp4"),
-        ("text", "cannot be opened as a video"),
+        ("text", "is a web page (HTML), and no video; fetch the film itself"),
         ("playlist", "cannot be opened as a video"),
         ("no picture", "cannot be opened as a video"),
         ("only sound", "has no video track, only audio (aac)"),

@@ -28,6 +28,8 @@ ENDINGS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts")
 LARGEST_PICTURE = 16384 * 16384
 """Pixels. What claims more would fill the memory, and is no video that anybody made."""
 
+_BEGIN = 512
+
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
 _ORDERED_BY_DECODERS = frozenset({"h264", "hevc"})
@@ -97,6 +99,21 @@ def _refuse_empty(source: VideoSource, size: int) -> None:
         raise UnreadableVideoError(f"{source.path} is empty (0 bytes); fetch it again")
 
 
+def _refuse_page(source: VideoSource, handle: Any) -> None:
+    """A server may give a page in place of a film, also one that lists those in a folder."""
+    if isinstance(handle, str):
+        with open(handle.removeprefix("file:"), "rb") as file:
+            begin = file.read(_BEGIN)
+    else:
+        handle.seek(0)
+        begin = handle.read(_BEGIN)
+    if begin.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        raise UnreadableVideoError(
+            f"{source.path} is a web page (HTML), and no video; fetch the film itself, and let the "
+            "address of a folder end in /"
+        )
+
+
 @contextmanager
 def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
     import av
@@ -104,6 +121,7 @@ def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
     try:
         container = av.open(handle, options=dict(_OPTIONS), metadata_errors="replace")
     except (av.FFmpegError, ValueError, UnicodeError) as error:
+        _refuse_page(source, handle)
         raise UnreadableVideoError(
             f"{source.path} cannot be opened as a video: it is cut short, damaged, or none of "
             f"{', '.join(ending[1:] for ending in ENDINGS)} ({reason_of(error)})"

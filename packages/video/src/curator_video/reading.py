@@ -51,6 +51,12 @@ def _member(source: VideoSource, metadata: dict[str, Any], dataset_name: str) ->
         return Rejected(str(error), where=source.path)
 
 
+def _listable(path: str) -> str:
+    """Web servers have no folders, only pages with links to what is below them."""
+    is_page = path.rpartition("::")[2].startswith(("http://", "https://")) and path.endswith("/")
+    return f"{path}**" if is_page else path
+
+
 @dataclass
 class VideoReader(CompositeStage[Empty, Video]):
     """Lists videos (mp4, mov, mkv, webm, avi, ts) and says what each is; their bytes stay there.
@@ -59,7 +65,10 @@ class VideoReader(CompositeStage[Empty, Video]):
     """
 
     file_paths: str | list[str]
-    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…
+
+    The address of a web server's folder ends in /, and the server has to show what is in it.
+    """
 
     limit: int | None = None
     """No more than so many videos, to try something out."""
@@ -82,8 +91,9 @@ class VideoReader(CompositeStage[Empty, Video]):
         self.file_paths = as_text(self.file_paths)
 
     def decompose(self) -> Sequence[AnyStage]:
+        paths = self.file_paths
         listing = FilePartitioning(
-            self.file_paths,
+            _listable(paths) if isinstance(paths, str) else [_listable(path) for path in paths],
             limit=self.limit,
             file_extensions=self.file_extensions or list(self.endings),
             include=self.include,
