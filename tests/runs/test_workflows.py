@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +17,13 @@ from curator_core import (
     PipelineError,
     ResumeError,
     RunInterrupted,
+    RunResult,
     StageError,
     Workflow,
     WorkflowResult,
 )
 from curator_core.runs import locks
+from curator_core.runs.keeping import DirectoryKeeper
 from curator_core.runs.locks import Home
 from fsspec.implementations.memory import MemoryFileSystem
 from runkit import Judge, ListFiles, ReadWords, WriteWords, published, write_input, write_inputs
@@ -66,6 +70,44 @@ class Visible(ListFiles):
         for group in super().process(task):  # type: ignore[arg-type]
             if os.path.basename(group.paths[0])[0] not in "._":
                 yield group
+
+
+class Pressed(TwoSteps):
+    """Presses Ctrl-C between its pipelines, and loses what that raises, as a destructor does."""
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        for pipeline in super().pipelines(result):
+            yield pipeline
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_between_pipelines_is_never_lost(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RunInterrupted, match="stopped by SIGINT: 1 pipeline done and kept; run"):
+        Pressed(tmp_path).run(HERE)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not (tmp_path / "out").exists()
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.runs["first"].sources_done == 0
+    assert result.metadata["second"] == 3
+
+
+def test_ctrl_c_as_a_pipeline_ends_begins_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = DirectoryKeeper.finish
+
+    def pressed(keeper: DirectoryKeeper, result: RunResult) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        finish(keeper, result)
+
+    write_inputs(tmp_path, ["a b", "c"])
+    monkeypatch.setattr(DirectoryKeeper, "finish", pressed)
+    with pytest.raises(RunInterrupted, match="stopped by SIGINT: 1 pipeline done and kept; run"):
+        TwoSteps(tmp_path).run(HERE)
+    assert not (tmp_path / "out").exists()
 
 
 def test_each_pipeline_builds_on_the_files_of_the_one_before(tmp_path: Path) -> None:

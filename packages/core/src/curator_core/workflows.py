@@ -7,12 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from curator_core.errors import PipelineError, ResumeError
+from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.executors import Executor
 from curator_core.filesystems import base_name, join, open_filesystem
 from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
 from curator_core.runs.locks import Home, take_home
+from curator_core.runs.stopping import Stopping, signals_noted
 
 _log = logging.getLogger("curator_core.workflows")
 
@@ -107,9 +108,11 @@ class Workflow(ABC):
                 locks.append(take_home(home, self.storage_options))
                 held.callback(locks[-1].release)
             self._refuse_others()
-            with self._told_unfinished(result):
+            stopping = Stopping()
+            with signals_noted(stopping), self._told_unfinished(result):
                 for pipeline in self.pipelines(result):
                     self._refuse_repeated(pipeline.name, result)
+                    _heed(stopping, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
                     result.runs[pipeline.name] = self._run(chosen, executor, resume)
                     for lock in locks:
@@ -168,3 +171,15 @@ class Workflow(ABC):
                 f"workflow {self.name!r} has two pipelines named {name!r}, whose runs would be "
                 "kept in one place; give each a name of its own"
             )
+
+
+def _heed(stopping: Stopping, result: WorkflowResult) -> None:
+    """Begin no other pipeline where somebody has asked for an end."""
+    from curator_core.reporting.figures import counted
+
+    if stopping.is_asked:
+        raise RunInterrupted(
+            f"stopped by {stopping.reason}: {counted(len(result.runs), 'pipeline')} done and kept; "
+            "run the same command to go on",
+            stopping.signal_number,
+        )

@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -47,6 +47,9 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
         return
 
     def on_signal(number: int, frame: FrameType | None) -> None:
+        outer = before.get(number)
+        if isinstance(outer, _Noting):
+            outer.note(number)
         if stopping.is_asked:
             raise KeyboardInterrupt
         stopping.ask(signal.Signals(number).name, number)
@@ -61,6 +64,42 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
     finally:
         for caught, handler in before.items():
             signal.signal(caught, handler)
+
+
+class _Noting:
+    """Passes signals on to whoever had them before, and keeps in mind that there was one."""
+
+    def __init__(self, stopping: Stopping, before: Callable[[int, FrameType | None], Any]) -> None:
+        self._stopping = stopping
+        self._before = before
+
+    def note(self, number: int) -> None:
+        self._stopping.ask(signal.Signals(number).name, number)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.note(number)
+        self._before(number, frame)
+
+
+@contextmanager
+def signals_noted(stopping: Stopping) -> Iterator[None]:
+    """Ask `stopping` as well, whoever heeds the signal.
+
+    One that comes as a run ends stops nothing, and what one raises in a destructor is lost: so
+    whoever runs several has to ask before the next.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number, handler in before.items():
+        signal.signal(number, _Noting(stopping, handler))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tell() -> None:
