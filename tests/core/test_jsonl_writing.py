@@ -116,6 +116,9 @@ def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path):
     ]
     [unknown] = JsonlWriter("nowhere://bucket").check()
     assert unknown == "cannot open nowhere://bucket: Protocol not known: nowhere"
+    [refused] = JsonlWriter("ftp://127.0.0.1:9/out").check()
+    told = "cannot write to ftp://127.0.0.1:9/out: ConnectionRefusedError: "
+    assert refused.startswith(told)
     assert list(JsonlWriter("").check()) == ["path is empty; name the folder to write to"]
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from curator_core.documents import DocumentBatch
 from curator_core.dropping import DropSink
 from curator_core.errors import CuratorError
+from curator_core.failing import reason_of
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import (
     StorageOptions,
@@ -151,6 +152,9 @@ def _not_writable(path: str, storage_options: StorageOptions | None) -> Iterator
         fs, folder = open_filesystem(path, storage_options)
     except CuratorError as error:
         yield str(error)
+        return
+    except OSError as error:
+        yield f"cannot write to {path}: {reason_of(error)}"
         return
     if not is_local(fs):
         return
