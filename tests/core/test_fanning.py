@@ -1,5 +1,6 @@
 """Whether a stage may make several tasks of one."""
 
+import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -124,4 +125,28 @@ def test_the_code_says_it_unless_the_stage_does(stage: AnyStage, expected: bool)
 def test_a_plan_knows(tmp_path: Any) -> None:
     (tmp_path / "a.jsonl").write_text("{}\n")
     plan = Pipeline("p", stages=[JsonlReader(str(tmp_path)), Filters()]).build()
-    assert [planned.fans_out for planned in plan.stages] == [True, True, False]
+    assert [planned.fans_out for planned in plan.stages] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("a.jsonl", {}, False),
+        ("a.jsonl", {"blocksize": "1MB"}, False),
+        ("a.jsonl", {"blocksize": "1GB"}, True),
+        ("a.jsonl", {"files_per_partition": 2}, True),
+        ("a.jsonl.gz", {}, True),
+    ],
+)
+def test_lines_of_a_small_part_are_one_batch(
+    tmp_path: Any, name: str, options: dict[str, Any], expected: bool
+) -> None:
+    content = b"{}\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    _, reading = JsonlReader(str(tmp_path), **options).decompose()
+    assert may_fan_out(reading) is expected
+
+
+def test_what_is_not_there_may_be_anything(tmp_path: Any) -> None:
+    _, reading = JsonlReader(str(tmp_path / "missing")).decompose()
+    assert may_fan_out(reading) is True

@@ -20,8 +20,10 @@ def may_fan_out(stage: AnyStage) -> bool:
     A generator may, and so may what is annotated to return a list. A list that has room for notes
     and for the very type of task that went in is a filter's: the task, and what it left out.
     """
-    if stage.fans_out is not None:
-        return stage.fans_out
+    said = stage.makes_several()
+    said = stage.fans_out if said is None else said
+    if said is not None:
+        return said
     function = _function_of(stage)
     if inspect.isgeneratorfunction(function):
         return True

@@ -25,6 +25,9 @@ byte of it as it is stored, where the reader itself finds the next member or rec
 DEFAULT_PART_BYTES = 32 * 1024 * 1024
 """What a splittable file is divided into when nothing else is said."""
 
+FIRST_FILES = 10
+"""So many are looked at to know what the others are like."""
+
 _UNITS = {"": 1, "B": 1} | {
     f"{prefix}{ending}": base**power
     for power, prefix in enumerate("KMGT", start=1)
@@ -95,6 +98,17 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
     def files(self) -> Iterator[FilePart]:
         """The files, none of them divided."""
         return find_files(self.paths, self.wanted, self.storage_options)
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether no task has more than the usual part of a file, as far as the first files tell.
+
+        Compressed files stay whole, and nobody knows what is in them.
+        """
+        size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
+        if self.split != "lines" or self.files_per_partition or size > DEFAULT_PART_BYTES:
+            return False
+        return not any(compression_of(file.path) for file in islice(self.files(), FIRST_FILES))
 
     def would_read(self, path: str) -> bool:
         target = local_path(path) or path

@@ -119,6 +119,10 @@ class ProcessingStage(Generic[In, Out]):
         """A fixed number of workers, or None to let the executor decide."""
         return None
 
+    def makes_several(self) -> bool | None:
+        """Whether it may make several tasks of one as it is configured; None: see `fans_out`."""
+        return None
+
     def check(self) -> Iterable[str]:
         """What is wrong with it as it is configured, found before anything runs."""
         return ()

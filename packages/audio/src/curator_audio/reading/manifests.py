@@ -26,6 +26,9 @@ class ManifestReading(JsonlReading):
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     audio_root: str | None = field(default=None, kw_only=True)
 
+    def makes_several(self) -> bool:
+        return True
+
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
         folder = parent_of(part.path) if self.audio_root is None else self.audio_root
         for piece in super().pieces(part):

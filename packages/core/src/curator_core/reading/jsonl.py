@@ -35,6 +35,13 @@ _SAMPLED_BYTES = 256 * 1024
 class JsonlReading(ReadingStage[Columns]):
     """Reads files of JSON lines, or byte ranges of them."""
 
+    def makes_several(self) -> bool | None:
+        """Lines of the usual part of a file fit in one batch."""
+        try:
+            return None if self.listing is None else not self.listing.is_fine
+        except (InputError, OSError):  # said by the stage that lists them
+            return None
+
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
         number = 0
         given = False

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -12,15 +13,13 @@ from curator_core.errors import InputError
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text, base_name
 from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning, Split
+from curator_core.partitioning import FIRST_FILES, FilePartitioning, Split
 from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.suggestions import hint
 from curator_core.tasks import Empty
 
 BATCH_BYTES = 33 * 1024 * 1024
 """Where a batch ends: a part of 32 MiB and the line that sticks out of it still fit in one."""
-
-_SAMPLED_FILES = 10
 
 P = TypeVar("P")
 
@@ -120,9 +119,7 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
         if self.listing is None:
             return None
         try:
-            for number, part in enumerate(self.listing.files()):
-                if number == _SAMPLED_FILES:
-                    break
+            for part in islice(self.listing.files(), FIRST_FILES):
                 columns = self.sample(part)
                 if columns:
                     return part.path, columns
