@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ def said(program: str) -> str:
 def test_what_ray_hardly_calls_is_not_imported() -> None:
     program = """
 import sys
+from pathlib import Path
 from curator_ray.postponing import import_ray
 ray = import_ray()
 import ray._private.workers.default_worker
@@ -26,6 +28,7 @@ print(ray.__name__, *sorted({"requests", "jsonschema", "wcwidth"} & set(sys.modu
 def test_it_is_there_for_whoever_asks() -> None:
     program = """
 import sys
+from pathlib import Path
 from curator_ray.postponing import import_ray
 import_ray()
 from ray._common.usage import usage_lib
@@ -63,3 +66,28 @@ with postponing.postponed():
     print("wcwidth" in sys.modules, "requests" in sys.modules)
 """
     assert said(program) == "False True\n"
+
+
+def test_who_asks_while_another_thread_imports_it_waits() -> None:
+    program = """
+import threading
+from curator_ray.postponing import import_ray, is_initialized
+thread = threading.Thread(target=import_ray)
+thread.start()
+while thread.is_alive():
+    assert not is_initialized()
+"""
+    assert said(program) == ""
+
+
+def test_a_folder_of_its_name_is_no_ray(tmp_path: Path) -> None:
+    (tmp_path / "ray").mkdir()
+    program = f"""
+import sys
+from pathlib import Path
+from curator_ray.postponing import is_installed
+print(is_installed())
+sys.path[:] = [{str(tmp_path)!r}]
+print(is_installed())
+"""
+    assert said(program) == "True\nFalse\n"

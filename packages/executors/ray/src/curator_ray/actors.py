@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -16,6 +15,7 @@ from curator_core.failing import detail_of, reason_of
 from curator_core.outcomes import AnyTask
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.plans import Plan, PlannedStage
+from curator_core.residency import resident_bytes
 from curator_core.resources import Resources
 from curator_core.usages import Timesheet
 from curator_core.watching import BrokenOffError
@@ -214,7 +214,7 @@ class StageHost:
 
     def _sealed(self, answer: Answer) -> Answer:
         answer.lines = self._catcher.take()
-        answer.rss_bytes = _rss_bytes()
+        answer.rss_bytes = resident_bytes()
         return answer
 
 
@@ -276,14 +276,3 @@ def _batches(outputs: Iterator[AnyTask]) -> Iterator[list[AnyTask]]:
 def _whereabouts() -> tuple[str, tuple[str, ...]]:
     context = ray.get_runtime_context()
     return context.get_node_id(), tuple(context.get_accelerator_ids().get("GPU", ()))
-
-
-def _rss_bytes() -> int:
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # no such file system: the most that it ever was has to do
-        import resource
-
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -236,7 +236,10 @@ class _Deputized:
 
         self._tick()
         if time.monotonic() >= self._next_word:
-            self._wanted = ray.get(self._actor.heed.remote(self._word()))
+            try:
+                self._wanted = ray.get(self._actor.heed.remote(self._word()))
+            except (ray.exceptions.RayError, ConnectionError) as error:
+                raise self._explained(error) from error
 
     def _again(self, source_id: str, reason: str) -> None:
         self._answers.append(self._run.again(source_id, reason))

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from curator_core.errors import PipelineError, ResourceError
@@ -100,14 +99,14 @@ class RayExecutor(Executor, Generic[Options]):
         """Wrong hints and environments; and what no node has, where Ray is connected already."""
         if problems := list(self.wrong_hints(plan)):
             raise PipelineError(problems)
-        if find_spec("ray") is None:
+        from curator_ray.environments import wrong_environments
+        from curator_ray.postponing import is_initialized, is_installed
+
+        if not is_installed():
             raise PipelineError(
                 f"the {self.title} executor needs Ray, which is not installed here: "
                 f"pip install {self.needs}, or choose another (CURATOR_EXECUTOR=local)"
             )
-        from curator_ray.environments import wrong_environments
-        from curator_ray.postponing import is_initialized
-
         if problems := list(wrong_environments(plan)):
             raise PipelineError(problems)
         if is_initialized():

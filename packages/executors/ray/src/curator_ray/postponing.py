@@ -47,8 +47,14 @@ def import_ray() -> ModuleType:
 
 def is_initialized() -> bool:
     """Whether this process is connected to a cluster, without an import where nobody has yet."""
-    ray = sys.modules.get("ray")
-    return ray is not None and bool(ray.is_initialized())
+    # Where another thread is about to import it, this waits.
+    return "ray" in sys.modules and bool(import_module("ray").is_initialized())
+
+
+def is_installed() -> bool:
+    """Whether there is a Ray to import: a mere folder of that name is none."""
+    found = find_spec("ray")
+    return found is not None and found.origin is not None
 
 
 def _is_to_come(name: str) -> bool:

@@ -129,7 +129,6 @@ def _only_here() -> dict[str, str]:
 _TUNED = {
     # Ray keeps a hundred objects that nobody needs, for up to a second: each may have megabytes.
     "RAY_free_objects_batch_size": "1",
-    "RAY_free_objects_period_milliseconds": "10",
     # Workers wait for their first call anyway: by then they have imported what hosts stages.
     "RAY_preload_python_modules": "curator_ray.actors",
     # A part that is not there yet is looked for again after a second, though it comes at once.
