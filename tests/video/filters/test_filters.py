@@ -8,6 +8,7 @@ from corpus.videos import Style, write_video
 from curator_core.testing import check_stage, run_stages
 from curator_video.clips import Clip, Span
 from curator_video.filters.deciding import ClipFilter
+from curator_video.filters.models import NSFWFilter, TextAreaFilter
 from curator_video.filters.motion import MotionFilter
 from curator_video.filters.pictures import BlackFilter, BlurFilter, FreezeFilter
 from curator_video.filters.shapes import DurationFilter, ResolutionFilter
@@ -88,6 +89,17 @@ def test_lengths_and_sizes(clips: dict[str, Clip]) -> None:
 def test_options_that_keep_nothing_are_told() -> None:
     [told] = DurationFilter(5, 2).check()
     assert told == "max_s is 2, less than min_s of 5; no clip would be kept"
+
+
+def test_per_cent_where_a_share_is_meant_is_told() -> None:
+    """Else nothing would ever be dropped."""
+    for stage, name in (
+        (BlackFilter(max_black_share=50), "max_black_share"),
+        (FreezeFilter(max_frozen_share=50), "max_frozen_share"),
+        (NSFWFilter(max_score=50), "max_score"),
+        (TextAreaFilter(max_area=50), "max_area"),
+    ):
+        assert f"{name} is 50, but must lie between 0 and 1" in stage.check()
 
 
 @pytest.mark.parametrize(

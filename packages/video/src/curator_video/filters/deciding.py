@@ -1,7 +1,9 @@
 """What all filters of clips share: scores first, then a decision that can be left out."""
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from curator_core.models import tell_model
 from curator_core.outcomes import Dropped
@@ -20,6 +22,18 @@ class ClipFilter(LookingStage):
 
     invert: bool = field(default=False, kw_only=True)
     """Drop what would be kept, and keep what would be dropped."""
+
+    fractions: ClassVar[Sequence[str]] = ()
+    """Its options that lie between 0 and 1."""
+
+    def check(self) -> Iterator[str]:
+        yield from self.wrong_fractions()
+
+    def wrong_fractions(self) -> Iterator[str]:
+        """Such as 50, by which per cent are meant, and nothing would ever be dropped."""
+        for name in self.fractions:
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                yield f"{name} is {value:g}, but must lie between 0 and 1"
 
     @abstractmethod
     def scores(self, clip: Clip) -> dict[str, Score]:

@@ -35,6 +35,7 @@ class PictureModelFilter(PictureModelStage, ClipFilter):
 
     def check(self) -> Iterator[str]:
         yield from super().check()
+        yield from self.wrong_fractions()
         if self.reduction not in get_args(Reduction):
             yield f"reduction is {self.reduction!r}{hint(self.reduction, get_args(Reduction))}"
 
@@ -109,6 +110,8 @@ class NSFWFilter(PictureModelFilter):
     max_score: float = 0.5
     """The largest probability that stays."""
 
+    fractions = ("max_score",)
+
     reduction: Reduction = "max"
     """How the scores of its pictures become that of a clip: min, mean, or max."""
 
@@ -151,6 +154,8 @@ class TextAreaFilter(PictureModelFilter):
 
     max_area: float = 0.2
     """The largest share that stays."""
+
+    fractions = ("max_area",)
 
     height: int = 736
     """How high pictures are looked at, if they are higher."""

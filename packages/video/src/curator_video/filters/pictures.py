@@ -19,6 +19,8 @@ class FreezeFilter(ClipFilter):
     max_change: float = 0.0005
     """Up to which change, from 0 to 1, two pictures are alike."""
 
+    fractions = ("max_frozen_share", "max_change")
+
     def wanted(self) -> Wanted:
         return Wanted(luma=True)
 
@@ -40,6 +42,8 @@ class BlackFilter(ClipFilter):
 
     min_dark_pixels: float = 0.98
     """The share of dark pixels from which on a picture is black."""
+
+    fractions = ("max_black_share", "min_dark_pixels")
 
     def wanted(self) -> Wanted:
         return Wanted(luma=True)
