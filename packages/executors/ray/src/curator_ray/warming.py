@@ -1,4 +1,4 @@
-"""Warming up: what Ray will import at its first call is imported while its processes start.
+"""Warming up: what Ray will import later on is imported while its processes start.
 
 That takes a good part of a second, and the main thread has nothing to do but wait meanwhile.
 """
@@ -8,8 +8,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
-_WANTED = ("pyarrow.json", "ray._common.pydantic_compat", "pydantic.v1.fields", "curator_ray.hosts")
-"""Ray registers serializers for what is in the first three, where that is installed."""
+_WANTED = (
+    "pyarrow.json",
+    "ray._common.pydantic_compat",
+    "pydantic.v1.fields",
+    "curator_ray.hosts",
+    "ray.dag.compiled_dag_node",
+)
+"""Ray registers serializers for what is in the first three, where that is installed; the last it
+looks into when it is shut down."""
 
 
 @contextmanager
