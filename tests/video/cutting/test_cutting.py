@@ -413,3 +413,15 @@ def test_the_best_and_the_worst_are_taken(name: str) -> None:
 
 def test_it_keeps_what_every_stage_promises(harbour: Path) -> None:
     check_stage(ClipCutter("copy"), clip(harbour))
+
+
+def test_a_recording_that_begins_between_keyframes_begins_with_the_first_of_them(
+    lossy: Path, tmp_path: Path
+) -> None:
+    with av.open(str(lossy)) as container:
+        places = [packet.pos for packet in container.demux(video=0) if packet.size]
+    path = tmp_path / "begun.ts"
+    path.write_bytes(lossy.read_bytes()[places[20] :])
+    done = cut(ClipCutter("copy"), clip(path, 0.0, 1.5))
+    assert 1.0 < done.start < 1.5
+    assert len(pictures(done.content)) == done.frames

@@ -162,15 +162,17 @@ def _mux(container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int
 
 def _shown_of(video: Opened, clock: Clock, span: Span) -> _Run:
     """Packets of a clip, from a keyframe that is shown when it begins, or before."""
-    latest = span.start
-    while True:
-        run = _packets_of(video, clock, span, latest)
+    run = _packets_of(video, clock, span, span.start)
+    while video.is_unordered:
         stored = run.times[0]
-        if video.is_unordered:
-            run.leave_out(_leading(video, run.packets[:_HEAD]), clock.step)
-        if run.times[0] <= span.start + _EPSILON or stored < clock.step:
-            return run
-        latest = stored - clock.step
+        run.leave_out(_leading(video, run.packets[:_HEAD]), clock.step)
+        if run.times[0] <= span.start + _EPSILON:
+            break
+        before = _packets_of(video, clock, span, stored - clock.step)
+        if before.times[0] >= stored:  # there is none
+            break
+        run = before
+    return run
 
 
 def _leading(video: Opened, head: "list[AnyPacket]") -> int:
