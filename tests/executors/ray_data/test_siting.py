@@ -57,6 +57,8 @@ def test_it_keeps_off_nodes_with_gpus_as_long_as_there_are_others() -> None:
     surveyed.facts = ClusterFacts((PLAIN, NodeFacts("joined", cpus=3, memory_gb=8), GPUS))
     assert site.most == 5
 
+    surveyed.facts = ClusterFacts((PLAIN,))
+    assert not site.is_lost
     surveyed.facts = ClusterFacts((GPUS,))
     assert site.is_lost
     assert site.options() == {}

@@ -67,7 +67,9 @@ def _ground(operator: Operator, cluster: ClusterFacts) -> frozenset[str]:
 def _factor(operators: Sequence[Operator], cpus: Sequence[float]) -> float:
     """How much of what they ask for fits on nodes of so many CPUs, whoever is placed first."""
     sizes = [size for size in _least(operators) if size]
-    factor = min(1.0, sum(cpus) / sum(sizes)) if sizes else 1.0
+    if not sizes or not sum(cpus):  # or their nodes have gone, and they wait for others
+        return 1.0
+    factor = min(1.0, sum(cpus) / sum(sizes))
     while not _fit_in_any_order([factor * size for size in sizes], cpus):
         factor *= 0.95
     return factor

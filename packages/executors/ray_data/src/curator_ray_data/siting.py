@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from curator_ray.demands import room_on
 from curator_ray.facts import Changes
-from curator_ray.placing import kept_off
+from curator_ray.placing import kept_off, may_hold
 from curator_ray.surveying import Survey
 
 from curator_ray_data.operators import Operator
@@ -47,8 +47,11 @@ class Site:
 
     @property
     def is_lost(self) -> bool:
-        """Whether workers wait for nodes that are gone, though others could hold them."""
-        return self._is_bound and not self._off()
+        """Whether workers wait for nodes that are gone, though those with GPUs could hold them."""
+        nodes = self._survey.facts.nodes
+        with_gpus = {node.node_id for node in nodes if node.gpus}
+        held = may_hold(self._operator.resources, nodes, with_gpus)
+        return self._is_bound and bool(held) and with_gpus.issuperset(held)
 
     def _off(self) -> Sequence[str]:
         return kept_off(self._operator.resources, self._survey.facts.nodes)
@@ -81,6 +84,6 @@ class Lookout:
         for planned in self._run.worker_stages:
             if all(room_on(planned.resources, node) == 0 for node in facts.nodes):
                 LOG.warning(
-                    "ray_data: no node has what stage %r needs now (%s); it waits until one joins",
-                    planned.name, planned.resources,
-                )  # fmt: skip
+                    "ray_data: no node has what stage %r needs now; it waits until one joins",
+                    planned.name,
+                )
