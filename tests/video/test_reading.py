@@ -1,7 +1,5 @@
-import re
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import pytest
@@ -12,7 +10,6 @@ from curator_video.probing import probe
 from curator_video.reading import VideoProbe, VideoReader
 from curator_video.sources import VideoSource
 from curator_video.stretches import Distant
-from fsspec import AbstractFileSystem
 
 
 def test_a_folder_with_all_that_goes_wrong(broken: dict[str, Path], tmp_path: Path) -> None:
@@ -50,37 +47,9 @@ def test_a_server_that_gives_files_from_their_beginning_only_is_told() -> None:
         file.seek(0)
 
 
-class RefusedError(OSError):
-    status = 403
-
-
-class WebServer(AbstractFileSystem):
-    """As fsspec has those: whatever is wrong, the file is not found."""
-
-    protocol = "web"
-
-    def _open(self, path: str, *args: Any, **options: Any) -> Any:
-        causes = {"gone": ConnectionRefusedError(111, "refused"), "secret": RefusedError()}
-        raise FileNotFoundError(path) from causes.get(path)
-
-
 class Falling(BytesIO):
     def read(self, size: int | None = -1) -> bytes:
         raise ConnectionResetError(104, "reset")
-
-
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        ("web://gone", "web://gone: its server does not answer ([Errno 111] refused); is it"),
-        ("web://secret", "web://secret: its server answers 403"),
-        ("web://none", "web://none: it is not there (any more)"),
-    ],
-)
-def test_a_server_that_does_not_answer_is_no_file_that_is_not_there(path: str, told: str) -> None:
-    fsspec.register_implementation("web", WebServer, clobber=True)
-    with pytest.raises(InputError, match=re.escape(told)):
-        probe(VideoSource(path))
 
 
 def test_a_server_that_goes_away_in_the_midst_is_told() -> None:

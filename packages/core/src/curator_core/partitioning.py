@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Literal, TypeAlias, get_args
 
+from curator_core.answering import misanswer
 from curator_core.compression import compression_of
 from curator_core.errors import CuratorError, NothingFoundError, PipelineError
 from curator_core.failing import reason_of
@@ -149,7 +150,7 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
             if not isinstance(first, NothingFoundError):
                 yield str(first)
         else:
-            yield f"cannot list {path}: {reason_of(first)}"
+            yield f"cannot list {path}: {_unlisted(path, first)}"
 
     def _first_of(self, path: str) -> FilePart | Exception:
         try:
@@ -174,6 +175,13 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         if self.split == "lines" and compression_of(file.path):
             return [file]
         return _byte_parts(file, size)
+
+
+def _unlisted(path: str, error: Exception) -> str:
+    if not path.startswith("http"):
+        return reason_of(error)
+    told = misanswer(error) or reason_of(error)
+    return f"{told}; not every web server shows what is in a folder: name the files themselves"
 
 
 def parsed_size(size: int | str | None) -> int | None:

@@ -1,55 +1,19 @@
 """Stretches: a part of a file that can be read as if it were one itself, wherever that is."""
 
-import errno
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from curator_core.answering import misanswer
 from curator_core.errors import InputError
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
 
 def open_anywhere(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
     """A file to read here and there; an error that says so where its server does not allow that."""
-    if local_path(path) is not None:
-        return open_input(path, storage_options)
-    try:
-        return cast(BinaryIO, Distant(open_input(path, storage_options), path))
-    except InputError as error:
-        raise _unanswered(path, error) or error from None
-
-
-def _unanswered(path: str, error: BaseException) -> InputError | None:
-    """What a server did rather than to say that it has no such file."""
-    causes = list(_causes(error))
-    statuses = [status for cause in causes if (status := getattr(cause, "status", None))]
-    if statuses:
-        told = f"its server answers {statuses[-1]}"
-        return None if statuses[-1] in _NOT_THERE else InputError(f"cannot read {path}: {told}")
-    if not any(_is_silence(cause) for cause in causes):
-        return None
-    return InputError(
-        f"cannot read {path}: its server does not answer ({causes[-1]}); is it running, and can "
-        "it be reached from here? Then try again what is in quarantine"
-    )
-
-
-_NOT_THERE = (404, 410)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _is_silence(error: BaseException) -> bool:
-    """Whether it is one of a network, also where aiohttp has not made it one of Python's."""
-    if isinstance(error, ConnectionError | TimeoutError) or type(error).__module__ == "socket":
-        return True
-    is_unreachable = getattr(error, "errno", None) in (errno.EHOSTUNREACH, errno.ENETUNREACH)
-    return is_unreachable or type(error).__module__.startswith("aiohttp")
+    file = open_input(path, storage_options)
+    return file if local_path(path) is not None else cast(BinaryIO, Distant(file, path))
 
 
 class Distant(io.RawIOBase):
@@ -85,7 +49,8 @@ class Distant(io.RawIOBase):
         try:
             yield
         except OSError as error:
-            raise _unanswered(self._path, error) or error from None
+            what = misanswer(error)
+            raise (InputError(f"cannot read {self._path}: {what}") if what else error) from None
         except ValueError as error:
             if "range requests" not in str(error) and "seek streaming" not in str(error):
                 raise
