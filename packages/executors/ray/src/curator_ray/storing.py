@@ -67,7 +67,7 @@ def _spilled() -> int:
 def _may_have_spilled() -> bool:
     """Who spills makes a folder first. Where this process started the cluster it can look for it:
     to ask takes grpcio, which is ten megabytes and a tenth of a second of a core."""
-    node = getattr(import_module("ray._private.worker"), "_global_node", None)
+    node: Any = getattr(import_module("ray._private.worker"), "_global_node", None)
     try:
         if not node.is_head():
             return True
