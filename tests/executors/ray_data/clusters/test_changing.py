@@ -58,7 +58,7 @@ class Awaits(Where):
 
     def process(self, task: Task[Any]) -> Task[Any]:
         note(self.log, "begun", "awaits", self._node)
-        assert eventually(lambda: self._are_there(len(self.nodes) + (task.data >= FEW)))
+        assert eventually(lambda: self._are_there(len(self.nodes) + (task.data >= FEW)), 60)
         return task
 
     def _are_there(self, count: int) -> bool:
@@ -109,8 +109,9 @@ def test_what_a_lost_node_had_is_run_again(changing: Grid, tmp_path: Path) -> No
 
 def test_a_pool_grows_onto_a_node_that_joins(changing: Grid, tmp_path: Path) -> None:
     awaits = Awaits(node_ids(), str(tmp_path / "log"))
+    pipeline = Pipeline("p", stages=[awaits], on_error="fail")
     found = []
-    for output in Pipeline("p", stages=[awaits]).stream(RayDataExecutor(), tasks=tasks(24)):
+    for output in pipeline.stream(RayDataExecutor(), tasks=tasks(24)):
         found.append(output.data)
         if len(found) == FEW:
             changing.add(num_cpus=1)
