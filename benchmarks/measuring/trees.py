@@ -84,6 +84,16 @@ def _cpu_of(process: psutil.Process) -> float:
 
 
 def _memory_of(process: psutil.Process) -> int:
+    """In a short way where there is one: the long one slows down what is looked at."""
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup") as file:
+            told = next(line for line in file if line.startswith("Pss:"))
+        return int(told.split()[1]) * 1024
+    except (OSError, StopIteration):
+        return _memory_at_length(process)
+
+
+def _memory_at_length(process: psutil.Process) -> int:
     try:
         held = process.memory_full_info()
     except psutil.Error:  # it has just ended
