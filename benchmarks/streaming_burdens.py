@@ -54,7 +54,8 @@ def memory(sizes: Sizes) -> list[Figure]:
              for name, runs in held.runs.items()}  # fmt: skip
     above = [peaks[name] - peaks[base] for name, base in zip(large, small, strict=True)]
     spread = max(above) / max(min(above), 1.0)
-    told, bases = ("/".join(f"{mb:.0f}" for mb in mbs) for mbs in (above, map(peaks.__getitem__, small)))
+    told = "/".join(f"{mb:.0f}" for mb in above)
+    bases = "/".join(f"{peaks[name]:.0f}" for name in small)
     value = f"{spread - 1:+.0%} ({told} MB above {bases} MB)"
     is_whole = all(held.is_whole(name) for name in large)
     return [Figure(what, target, value, spread <= 1.2 and is_whole, dict(peaks))]
