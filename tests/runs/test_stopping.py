@@ -45,8 +45,8 @@ class TestSignals:
         error = run(stage, 0, 1, 0, 0)
         assert stage.worked == 2
         assert str(error) == (
-            f"stopped by {signal.Signals(number).name}: 2 sources done and kept; "
-            "run the same command to go on"
+            f"stopped by {signal.Signals(number).name}: 2 sources done; "
+            "nothing is kept without a run_dir"
         )
         assert error.exit_code == code
 
@@ -54,10 +54,25 @@ class TestSignals:
         stage = Interrupting(number)
         error = run(stage, 0, 2, 0)
         assert stage.worked == 1
-        assert str(error) == (
-            "stopped at once: what is finished is kept; run the same command to go on"
-        )
+        assert str(error) == "stopped at once; nothing is kept without a run_dir"
         assert error.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("presses", "told"),
+    [
+        (1, "stopped by SIGINT: 2 sources done and kept; run the same command to go on"),
+        (2, "stopped at once: what is finished is kept; run the same command to go on"),
+    ],
+)
+def test_what_a_run_directory_keeps_is_gone_on_with(
+    tmp_path: Path, presses: int, told: str
+) -> None:
+    pipeline = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
+    tasks = [Task(0), Task(presses), Task(0)]
+    with pytest.raises(RunInterrupted) as caught:
+        pipeline.run(LocalExecutor(workers=0), tasks, run_dir=str(tmp_path / "run"))
+    assert str(caught.value) == told
 
 
 def test_afterwards_signals_mean_what_they_meant() -> None:

@@ -26,7 +26,7 @@ from curator_core.runs.pulses import Workshop
 from curator_core.runs.pulsing import Pulsing, summed
 from curator_core.runs.reviewing import Review
 from curator_core.runs.showing import Showcase, Shown
-from curator_core.runs.stopping import Stopping
+from curator_core.runs.stopping import Stopping, interruption
 from curator_core.runs.totals import add_to, take_from
 from curator_core.usages import RECYCLED, Usages
 
@@ -376,12 +376,15 @@ class Run:
         from curator_core.reporting.figures import counted
 
         self._close("interrupted")
-        done = self.result.sources_done + self.result.sources_skipped
-        raise RunInterrupted(
-            f"stopped by {self.stopping.reason}: {counted(done, 'source')} done and kept; "
-            "run the same command to go on",
-            self.stopping.signal_number or 2,
-        )
+        done = counted(self.result.sources_done + self.result.sources_skipped, "source")
+        what = f"stopped by {self.stopping.reason}: {done} done"
+        raise interruption(self.stopping, what, " and kept" if self._keeper.run_dir else None)
+
+    def interrupted_at_once(self) -> RunInterrupted:
+        """What somebody is told who did not wait for the work at hand."""
+        self.fail("interrupted")
+        kept = ": what is finished is kept" if self._keeper.run_dir else None
+        return interruption(self.stopping, "stopped at once", kept)
 
     def _close(self, status: str) -> None:
         self._draw_up()

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from curator_core.errors import RunInterrupted
+
 LOG = logging.getLogger("curator_core")
 
 DRAIN_S = 10.0
@@ -79,6 +81,17 @@ class _Noting:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.note(number)
         self._before(number, frame)
+
+
+_NOT_KEPT = "; nothing is kept without a run_dir"
+
+
+def interruption(stopping: Stopping, what: str, kept: str | None) -> RunInterrupted:
+    """What is raised once all is in order; `kept`: what is said of it, where anything is."""
+    told = (
+        f"{kept}; run the same command to go on" if kept else "; nothing is kept without a run_dir"
+    )
+    return RunInterrupted(what + told, stopping.signal_number or signal.SIGINT)
 
 
 @contextmanager

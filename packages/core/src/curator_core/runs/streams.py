@@ -1,6 +1,5 @@
 """Streams: a run under way, as an iterator of what it gives."""
 
-import signal
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -68,11 +67,7 @@ class RunStream(Iterator[AnyTask]):
         except RunInterrupted:
             raise
         except KeyboardInterrupt:
-            run.fail("interrupted")
-            raise RunInterrupted(
-                "stopped at once: what is finished is kept; run the same command to go on",
-                run.stopping.signal_number or signal.SIGINT,
-            ) from None
+            raise run.interrupted_at_once() from None
         except BudgetError as error:
             run.fail("failed")
             error.result = run.result

@@ -131,7 +131,7 @@ class LifetimesContract(Trial):
 
         events = read_log(log)
         assert code == 128 + number, said
-        assert "run the same command to go on" in said
+        assert f"stopped by {number.name}" in said
         check_lives(events)
         assert len([event for event in events if event.kind == "process"]) < 400
         assert not still_running(event.pid for event in events)
