@@ -3,10 +3,11 @@
 import json
 import os
 import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
-from curator_core import Pipeline, ProcessingStage, Task
+from curator_core import JsonlWriter, Pipeline, ProcessingStage, Task, processing_stage
 from curator_core.resources import Resources
 from curator_ray import asking
 from curator_ray.stems import IS_POSSIBLE, worth_importing
@@ -100,10 +101,29 @@ class Crunch(ProcessingStage[Task[Any], Task[Any]]):
         return task
 
 
-@pytest.mark.parametrize(("cpus", "imports"), [(0.5, ("numpy", "pyarrow.json")), (2, ())])
-def test_libraries_know_how_many_threads_they_have(cpus: float, imports: tuple[str, ...]) -> None:
-    pipeline = Pipeline("x", stages=[Crunch().with_(resources=Resources(cpus=cpus))])
-    assert worth_importing(pipeline.build(tasks=[Task(1)])) == imports
+class TestWorthImporting:
+    """What all workers will need is imported once, and nothing that perhaps none does."""
+
+    @pytest.fixture(autouse=True)
+    def _only_numpy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "numpy", ModuleType("numpy"))
+        monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+
+    @pytest.mark.parametrize(("cpus", "imports"), [(0.5, ("numpy",)), (2, ())])
+    def test_libraries_know_how_many_threads_they_have(
+        self, cpus: float, imports: tuple[str, ...]
+    ) -> None:
+        assert imported_for(Crunch().with_(resources=Resources(cpus=cpus))) == imports
+
+    def test_a_function_is_a_stage_of_whoever_wrote_it(self) -> None:
+        assert imported_for(processing_stage(name="same")(lambda task: task)) == ("numpy",)
+
+    def test_our_own_stages_read_and_write_tables(self) -> None:
+        assert imported_for(Crunch(), JsonlWriter("out")) == ("numpy", "pyarrow.json")
+
+
+def imported_for(*stages: Any) -> tuple[str, ...]:
+    return worth_importing(Pipeline("x", stages=stages).build(tasks=[Task(1)]))
 
 
 class TestAsking:

@@ -140,12 +140,32 @@ def test_a_slow_first_task_starts_no_workers_for_thousands_of_fast_ones():
     assert len(d.of(actions.StartWorker)) > before
 
 
-def test_first_tasks_that_take_long_start_workers_before_any_has_ended():
-    d = desk(step(0, need=Need(cpus=UNIT // 2)), cpus=2, tasks=100)
-    d.tell(events.Tick, after=2.5)
+@pytest.mark.parametrize(("tasks", "early"), [(7, 2), (100, 4)])
+def test_first_tasks_that_take_their_time_start_workers_before_any_has_ended(tasks, early):
+    d = desk(step(0, need=Need(cpus=UNIT // 2)), cpus=2, tasks=tasks)
+    d.tell(events.Tick, after=0.01)
     assert len(d.of(actions.StartWorker)) == 2
+    d.tell(events.Tick, after=0.02)
+    assert len(d.of(actions.StartWorker)) == early
+    d.tell(events.Tick, after=2.5)
+    assert len(d.of(actions.StartWorker)) == early
     d.tell(events.Tick, after=1.0)
     assert len(d.of(actions.StartWorker)) == 4
+
+
+def test_a_tick_is_asked_for_when_first_tasks_will_have_taken_their_time():
+    d = desk(step(0, need=Need(cpus=UNIT // 2)), cpus=2, tasks=100, up=False)
+    assert d.scheduler.tells_at is None  # nobody has begun
+    d.all_up()
+    assert d.scheduler.tells_at == pytest.approx(d.now + 0.02)
+    d.tell(events.Tick, after=0.02)
+    assert d.scheduler.tells_at is None  # it was in time
+    d.done(d.of(actions.Dispatch)[0], seconds=0.02)
+    assert d.scheduler.tells_at is None  # it is known what they take
+
+
+def test_no_tick_is_asked_for_where_more_workers_would_not_fit():
+    assert desk(step(0), cpus=2, tasks=100).scheduler.tells_at is None
 
 
 def test_who_killed_a_worker_runs_alone_and_is_then_set_aside():

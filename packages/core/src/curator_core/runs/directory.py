@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from importlib.metadata import entry_points, version
 from typing import Any
 
 from curator_core.errors import ResumeError
@@ -242,6 +241,8 @@ def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iter
 
 def _packages() -> dict[str, str]:
     """Every package that offers something, whosever it is, and what tables are made with."""
+    from importlib.metadata import entry_points, version
+
     owners = [point.dist for point in entry_points(group=GROUP)]
     found = {dist.name: dist.version for dist in owners if dist is not None}
     return dict(sorted(found.items())) | {"pyarrow": version("pyarrow")}

@@ -24,8 +24,8 @@ _STANDARD = 3
 """Files below it are stdin, stdout and stderr."""
 
 
-_SOON_IMPORTED = ("ray._common.pydantic_compat", "pydantic.v1.fields")
-"""Ray registers serializers for what is in there, where that is installed."""
+_WITH_OTHERS = ("ray._common.pydantic_compat", "pydantic.v1.fields")
+"""Ray imports them where one of those is there that its pickler learns about."""
 
 
 def main(path: str, *modules: str) -> None:
@@ -38,7 +38,7 @@ def main(path: str, *modules: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(1024)
-        script = _prepare([*_SOON_IMPORTED, *modules])
+        script = _prepare([*modules, *_WITH_OTHERS] if modules else ())
         wanted = _wanted(listener) if _drawn() != _drawn() else None
     if wanted is None:
         os._exit(0)  # at once: there is nothing to put in order, and whoever asks does without
@@ -54,9 +54,11 @@ def _prepare(modules: Iterable[str]) -> str:
     for name in modules:
         with suppress(ImportError):
             import_module(name)
+    script = str(Path(import_module("ray._private").__path__[0], "workers", "default_worker.py"))
+    runpy.run_path(script, run_name=__name__ + "_rehearsed")  # what it imports is there by then
     gc.freeze()  # so that forks go on sharing the memory
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
-    return str(Path(import_module("ray._private").__path__[0], "workers", "default_worker.py"))
+    return script
 
 
 def _drawn() -> bytes:

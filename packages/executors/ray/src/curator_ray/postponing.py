@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from curator_ray.teaching import teach_when_needed
+
 _HARDLY_CALLED = ("jsonschema", "requests", "wcwidth", "yaml")
 _SOON_AFTERWARDS = "ray._common.usage.usage_lib"
 """Ray imports it when it connects, and with it one of the others."""
@@ -42,6 +44,7 @@ def import_ray() -> ModuleType:
         ray = import_module("ray")
         with suppress(ImportError):
             import_module(_SOON_AFTERWARDS)
+    teach_when_needed()
     return ray
 
 

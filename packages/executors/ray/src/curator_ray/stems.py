@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from curator_core.functions import FunctionStage
 from curator_core.plans import Plan
+from curator_core.stages import AnyStage
 
 from curator_ray import asking, forking
 
@@ -27,17 +29,25 @@ _AT_ONCE = {"RAY_enable_worker_prestart": "1", "RAY_prestart_worker_first_driver
 """By itself Ray starts as many as there are CPUs when a driver connects, which waits for them."""
 
 _SEVERAL = 2
+_NUMERICAL = ("numpy", "pyarrow.json")
 
 
 def worth_importing(plan: Plan) -> tuple[str, ...]:
-    """What all workers of a plan will import anyway, for Ray does so in each of them.
+    """What all workers of a plan will import anyway: our own stages do, and who has done so here.
 
     Numerical libraries read with how many threads they are to work when they are imported: a plan
     that gives more than one to a stage has workers who import them when that is known.
     """
     if any(planned.resources.cpus >= _SEVERAL for planned in plan.stages):
         return ()
-    return ("numpy", "pyarrow.json")
+    if any(_is_ours(planned.stage) for planned in plan.stages):
+        return _NUMERICAL
+    return tuple(name for name in _NUMERICAL if name.partition(".")[0] in sys.modules)
+
+
+def _is_ours(stage: AnyStage) -> bool:
+    kind = type(stage)
+    return kind.__module__.startswith("curator_") and kind is not FunctionStage
 
 
 class Stem:

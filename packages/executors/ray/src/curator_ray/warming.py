@@ -8,15 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
-_WANTED = (
-    "pyarrow.json",
-    "ray._common.pydantic_compat",
-    "pydantic.v1.fields",
-    "curator_ray.hosts",
-    "ray.dag.compiled_dag_node",
-)
-"""Ray registers serializers for what is in the first three, where that is installed; the last it
-looks into when it is shut down."""
+_WANTED = ("curator_ray.hosts", "ray.dag.compiled_dag_node")
+"""Ray looks into the last when it is shut down."""
 
 
 @contextmanager

@@ -39,6 +39,7 @@ LOG = logging.getLogger("curator_core")
 
 _LOOK_EVERY_S = 0.1
 _LOOK_EVERY_SERVING_S = 0.01
+_LEAST_PATIENCE_S = 0.001
 _SURVEY_EVERY_S = 1.0
 _FOR_EVER_S = 1e9
 _LAST_PATIENCE_S = LAST_PATIENCE_S + 15.0
@@ -198,7 +199,8 @@ class Driver:
             self._bell.wait(_LOOK_EVERY_S if self._scheduler.is_idle else self._look_every_s)
             self._bell.clear()
             return []
-        return self._inbox.take(self._patience_s)
+        patience = min(self._patience_s, self._look_at - _now())
+        return self._inbox.take(max(patience, _LEAST_PATIENCE_S))
 
     # Telling the scheduler
 
@@ -297,9 +299,13 @@ class Driver:
 
     # Now and then
 
+    @property
+    def _look_at(self) -> float:
+        return min(self._next_look, self._scheduler.tells_at or _FOR_EVER_S)
+
     def _look_after(self) -> None:
         now = _now()
-        if now < self._next_look:
+        if now < self._look_at:
             return
         self._next_look = now + self._look_every_s
         self._run.tick()

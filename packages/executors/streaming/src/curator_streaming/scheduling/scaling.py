@@ -19,6 +19,8 @@ _DWELL_SETUPS = 5
 _STRANDED_S = 0.3
 _LEAST_AHEAD_S = 0.5
 _REFILLS = 4
+_ENOUGH_EACH = 2
+"""Tasks that wait for each worker: fewer are done before more workers are up."""
 
 
 class Scaling:
@@ -44,12 +46,31 @@ class Scaling:
 
     # Shared workers
 
+    @property
+    def _shared(self) -> list[Station]:
+        return [s for s in self.floor.stations.values() if s.crew is self.floor.shared]
+
+    @property
+    def _slots(self) -> int:
+        """So many shared workers there may be: more than cores, where steps mostly wait."""
+        return sum(node.slots for node in self.floor.nodes.values() if node.fits)
+
+    @property
+    def tells_at(self) -> float | None:
+        """When a first call that has not ended by then will have told that more workers pay."""
+        floor = self.floor
+        if floor.shared.staying >= self._slots:
+            return None
+        return min(
+            (at for s in self._shared if (at := s.tells_at) is not None and at > floor.now),
+            default=None,
+        )
+
     def start_shared(self) -> None:
         """As many as the waiting work keeps busy, and no more processes than that."""
         floor = self.floor
-        shared = [s for s in floor.stations.values() if s.crew is floor.shared]
-        slots = sum(node.slots for node in floor.nodes.values() if node.fits)
-        wanted = min(slots, self._wanted_shared(shared))
+        shared = self._shared
+        wanted = min(self._slots, self._wanted_shared(shared))
         before = floor.shared.staying
         while floor.shared.staying < wanted and self.staffing.start_shared():
             pass
@@ -79,10 +100,16 @@ class Scaling:
                 return
 
     def _wanted_shared(self, shared: list[Station]) -> int:
-        """A task that waits means work for all shared steps that it still has to pass."""
+        """A task that waits means work for all shared steps that it still has to pass.
+
+        Until it is known how much: one worker for each core, and once the first calls have taken
+        their time as many as the steps say fit.
+        """
         floor = self.floor
         waiting = sum(s.queue.tasks + s.calls for s in shared)
         cores = sum(node.cpus for node in floor.nodes.values()) // UNIT
+        if waiting >= _ENOUGH_EACH * self._slots and any(s.takes_time(floor.now) for s in shared):
+            cores = self._slots
         seconds = rest = 0.0
         for station in reversed(floor.stations.values()):
             rest *= station.ratio
@@ -111,8 +138,7 @@ class Scaling:
 
     def _leave_memory(self, trial: list[Node]) -> None:
         """Shared workers must be able to set up even the largest of their steps, somewhere."""
-        shared = [s for s in self.floor.stations.values() if s.crew is self.floor.shared]
-        largest = max((s.spec.need.memory for s in shared), default=0)
+        largest = max((s.spec.need.memory for s in self._shared), default=0)
         if largest:
             found = placed(trial, Need(cpus=0, memory=largest))
             if found is not None:

@@ -102,6 +102,11 @@ class Scheduler:
         return self.is_done and not self._floor.workers
 
     @property
+    def tells_at(self) -> float | None:
+        """By when a tick will do more than the next regular one."""
+        return self._scaling.tells_at
+
+    @property
     def queued_bytes(self) -> int:
         """Bytes stored between steps and at work, with those that calls are expected to give."""
         return self._floor.used

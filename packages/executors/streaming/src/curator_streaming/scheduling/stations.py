@@ -112,6 +112,16 @@ class Station:
         return self.cost or 0.0 if self.busy_s >= _TELLING_S else 0.0
 
     @property
+    def tells_at(self) -> float | None:
+        """When its first calls, if they have not ended by then, are known to take their time."""
+        return self.waiting_since + _TELLING_S if self.cost is None and self.calls else None
+
+    def takes_time(self, now: float) -> bool:
+        """Whether the first calls are still at it."""
+        at = self.tells_at
+        return at is not None and now >= at
+
+    @property
     def takes_turns(self) -> bool:
         """Whether its workers may be more than the CPUs: so many were asked for."""
         return self.spec.num_workers is not None and not self.spec.need.is_special
