@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count, islice
+from math import ceil
 
 from curator_streaming.scheduling.actions import Dispatch, TearDown
 from curator_streaming.scheduling.floors import Floor
@@ -181,7 +182,7 @@ class Dispatching:
             tasks = 1
         else:
             aim = settings.call_s / station.cost if station.cost > 0 else most
-            tasks = int(min(aim, most, station.most_per_call)) or 1
+            tasks = ceil(min(aim, most, station.most_per_call)) or 1
             crew = station.crew
             share = waiting // (crew.slots * (crew.up or 1))
             tasks = min(tasks, max(share, tasks // 4, 1))

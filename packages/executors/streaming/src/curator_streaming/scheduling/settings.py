@@ -15,7 +15,7 @@ class Settings:
     slots_per_worker: int = 2
     """Calls under way per worker: one at work, the others' inputs already there."""
 
-    call_s: float = 0.03
+    call_s: float = 0.06
     """How much work goes into one call, where tasks are small enough."""
 
     max_tasks_per_call: int = 4096
