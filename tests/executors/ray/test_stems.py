@@ -121,9 +121,13 @@ class TestWorthImporting:
     def test_our_own_stages_read_and_write_tables(self) -> None:
         assert imported_for(Crunch(), JsonlWriter("out")) == ("numpy", "pyarrow.json")
 
+    def test_where_tables_are_moved_all_workers_need_them(self) -> None:
+        assert imported_for(Crunch(), moves_tables=True) == ("numpy", "pyarrow.json")
 
-def imported_for(*stages: Any) -> tuple[str, ...]:
-    return worth_importing(Pipeline("x", stages=stages).build(tasks=[Task(1)]))
+
+def imported_for(*stages: Any, moves_tables: bool = False) -> tuple[str, ...]:
+    plan = Pipeline("x", stages=stages).build(tasks=[Task(1)])
+    return worth_importing(plan, moves_tables=moves_tables)
 
 
 class TestAsking:

@@ -63,6 +63,9 @@ class RayExecutor(Executor, Generic[Options]):
     soon: ClassVar[tuple[str, ...]] = ()
     """Modules that drive a run, for them to be imported while Ray starts."""
 
+    moves_tables: ClassVar[bool] = False
+    """Whether its workers need tables for whatever stages they run."""
+
     options: Options
 
     def __repr__(self) -> str:
@@ -91,7 +94,8 @@ class RayExecutor(Executor, Generic[Options]):
         from curator_ray.stems import worth_importing
 
         private = PrivateCluster(
-            object_store_gb=self.options.object_store_gb, imports=worth_importing(plan)
+            object_store_gb=self.options.object_store_gb,
+            imports=worth_importing(plan, moves_tables=self.moves_tables),
         )
         return connected(self.options.address, private, soon=self.soon)
 

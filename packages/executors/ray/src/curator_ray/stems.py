@@ -32,15 +32,16 @@ _SEVERAL = 2
 _NUMERICAL = ("numpy", "pyarrow.json")
 
 
-def worth_importing(plan: Plan) -> tuple[str, ...]:
+def worth_importing(plan: Plan, *, moves_tables: bool = False) -> tuple[str, ...]:
     """What all workers of a plan will import anyway: our own stages do, and who has done so here.
 
-    Numerical libraries read with how many threads they are to work when they are imported: a plan
-    that gives more than one to a stage has workers who import them when that is known.
+    Where tables are moved everybody does. Numerical libraries read with how many threads they are
+    to work when they are imported: a plan that gives more than one to a stage has workers who
+    import them when that is known.
     """
     if any(planned.resources.cpus >= _SEVERAL for planned in plan.stages):
         return ()
-    if any(_is_ours(planned.stage) for planned in plan.stages):
+    if moves_tables or any(_is_ours(planned.stage) for planned in plan.stages):
         return _NUMERICAL
     return tuple(name for name in _NUMERICAL if name.partition(".")[0] in sys.modules)
 

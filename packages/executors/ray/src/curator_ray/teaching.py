@@ -5,8 +5,8 @@ so that it can pickle what only who has imported them can have.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -21,11 +21,16 @@ Apply = Callable[[Any], None]
 
 
 class Teacher(MetaPathFinder):
-    """Waits for the first import of one of the libraries, and teaches once that is done."""
+    """Waits for the first import of one of the libraries, and teaches once that is done.
+
+    It stays among the finders of modules: whoever is looking for one on another thread would
+    overlook the next finder if this one left.
+    """
 
     def __init__(self, apply: Apply) -> None:
         self._apply = apply
         self._waiting: WeakSet[Any] = WeakSet()
+        self._here = threading.local()
 
     def __call__(self, pickler: Any) -> None:
         """In the place of Ray's own: at once where it may be needed, later where it cannot."""
@@ -39,32 +44,36 @@ class Teacher(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in _TAUGHT:
+        if name not in _TAUGHT or not self._waiting or getattr(self._here, "is_looking", False):
             return None
-        with suppress(ValueError):  # another thread was faster
-            sys.meta_path.remove(self)
-        found = find_spec(name)
-        if found is None or found.loader is None:  # whoever asks is told so by others
-            sys.meta_path.insert(0, self)
+        self._here.is_looking = True
+        try:
+            found = find_spec(name)
+        finally:
+            self._here.is_looking = False
+        if found is None or not hasattr(found.loader, "exec_module"):  # others know what to say
             return None
-        self._teach_after(found.loader)
+        self._teach_after(name, found.loader)
         return found
 
-    def _teach_after(self, loader: Any) -> None:
+    def _teach_after(self, name: str, loader: Any) -> None:
         execute = loader.exec_module
 
         def execute_and_teach(module: ModuleType) -> None:
-            del loader.exec_module
             execute(module)
-            self._teach()
+            if module.__name__ == name:  # one loader may be that of several modules
+                loader.exec_module = execute
+                self._teach()
 
         loader.exec_module = execute_and_teach
 
     def _teach(self) -> None:
         for pickler in list(self._waiting):
-            with suppress(Exception):  # it is not for this that the library was imported
+            self._waiting.discard(pickler)
+            try:
                 self._apply(pickler)
-        self._waiting.clear()
+            except Exception:  # noqa: BLE001 - it is not for this that the library was imported
+                self._waiting.add(pickler)  # another one may be missing
 
 
 def teach_when_needed() -> None:

@@ -40,6 +40,7 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
     title: ClassVar[str] = "Ray Data"
     needs: ClassVar[str] = "'ray[data]'"
     soon: ClassVar[tuple[str, ...]] = ("curator_ray_data.driving", "ray.data")
+    moves_tables: ClassVar[bool] = True
 
     def __init__(
         self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
