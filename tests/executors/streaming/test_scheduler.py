@@ -381,6 +381,19 @@ def test_withdrawn_parcels_are_forgotten():
     assert d.scheduler.is_done
 
 
+def test_tasks_that_are_lost_are_not_tried_again_even_if_others_of_their_parcel_are_done():
+    d = desk(step(0), step(1, batch_size=1), tasks=2, slots_per_worker=1, call_s=1e-3)
+    d.done(d.of(actions.Dispatch)[0], d.parcel(2), seconds=0.1)
+    first = d.of(actions.Dispatch)[-1]
+    assert first.pieces == (Piece("h2", 0, 1),)
+    d.done(first, seconds=0.1)
+    second = d.of(actions.Dispatch)[-1]
+    assert second.pieces == (Piece("h2", 1, 2),)
+    d.tell(events.CallFailed, second.call, "its data was lost", lost=True)
+    assert [c for c in d.of(actions.Dispatch) if c.pieces == second.pieces] == [second]
+    assert actions.Release("h2") in d.said
+
+
 def test_models_share_a_gpu_by_the_memory_of_the_device():
     need = Need(cpus=0, gpu_memory=5 * GB)
     d = desk(step(0, need=need), gpus=1, tasks=50)

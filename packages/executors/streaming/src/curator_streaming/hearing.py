@@ -266,7 +266,7 @@ class Hearing:
         """What the call was to work on is gone with its node: those sources begin anew."""
         reason = f"its data was lost ({type(error).__name__})"
         self._accounts.repeats.run_again(self._store.keys_of(call.pieces), reason)
-        self.news.append(events.CallFailed(_now(), call.call, reason))
+        self.news.append(events.CallFailed(_now(), call.call, reason, lost=True))
 
     def _void_what_it_gave(self, member: Member, call: Dispatch, reason: str) -> None:
         """A call that had given some of its outputs would give them a second time."""

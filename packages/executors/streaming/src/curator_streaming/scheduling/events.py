@@ -97,13 +97,15 @@ class CallDone:
 class CallFailed:
     """A call ended without result though its worker lives: its tasks are to be run again.
 
-    `blame` counts it as if it had killed its worker (out of GPU memory, broken off as hung).
+    `blame` counts it as if it had killed its worker (out of GPU memory, broken off as hung). With
+    `lost` the tasks themselves are gone: what they were made of is offered anew.
     """
 
     at: float
     call: int
     reason: str
     blame: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

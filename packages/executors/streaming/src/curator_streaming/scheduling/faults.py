@@ -25,6 +25,12 @@ class Faults:
                 self._put_back(call, stretch)
             self.floor.note(call.station)
 
+    def drop(self, call: Call) -> None:
+        """What this call was to work on is gone, whatever else its parcels hold."""
+        self.strike(call)
+        self.floor.use_up(call.stretches)
+        self.floor.note(call.station)
+
     def blame(
         self, call: Call, reason: str, suspects: Sequence[Piece] = (), weight: float = 1.0
     ) -> None:

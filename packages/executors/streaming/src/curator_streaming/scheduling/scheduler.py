@@ -247,6 +247,8 @@ class Scheduler:
             return
         if event.blame:
             self._faults.blame(call, event.reason)
+        elif event.lost:
+            self._faults.drop(call)
         else:
             self._faults.requeue([call])
         self._next_call(call.worker, call, 0)
