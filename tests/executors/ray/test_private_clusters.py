@@ -122,9 +122,10 @@ class TestPrivateCluster:
             from curator_ray.starting import PrivateCluster
             import glob, sys, tempfile
             sys.modules["aiohttp"] = None
-            for wanted in PrivateCluster(custom={"CPU": 3}), PrivateCluster(dashboard=True):
+            kinds = {"custom": {"CPU": 3}}, {"dashboard": True}, {"object_store_gb": 0.03}
+            for kind in kinds:
                 try:
-                    with connected(private=wanted):
+                    with connected(private=PrivateCluster(**kind)):
                         pass
                 except CuratorError as error:
                     print(error)
@@ -133,8 +134,9 @@ class TestPrivateCluster:
             TMPDIR=short_folder,
         )
         said, _ = driver.communicate(timeout=90)
-        first, dashboard, left = said.splitlines()
+        first, dashboard, small, left = said.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")
         assert dashboard.endswith("; for a dashboard: pip install 'ray[default]'")
+        assert small.endswith("; give object_store_gb=0.08 or more")
         assert left == "[]"

@@ -394,6 +394,16 @@ def test_tasks_that_are_lost_are_not_tried_again_even_if_others_of_their_parcel_
     assert actions.Release("h2") in d.said
 
 
+def test_no_more_than_all_of_the_cpus_is_told_to_be_taken():
+    d = desk(step(0), cpus=1, tasks=100)
+    for _ in range(3):
+        d.tell(events.Tick, after=0.5)
+        d.done(d.of(actions.Dispatch)[-1], seconds=0.6)
+    summary = d.scheduler.summary()
+    assert summary.evidence == "the CPUs were taken 100 % of the time, 100 % of it by s0"
+    assert summary.steps[0].cpu_share == 1.0
+
+
 def test_models_share_a_gpu_by_the_memory_of_the_device():
     need = Need(cpus=0, gpu_memory=5 * GB)
     d = desk(step(0, need=need), gpus=1, tasks=50)

@@ -118,6 +118,8 @@ class Started:
 def _way_out(error: Exception) -> str:
     if "dashboard" in str(error):
         return "for a dashboard: pip install 'ray[default]'"
+    if "minimum allowed" in str(error):
+        return "give object_store_gb=0.08 or more"
     return "if a cluster runs already, set RAY_ADDRESS to its address"
 
 

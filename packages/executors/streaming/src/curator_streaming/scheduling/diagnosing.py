@@ -70,6 +70,7 @@ def _of_cpus(shared: list[Station], floor: Floor, waits: Waits) -> Diagnosis:
     load = work / waits.cpu_seconds if waits.cpu_seconds else 0.0
     if not work and times.there:  # stages that ask for no CPU: there is a limit to workers
         load = sum(s.busy_s for s in shared) / times.there
+    load = min(load, 1.0)  # calls and CPUs are not counted at the same moments
     most = max(shared, key=lambda s: s.busy_s * max(s.spec.need.cpus, 1))
     name, share = _slowest_stage(most, shared)
     cpus = most.spec.need.cpus / UNIT
@@ -80,7 +81,7 @@ def _of_cpus(shared: list[Station], floor: Floor, waits: Waits) -> Diagnosis:
         f"more CPUs, or a faster {name}, would help most; if it rather waits than computes, let it "
         f"ask for less than its cpus={cpus:g}"
     )
-    return Diagnosis(name, min(load, 1.0), evidence, advice)
+    return Diagnosis(name, load, evidence, advice)
 
 
 def _slowest_stage(station: Station, shared: list[Station]) -> tuple[str, float]:

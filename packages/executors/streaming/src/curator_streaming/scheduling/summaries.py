@@ -97,7 +97,7 @@ def _step(station: Station, waits: Waits) -> StepSummary:
         waited_for_room_s=times.room if is_dedicated else 0.0,
         waited_for_cpus_s=times.cpus if is_dedicated else 0.0,
         seconds_per_task=station.busy_s / station.done if station.done else 0.0,
-        cpu_share=cpus * station.busy_s / waits.cpu_seconds if waits.cpu_seconds else 0.0,
+        cpu_share=min(1.0, cpus * station.busy_s / waits.cpu_seconds) if waits.cpu_seconds else 0.0,
         setup_s=station.all_setups_s,
         is_dedicated=is_dedicated,
     )
