@@ -43,8 +43,7 @@ def diagnose(floor: Floor, waits: Waits) -> Diagnosis:
 def _candidates(floor: Floor, waits: Waits) -> Iterator[Diagnosis]:
     yield _of_sources(waits)
     yield _of_consumer(waits)
-    shared = [s for s in floor.stations.values() if s.crew is floor.shared]
-    if shared:
+    if shared := floor.shared_stations:
         yield _of_cpus(shared, floor, waits)
     for station in floor.stations.values():
         if station.crew is not floor.shared:

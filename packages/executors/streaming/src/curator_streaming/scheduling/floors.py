@@ -65,6 +65,11 @@ class Floor:
     def first(self) -> Station:
         return self.stations[0]
 
+    @property
+    def shared_stations(self) -> list[Station]:
+        """Those whose steps any shared worker takes."""
+        return [s for s in self.stations.values() if s.crew is self.shared]
+
     def setup_limit(self, *, is_known: bool) -> int:
         """After how many failures in a row it is hopeless; what came up before deserves patience,
         for workers may be killed from outside while they start."""

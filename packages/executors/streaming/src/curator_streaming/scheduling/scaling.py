@@ -1,4 +1,4 @@
-"""Scaling: how many workers of each kind there are, decided anew every second or so."""
+"""Scaling: how many workers of their own steps have, decided anew every second or so."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from math import ceil, inf, log
 from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.balancing import Claimant, fair_counts, pace
 from curator_streaming.scheduling.floors import NO_LIMIT, Floor
-from curator_streaming.scheduling.needs import UNIT, Need
+from curator_streaming.scheduling.needs import Need
 from curator_streaming.scheduling.nodes import Node, placed, without_cpus
-from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
+from curator_streaming.scheduling.staffing import Staffing
 from curator_streaming.scheduling.stations import Station
 from curator_streaming.scheduling.workers import Worker
 
 _LEAST_DWELL_S = 5.0
 _DWELL_SETUPS = 5
-_STRANDED_S = 0.3
 _LEAST_AHEAD_S = 0.5
 _REFILLS = 4
-_ENOUGH_EACH = 2
-"""Tasks that wait for each worker: fewer are done before more workers are up."""
 
 
 class Scaling:
@@ -44,80 +41,6 @@ class Scaling:
         self.fill()
         self._move()
 
-    # Shared workers
-
-    @property
-    def _shared(self) -> list[Station]:
-        return [s for s in self.floor.stations.values() if s.crew is self.floor.shared]
-
-    @property
-    def _slots(self) -> int:
-        """So many shared workers there may be: more than cores, where steps mostly wait."""
-        return sum(node.slots for node in self.floor.nodes.values() if node.fits)
-
-    @property
-    def tells_at(self) -> float | None:
-        """When a first call that has not ended by then will have told that more workers pay."""
-        floor = self.floor
-        if floor.shared.staying >= self._slots:
-            return None
-        return min(
-            (at for s in self._shared if (at := s.tells_at) is not None and at > floor.now),
-            default=None,
-        )
-
-    def start_shared(self) -> None:
-        """As many as the waiting work keeps busy, and no more processes than that."""
-        floor = self.floor
-        shared = self._shared
-        wanted = min(self._slots, self._wanted_shared(shared))
-        before = floor.shared.staying
-        while floor.shared.staying < wanted and self.staffing.start_shared():
-            pass
-        for station in shared:
-            if self._is_stranded(station):
-                self._start_where_it_fits(station)
-        if floor.shared.staying > before:
-            started = _workers(floor.shared.staying - before, "shared worker")
-            reason = f"{started} started, for work waits"
-            floor.out.append(Explain("scale", reason))
-
-    def _is_stranded(self, station: Station) -> bool:
-        """Whether it waits for long though none of the workers there are could ever take it."""
-        floor = self.floor
-        if station.calls or not floor.ready & station.bit:
-            return False
-        if floor.now - station.waiting_since < _STRANDED_S:
-            return False
-        return not any(
-            _suits(w.node, station) or w.warm & station.bit for w in floor.shared.workers.values()
-        )
-
-    def _start_where_it_fits(self, station: Station) -> None:
-        for node in self.floor.nodes.values():
-            if _suits(node, station):
-                self.staffing.start_shared_on(node)
-                return
-
-    def _wanted_shared(self, shared: list[Station]) -> int:
-        """A task that waits means work for all shared steps that it still has to pass.
-
-        Until it is known how much: one worker for each core, and once the first calls have taken
-        their time as many as the steps say fit.
-        """
-        floor = self.floor
-        waiting = sum(s.queue.tasks + s.calls for s in shared)
-        cores = sum(node.cpus for node in floor.nodes.values()) // UNIT
-        if waiting >= _ENOUGH_EACH * self._slots and any(s.takes_time(floor.now) for s in shared):
-            cores = self._slots
-        seconds = rest = 0.0
-        for station in reversed(floor.stations.values()):
-            rest *= station.ratio
-            if station.crew is floor.shared:
-                rest += station.trusted_cost(floor.now)
-                seconds += station.queue.tasks * rest
-        return max(1 if shared else 0, min(waiting, max(cores, ceil(seconds / SHARED_BACKLOG_S))))
-
     # How many dedicated workers each step should have
 
     def _dedicated(self) -> Iterator[Station]:
@@ -138,7 +61,7 @@ class Scaling:
 
     def _leave_memory(self, trial: list[Node]) -> None:
         """Shared workers must be able to set up even the largest of their steps, somewhere."""
-        largest = max((s.spec.need.memory for s in self._shared), default=0)
+        largest = max((s.spec.need.memory for s in self.floor.shared_stations), default=0)
         if largest:
             found = placed(trial, Need(cpus=0, memory=largest))
             if found is not None:
@@ -407,10 +330,6 @@ def _enough(
         if trial.place(need) is not None:
             return let_go
     return []
-
-
-def _suits(node: Node, station: Station) -> bool:
-    return bool(node.fits & station.bit) and station.spec.need.memory <= node.memory
 
 
 def _by_device(worker: Worker) -> tuple[str, int]:

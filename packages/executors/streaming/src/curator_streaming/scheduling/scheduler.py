@@ -20,6 +20,7 @@ from curator_streaming.scheduling.queues import Stretch
 from curator_streaming.scheduling.recycling import Recycling
 from curator_streaming.scheduling.scaling import Scaling
 from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduling.sharing import Sharing
 from curator_streaming.scheduling.sourcing import Sourcing
 from curator_streaming.scheduling.sparing import Sparing
 from curator_streaming.scheduling.splitting import split_station
@@ -42,6 +43,7 @@ class Scheduler:
         self._dispatching = Dispatching(self._floor)
         self._staffing = Staffing(self._floor, self._dispatching)
         self._scaling = Scaling(self._floor, self._staffing)
+        self._sharing = Sharing(self._floor, self._staffing)
         self._preparing = Preparing(self._floor, self._dispatching)
         self._lacking = Lacking(self._floor)
         self._sourcing = Sourcing(self._floor)
@@ -104,7 +106,7 @@ class Scheduler:
     @property
     def tells_at(self) -> float | None:
         """By when a tick will do more than the next regular one."""
-        return self._scaling.tells_at
+        return self._sharing.tells_at
 
     @property
     def queued_bytes(self) -> int:
@@ -141,7 +143,7 @@ class Scheduler:
     def _begin_turn(self, station: Station) -> None:
         """In batch mode: everything is there for the next step."""
         self._scaling.end_turns()
-        self._scaling.start_shared()
+        self._sharing.start()
         self._next_round = 0.0
         self._dispatching.flush(0.0, self._sourcing.has_ended)
         self._dispatching.wake(station)
@@ -151,7 +153,7 @@ class Scheduler:
     def _node_joined(self, event: events.NodeJoined) -> None:
         self._staffing.welcome(Node(event.node, event.capacity))
         if not self._is_ending:
-            self._scaling.start_shared()
+            self._sharing.start()
             self._next_round = 0.0
 
     def _node_lost(self, event: events.NodeLost) -> None:
@@ -165,13 +167,11 @@ class Scheduler:
         self._rescue()
 
     def _worker_up(self, event: events.WorkerUp) -> None:
-        worker = self._floor.workers.get(event.worker)
-        if worker is None:
-            return
-        if worker.crew.first is None:
-            self._preparing.has_started()
-        self._staffing.is_up(worker)
-        self._recycling.is_up(worker)
+        if worker := self._floor.workers.get(event.worker):
+            if worker.crew.first is None:
+                self._preparing.has_started()
+            self._staffing.is_up(worker)
+            self._recycling.is_up(worker)
 
     def _worker_down(self, event: events.WorkerDown) -> None:
         worker = self._floor.workers.get(event.worker)
@@ -194,7 +194,7 @@ class Scheduler:
             self._sparing.died(worker)
         if not self._is_ending and not self._is_stopping:
             self._scaling.fill()
-            self._scaling.start_shared()
+            self._sharing.start()
             self._sparing.look()
         self._rescue()
 
@@ -213,11 +213,9 @@ class Scheduler:
     # Calls
 
     def _call_gave(self, event: events.CallGave) -> None:
-        call = self._floor.calls.get(event.call)
-        if call is None:
-            return
-        self._take_outputs(call, event.outputs)
-        self._pausing.look_at(call)
+        if call := self._floor.calls.get(event.call):
+            self._take_outputs(call, event.outputs)
+            self._pausing.look_at(call)
 
     def _call_done(self, event: events.CallDone) -> None:
         floor = self._floor
@@ -320,7 +318,7 @@ class Scheduler:
             if parcel.tasks and not self._is_stopping:
                 self._push(floor.first, parcel)
         if not self._is_ending:
-            self._scaling.start_shared()
+            self._sharing.start()
 
     def _sources_ended(self, _: events.SourcesEnded) -> None:
         self._sourcing.has_ended = self._scaling.no_more_sources = True
@@ -353,7 +351,7 @@ class Scheduler:
             self._stop_now()
         if not self._is_stopping and not self._is_ending:
             self._preparing.shunning.forgive()
-            self._scaling.start_shared()
+            self._sharing.start()
             self._sparing.look()
             self._round()
         if floor.ready:

@@ -44,15 +44,14 @@ class Staffing:
 
     def welcome(self, node: Node) -> None:
         floor = self.floor
-        needs = [s.spec.need for s in floor.stations.values() if s.crew is floor.shared]
+        needs = [station.spec.need for station in floor.shared_stations]
         limit = floor.settings.shared_workers_per_node
         if needs:
             smallest = min((need.cpus for need in needs if need.cpus), default=UNIT)
             node.slots = max(1, node.cpus // smallest)
             node.slots = min(node.slots, limit) if limit else node.slots
-        for station in floor.stations.values():
-            if station.crew is floor.shared:
-                self.fit(node, station)
+        for station in floor.shared_stations:
+            self.fit(node, station)
         floor.nodes[node.name] = node
 
     def fit(self, node: Node, station: Station) -> None:
