@@ -32,10 +32,9 @@ class Sharing:
     def tells_at(self) -> float | None:
         """When a first call that has not ended by then will have told that more workers pay."""
         floor = self.floor
-        if floor.shared.staying >= self._slots:
-            return None
         times = [station.tells_at for station in floor.shared_stations]
-        return min((at for at in times if at is not None and at > floor.now), default=None)
+        at = min((at for at in times if at is not None and at > floor.now), default=None)
+        return None if at is None or floor.shared.staying >= self._slots else at
 
     def start(self) -> None:
         """As many as the waiting work keeps busy, and no more processes than that."""
