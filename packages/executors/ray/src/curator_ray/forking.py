@@ -24,10 +24,6 @@ _STANDARD = 3
 """Files below it are stdin, stdout and stderr."""
 
 
-_WITH_OTHERS = ("ray._common.pydantic_compat", "pydantic.v1.fields")
-"""Ray imports them where one of those is there that its pickler learns about."""
-
-
 def main(path: str, *modules: str) -> None:
     """Listens at `path` for as long as whoever started it keeps the other end of stdin open.
 
@@ -38,7 +34,7 @@ def main(path: str, *modules: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(1024)
-        script = _prepare([*modules, *_WITH_OTHERS] if modules else ())
+        script = _prepare(modules)
         wanted = _wanted(listener) if _drawn() != _drawn() else None
     if wanted is None:
         os._exit(0)  # at once: there is nothing to put in order, and whoever asks does without

@@ -29,7 +29,9 @@ _AT_ONCE = {"RAY_enable_worker_prestart": "1", "RAY_prestart_worker_first_driver
 """By itself Ray starts as many as there are CPUs when a driver connects, which waits for them."""
 
 _SEVERAL = 2
-_NUMERICAL = ("numpy", "pyarrow.json")
+_ARRAYS = ("numpy",)
+_TABLES = ("pyarrow.json", "ray._common.pydantic_compat", "pydantic.v1.fields")
+"""With tables come the others that Ray's pickler learns about."""
 
 
 def worth_importing(plan: Plan, *, moves_tables: bool = False) -> tuple[str, ...]:
@@ -42,8 +44,9 @@ def worth_importing(plan: Plan, *, moves_tables: bool = False) -> tuple[str, ...
     if any(planned.resources.cpus >= _SEVERAL for planned in plan.stages):
         return ()
     if moves_tables or any(_is_ours(planned.stage) for planned in plan.stages):
-        return _NUMERICAL
-    return tuple(name for name in _NUMERICAL if name.partition(".")[0] in sys.modules)
+        return _ARRAYS + _TABLES
+    arrays = _ARRAYS if "numpy" in sys.modules else ()
+    return arrays + _TABLES if "pyarrow" in sys.modules else arrays
 
 
 def _is_ours(stage: AnyStage) -> bool:
