@@ -30,6 +30,7 @@ class Teacher(MetaPathFinder):
     def __init__(self, apply: Apply) -> None:
         self._apply = apply
         self._waiting: WeakSet[Any] = WeakSet()
+        self._claiming = threading.Lock()
         self._here = threading.local()
 
     def __call__(self, pickler: Any) -> None:
@@ -68,8 +69,10 @@ class Teacher(MetaPathFinder):
         loader.exec_module = execute_and_teach
 
     def _teach(self) -> None:
-        for pickler in list(self._waiting):
-            self._waiting.discard(pickler)
+        with self._claiming:  # two libraries may be there at once
+            claimed = list(self._waiting)
+            self._waiting.clear()
+        for pickler in claimed:
             try:
                 self._apply(pickler)
             except Exception:  # noqa: BLE001 - it is not for this that the library was imported

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from curator_streaming.scheduling.actions import Action, Release
 from curator_streaming.scheduling.barriers import Barriers
+from curator_streaming.scheduling.needs import UNIT
 from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.scheduling.queues import Stored, Stretch
@@ -69,6 +70,15 @@ class Floor:
     def shared_stations(self) -> list[Station]:
         """Those whose steps any shared worker takes."""
         return [s for s in self.stations.values() if s.crew is self.shared]
+
+    @property
+    def slots(self) -> int:
+        """So many shared workers there may be: more than cores, where steps mostly wait."""
+        return sum(node.slots for node in self.nodes.values() if node.fits)
+
+    @property
+    def cores(self) -> int:
+        return sum(node.cpus for node in self.nodes.values()) // UNIT
 
     def setup_limit(self, *, is_known: bool) -> int:
         """After how many failures in a row it is hopeless; what came up before deserves patience,

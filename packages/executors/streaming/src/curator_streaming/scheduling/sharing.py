@@ -6,7 +6,6 @@ from math import ceil
 
 from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.floors import Floor
-from curator_streaming.scheduling.needs import UNIT
 from curator_streaming.scheduling.nodes import Node
 from curator_streaming.scheduling.staffing import SHARED_BACKLOG_S, Staffing
 from curator_streaming.scheduling.stations import Station
@@ -24,23 +23,18 @@ class Sharing:
         self.staffing = staffing
 
     @property
-    def _slots(self) -> int:
-        """So many shared workers there may be: more than cores, where steps mostly wait."""
-        return sum(node.slots for node in self.floor.nodes.values() if node.fits)
-
-    @property
     def tells_at(self) -> float | None:
         """When a first call that has not ended by then will have told that more workers pay."""
         floor = self.floor
         times = [station.tells_at for station in floor.shared_stations]
         at = min((at for at in times if at is not None and at > floor.now), default=None)
-        return None if at is None or floor.shared.staying >= self._slots else at
+        return None if at is None or floor.shared.staying >= floor.slots else at
 
     def start(self) -> None:
         """As many as the waiting work keeps busy, and no more processes than that."""
         floor = self.floor
         shared = floor.shared_stations
-        wanted = min(self._slots, self._wanted(shared))
+        wanted = min(floor.slots, self._wanted(shared))
         before = floor.shared.staying
         while floor.shared.staying < wanted and self.staffing.start_shared():
             pass
@@ -77,16 +71,16 @@ class Sharing:
         """
         floor = self.floor
         waiting = sum(s.queue.tasks + s.calls for s in shared)
-        cores = sum(node.cpus for node in floor.nodes.values()) // UNIT
-        if waiting >= _ENOUGH_EACH * self._slots and any(s.takes_time(floor.now) for s in shared):
-            cores = self._slots
+        at_once = floor.cores
+        if waiting >= _ENOUGH_EACH * floor.slots and any(s.takes_time(floor.now) for s in shared):
+            at_once = floor.slots
         seconds = rest = 0.0
         for station in reversed(floor.stations.values()):
             rest *= station.ratio
             if station.crew is floor.shared:
                 rest += station.trusted_cost(floor.now)
                 seconds += station.queue.tasks * rest
-        return max(1 if shared else 0, min(waiting, max(cores, ceil(seconds / SHARED_BACKLOG_S))))
+        return max(1 if shared else 0, min(waiting, max(at_once, ceil(seconds / SHARED_BACKLOG_S))))
 
 
 def _suits(node: Node, station: Station) -> bool:

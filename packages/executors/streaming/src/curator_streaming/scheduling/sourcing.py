@@ -2,7 +2,6 @@
 
 from curator_streaming.scheduling.actions import AskForSources
 from curator_streaming.scheduling.floors import Floor
-from curator_streaming.scheduling.needs import UNIT
 
 _AHEAD_S = 0.6
 """How much work waits for the first step, so that there is always a choice."""
@@ -47,8 +46,7 @@ class Sourcing:
 
     def _shared_to_be(self) -> int:
         """So many there may be: only who knows how much is to do can tell whether it pays."""
-        nodes = self.floor.nodes.values()
-        return max(sum(node.slots for node in nodes), sum(node.cpus for node in nodes) // UNIT)
+        return max(self.floor.slots, self.floor.cores)
 
     def _room(self) -> int:
         floor = self.floor
