@@ -71,6 +71,15 @@ def test_packages_take_ranges(package: Path) -> None:
     assert all(">=" in requirement for requirement in requirements)
 
 
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_every_package_is_licensed(package: Path) -> None:
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "Apache-2.0"
+    assert project["license-files"] == ["LICENSE"]
+    assert project["authors"] == [{"name": "Curator contributors"}]
+    assert (package / "LICENSE").read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
+
+
 def test_mypy_knows_every_package() -> None:
     settings = configparser.ConfigParser(interpolation=None)
     settings.read(REPOSITORY / "packages" / "mypy.ini")

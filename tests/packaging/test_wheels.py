@@ -74,8 +74,12 @@ def test_every_package_builds_a_pure_wheel(package: Path, tmp_path: Path) -> Non
     name = project["name"].replace("-", "_")
     wheel = build_wheel(package, tmp_path)
     assert wheel.name == f"{name}-{project['version']}-py3-none-any.whl"
-    files = zipfile.ZipFile(wheel).namelist()
+    archive = zipfile.ZipFile(wheel)
+    files = archive.namelist()
     assert f"{name}/py.typed" in files
+    metadata = f"{name}-{project['version']}.dist-info"
+    assert "License-Expression: Apache-2.0" in archive.read(f"{metadata}/METADATA").decode()
+    assert f"{metadata}/licenses/LICENSE" in files
     # The script `curate` begins in a module of its own, before anything else is imported.
     alone = {"_curate.py"} if name == "curator_core" else set()
     assert {file.partition("/")[0] for file in files} == {
