@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from curator_core import DocumentBatch, Empty, Pipeline, ProcessingStage, processing_stage
+from curator_core import DocumentBatch, Empty, Pipeline, ProcessingStage, Task, processing_stage
 from curator_core.errors import StageError
 from curator_core.previewing import Preview, around_difference, preview
 from curator_core.reading import JsonlReader
@@ -125,17 +125,58 @@ def test_a_stage_that_does_not_come_up_is_named() -> None:
         seen(Lifecycle(fails=True))
 
 
-def test_writers_are_left_out_and_files_are_read_one_after_the_other(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    for name in ("a", "b", "c"):
-        lines = [json.dumps({"n": 1, "text": name}) + "\n"] * 2
-        (tmp_path / "in" / f"{name}.jsonl").write_text("".join(lines))
+def write_lines(folder: Path, files: int, lines: int) -> None:
+    folder.mkdir(exist_ok=True)
+    for number in range(files):
+        rows = [json.dumps({"n": number, "text": f"line {line}"}) for line in range(lines)]
+        (folder / f"{number:03}.jsonl").write_text("\n".join(rows) + "\n")
+
+
+def test_a_sample_comes_from_files_all_over_the_input(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=60, lines=10)
+    plan = Pipeline("trial", stages=[JsonlReader(str(tmp_path / "in"))]).build()
+    found = preview(plan, 12)
+    numbers = [row["n"] for row in found.rest]
+    assert len(set(numbers)) == 12
+    assert max(numbers) > 40
+    assert preview(plan, 12).rest == found.rest
+
+
+def test_a_sample_of_one_file_comes_from_all_over_its_first_batch(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=1, lines=100)
+    found = preview(Pipeline("trial", stages=[JsonlReader(str(tmp_path / "in"))]).build(), 4)
+    assert [row["text"] for row in found.rest] == ["line 0", "line 25", "line 50", "line 75"]
+
+
+def test_large_files_make_up_for_small_ones(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=3, lines=1)
+    write_lines(tmp_path / "large", files=1, lines=50)
+    paths = [str(tmp_path / "in"), str(tmp_path / "large")]
+    found = preview(Pipeline("trial", stages=[JsonlReader(paths)]).build(), 20)
+    assert found.records == 20
+
+
+@dataclass
+class Film(Task[str]):
+    """Something that is no table."""
+
+
+@processing_stage(name="films")
+def films(task: DocumentBatch) -> list[Film]:
+    return [Film("one"), Film("two")]
+
+
+def test_what_is_no_table_is_counted_among_the_kept() -> None:
+    assert seen(films, records=3).kept == 2
+
+
+def test_writers_are_left_out(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=3, lines=2)
     writer = JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "dropped"))
     stages = [JsonlReader(str(tmp_path / "in")), even_only, writer]
     found = preview(Pipeline("trial", stages=stages).build(), 3)
-    assert [Path(source).name for source in found.sources] == ["a.jsonl", "b.jsonl"]
     assert (found.records, found.left_out) == (3, ["jsonl_writer"])
-    assert found.stages[-1].drops[0].items == 3
+    assert found.stages[-1].drops[0].items == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 

@@ -308,8 +308,20 @@ class TestEmptiness:
             "found no records in its sources; set allow_empty (--allow-empty) where that is right"
         )
 
-    def test_all_dropped_is_a_result(self) -> None:
-        assert len(run_numbers(0, 0)) == 0
+    def test_all_dropped_is_a_result_that_names_the_largest_drop(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        result = run_numbers(0, 0)
+        assert (len(result), result.status, result.kept_nothing) == (0, "done", True)
+        [said] = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert "2 records were dropped" in said
+        assert f"by stage {next(n for n, c in result.stages.items() if c.items_dropped)!r}" in said
+
+    def test_all_dropped_needs_no_warning_where_it_is_allowed(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        assert run_numbers(0, 0, allow_empty=True).kept_nothing
+        assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
     def test_where_it_is_right(self) -> None:
         assert len(run_numbers(allow_empty=True)) == 0

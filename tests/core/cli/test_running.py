@@ -34,6 +34,18 @@ def test_a_run_says_where_it_runs_and_closes_with_a_summary(curate: Curate, desk
     assert kept(desk) == ["HARBOUR", "LANTERN", "WINDOW"]
 
 
+def test_a_run_that_keeps_nothing_says_which_rule_dropped_most(curate: Curate, desk: Path) -> None:
+    options = ("--set", "steps.long_enough.min_chars=1000")
+    said = curate("run", "recipe.yaml", *options)
+    assert said.code == 6
+    assert said.out.splitlines()[0] == "trial kept nothing: every record was dropped"
+    [warning] = [line for line in said.err.splitlines() if "--allow-empty" in line]
+    assert "5 of them by stage 'long_enough' (too short)" in warning
+    assert Path(desk, "out", ".curator", "trial", "report.html").exists()
+    assert curate("run", "recipe.yaml", *options).code == 6
+    assert curate("run", "recipe.yaml", *options, "--allow-empty").code == 0
+
+
 def test_a_run_logs_under_thirty_lines(curate: Curate) -> None:
     said = curate("run", "recipe.yaml")
     assert len(said.out.splitlines()) + len(said.err.splitlines()) < 30

@@ -1,9 +1,11 @@
 """Previewing: what the stages of a plan do to a few records. Nothing is written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from heapq import nsmallest
+from itertools import islice, zip_longest
+from math import ceil
 from typing import Any
 
 from curator_core.documents import DocumentBatch
@@ -58,17 +60,21 @@ class StagePreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """A sample, the stages it went through, and what is left of it."""
+    """A sample, the stages it went through, and what is left of it.
+
+    `kept` counts what a run would hand to its writers; `rest` has its rows, where it has any.
+    """
 
     sources: list[str]
     records: int
     stages: list[StagePreview]
     left_out: list[str]
+    kept: int
     rest: list[Record]
 
 
 def preview(plan: Plan, records: int = 20) -> Preview:
-    """Take so many records from the first sources, and walk them through stage after stage."""
+    """Sample records across the sources, and walk them through stage after stage."""
     planned = [_forgiving(stage) for stage in plan.stages if not stage.stage.writes]
     left_out = [stage.name for stage in plan.stages if stage.stage.writes]
     head = 1 + next((i for i, stage in enumerate(planned) if stage.gives is not FileGroup), 0)
@@ -80,7 +86,8 @@ def preview(plan: Plan, records: int = 20) -> Preview:
     for stage in planned[head:]:
         seen, tasks = _walk(stage, tasks)
         stages.append(seen)
-    return Preview(sample.sources, sample.items, stages, left_out, _rows(tasks))
+    kept = sum(task.num_items for task in tasks)
+    return Preview(sample.sources, sample.items, stages, left_out, kept, _rows(tasks))
 
 
 def _forgiving(planned: PlannedStage) -> PlannedStage:
@@ -88,8 +95,22 @@ def _forgiving(planned: PlannedStage) -> PlannedStage:
     return replace(planned, policy=replace(planned.policy, on_error="quarantine"))
 
 
+MOST_LISTED = 10_000
+"""How many sources a sample is chosen from: listing more would take longer than looking at them."""
+
+
+def _choose_sources(sources: Iterable[AnyTask], most: int) -> list[AnyTask]:
+    """Choose sources by hash, the same ones each time, and put small ones first.
+
+    A small source that cannot give its share leaves the rest of it to those behind it.
+    """
+    listed = islice(sources, MOST_LISTED)
+    chosen = nsmallest(most, listed, key=lambda task: fingerprint(task.identity() or task.task_id))
+    return sorted(chosen, key=lambda task: task.num_bytes)
+
+
 class _Sample:
-    """The first records that the leading stages give; no more is read than that takes."""
+    """Records from sources all over the input; no more is read than that takes."""
 
     def __init__(self, wanted: int) -> None:
         self._wanted = wanted
@@ -106,34 +127,36 @@ class _Sample:
             listing = worker.call([seed])
             with closing(listing.outputs()) as sources:
                 if readers:
-                    self._read(sources, readers, report)
+                    self._read(_choose_sources(sources, self._wanted), readers, report)
                 else:
-                    self._take(sources)
+                    self._take(sources, self._wanted)
         report.add(listing.report)
 
     def _read(
-        self, sources: Iterator[AnyTask], readers: Sequence[PlannedStage], report: CallReport
+        self, sources: list[AnyTask], readers: Sequence[PlannedStage], report: CallReport
     ) -> None:
         with _at_work(readers) as (worker, _):
-            for source in sources:
-                if self.items >= self._wanted:
+            for position, source in enumerate(sources):
+                missing, left = self._wanted - self.items, len(sources) - position
+                if missing <= 0:
                     return
                 source.task_id = fingerprint(source.identity() or source.task_id)
                 source.lineage = whole(source.task_id, 1)
                 self.sources += [origin.name for origin in source.origins()]
                 call = worker.call([source])
                 with closing(call.outputs()) as outputs:
-                    self._take(outputs)
+                    self._take(outputs, ceil(missing / left))
                 report.add(call.report)
 
-    def _take(self, outputs: Iterator[AnyTask]) -> None:
+    def _take(self, outputs: Iterator[AnyTask], room: int) -> None:
         for output in outputs:
-            room = self._wanted - self.items
-            if isinstance(output, DocumentBatch) and output.num_items > room:
-                output.data = output.data.slice(0, room)
+            items = output.num_items
+            if isinstance(output, DocumentBatch) and items > room:
+                output.data = output.data.take([at * items // room for at in range(room)])
             self.tasks.append(output)
             self.items += output.num_items
-            if self.items >= self._wanted:
+            room -= output.num_items
+            if room <= 0:
                 return
 
 

@@ -155,6 +155,12 @@ class RunResult(Sequence[AnyTask]):
     def __getitem__(self, index: int | slice) -> AnyTask | list[AnyTask]:
         return self.tasks[index]
 
+    @property
+    def kept_nothing(self) -> bool:
+        """Whether rules dropped records and none reached the end of the pipeline."""
+        counts = list(self.stages.values())
+        return bool(counts) and not counts[-1].tasks_out and any(c.items_dropped for c in counts)
+
     def __len__(self) -> int:
         return len(self.tasks)
 
@@ -187,6 +193,7 @@ class RunResult(Sequence[AnyTask]):
         """Everything but the tasks themselves."""
         return {
             "status": self.status,
+            "kept_nothing": self.kept_nothing,
             "seconds": round(self.seconds, 3),
             "run_dir": self.run_dir,
             "sources_done": self.sources_done,

@@ -144,6 +144,12 @@ class Workflow(ABC):
             raise
         remove_unfinished(self.work_dir, self.storage_options)
 
+    def final_run(self, result: WorkflowResult) -> RunResult:
+        """Return the result of the pipeline that wrote the output."""
+        runs = result.runs
+        name = self.written_by if self.written_by in runs else next(reversed(runs), None)
+        return RunResult() if name is None else runs[name]
+
     def write_report(self, result: WorkflowResult) -> str | None:
         """Write a page about the result, for workflows that have one; where it is."""
         return None

@@ -97,9 +97,7 @@ def _files(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]:
     from curator_core.filesystems import parent_of
     from curator_core.reporting.figures import counted
 
-    wrote = [run for name, run in result.runs.items() if name == workflow.written_by]
-    wrote = wrote or list(result.runs.values())[-1:]
-    folders = Counter(parent_of(file) for done in wrote for file in done.files)
+    folders = Counter(map(parent_of, workflow.final_run(result).files))
     for folder, files in folders.most_common(MOST_FOLDERS):
         yield "files", f"{counted(files, 'file')} in {folder}"
 

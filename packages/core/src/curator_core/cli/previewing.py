@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from curator_core.previewing import Change, DropExample, Preview, StagePreview
 
 MOST_CHANGES = 4
+MOST_KEPT = 3
 _FEW_BYTES = 32
 """Such as a hash: these are shown as digits."""
 
@@ -21,11 +22,18 @@ _INDENT = 4
 @click.command()
 @on_recipe
 @click.option(
-    "-n", "records", default=20, show_default=True, type=click.IntRange(1), help="So many records."
+    "-n",
+    "records",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of sample records.",
 )
 @speaks
 def preview(screen: Screen, order: Order, records: int) -> None:
-    """Walk a few records through the stages, one stage after the other. Nothing is written.
+    """Show what each stage does to a sample of records. Nothing is written.
+
+    The sample comes from files all over the input, and is the same each time.
 
     For each stage: how many came in and went out, what it changed, and what it dropped and why.
     """
@@ -59,7 +67,9 @@ def _show(screen: Screen, name: str, seen: "Preview") -> None:
         _show_stage(screen, stage)
     screen.say()
     left_out = f"; {', '.join(seen.left_out)} left out, nothing is written" if seen.left_out else ""
-    screen.show(f"{counted(len(seen.rest), 'record')} would be kept{left_out}", style="bold")
+    screen.show(f"{counted(seen.kept, 'record')} would be kept{left_out}", style="bold")
+    for record in seen.rest[:MOST_KEPT]:
+        _show_line(screen, f"such as {_shown(record, (), screen.console.width)}", "dim")
 
 
 def _show_stage(screen: Screen, stage: "StagePreview") -> None:
@@ -86,7 +96,7 @@ def _figures(stage: "StagePreview") -> str:
 
     counts = stage.counts
     if stage.drew:
-        return "read as far as needed"
+        return "sampled"
     parts = [f"{count(counts.items_in)} in", f"{count(counts.items_out)} out"]
     if counts.items_dropped:
         parts.append(f"{count(counts.items_dropped)} dropped")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from curator_core.results import RunResult
 
 QUARANTINED = 3
+KEPT_NOTHING = 6
+"""Exit codes of runs that ended as they should, with something that one should know."""
 
 
 @click.command()
@@ -65,6 +67,8 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
             _tell(screen, recipe.name, error.result, wishes)
         raise
     _close(screen, recipe.name, result, wishes)
+    if result.kept_nothing and not pipeline.allow_empty:
+        raise click.exceptions.Exit(KEPT_NOTHING)
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
     show_workflow(screen, recipe.workflow, result, quiet=wishes.quiet)
     if wishes.strict and any(done.quarantined for done in result.runs.values()):
         raise click.exceptions.Exit(QUARANTINED)
+    if workflow.final_run(result).kept_nothing and not allow_empty:
+        raise click.exceptions.Exit(KEPT_NOTHING)
 
 
 @click.command()

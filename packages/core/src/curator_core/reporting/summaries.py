@@ -41,6 +41,8 @@ class Summary:
         result = self.result
         if self.headline:
             return self.headline
+        if result.kept_nothing and result.status == "done":
+            return f"{self.name} kept nothing: every record was dropped"
         if self.is_repetition:
             sources = counted(result.sources_skipped, "source")
             return f"{self.name} is finished already: nothing to do ({sources} done before)"
@@ -125,8 +127,10 @@ def print_summary(console: "Console", summary: Summary) -> None:
     """The verdict, the table of stages where something was done, and the rest."""
     from rich.text import Text
 
-    good = summary.result.status == "done"
-    console.print(Text(summary.verdict(), style="bold green" if good else "bold red"))
+    style = "green" if summary.result.status == "done" else "red"
+    if summary.result.kept_nothing:
+        style = "yellow"
+    console.print(Text(summary.verdict(), style=f"bold {style}"))
     if not summary.is_repetition:
         console.print()
         console.print(stage_table(summary.result.stages, failures_of(summary.result.quarantined)))

@@ -1,8 +1,9 @@
-"""Emptiness: a run that had nothing to do, or gave nothing, is more likely a mistake than meant."""
+"""Empty runs: no input, no output, or nothing kept, which is more often a mistake than meant."""
 
 from typing import TYPE_CHECKING
 
 from curator_core.errors import EmptyRunError
+from curator_core.results import RunResult
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
@@ -22,6 +23,19 @@ def refuse_emptiness(run: "Run") -> None:
             f"pipeline {run.plan.name!r} gave nothing, though no stage dropped anything: "
             f"{_where_it_ends(run)}; set allow_empty (--allow-empty) where that is right"
         )
+
+
+def describe_largest_drop(name: str, result: RunResult) -> str:
+    """Say that nothing was kept, and which rule dropped most."""
+    dropped = sum(counts.items_dropped for counts in result.stages.values())
+    stage, counts = max(result.stages.items(), key=lambda found: found[1].items_dropped)
+    reason = max(counts.reasons, key=lambda found: counts.reasons[found], default="no reason given")
+    dropped_records = f"{dropped:,} {'record was' if dropped == 1 else 'records were'} dropped"
+    return (
+        f"{name!r} kept nothing: {dropped_records}, "
+        f"{counts.items_dropped:,} of them by stage {stage!r} ({reason}). Loosen it, or set "
+        "allow_empty (--allow-empty) if that is right"
+    )
 
 
 def _where_it_ends(run: "Run") -> str:

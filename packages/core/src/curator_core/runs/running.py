@@ -15,7 +15,7 @@ from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport, Part, Plain
 from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
 from curator_core.runs.closing import label, shown_records, take_back_failures
-from curator_core.runs.emptiness import refuse_emptiness
+from curator_core.runs.emptiness import describe_largest_drop, refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
 from curator_core.runs.keeping import Keeper
@@ -270,6 +270,8 @@ class Run:
             refuse_emptiness(self)
             self._failures.judge(self.totals, self._quarantined)
         self._close("done")
+        if self.result.kept_nothing and not self.plan.allow_empty:
+            LOG.warning("%s", describe_largest_drop(self.plan.name, self.result))
 
     def fail(self, status: str) -> None:
         """Keep what was done before the run broke off, as far as the disk still takes it."""
