@@ -160,7 +160,9 @@ def test_a_zombie_publishes_nothing(tmp_path: Path) -> None:
         zombie = psutil.Process(int(held.read_text()))
         zombie.suspend()
         others = [process for process in job.processes() if process.pid != zombie.pid]
-        for process in others:  # the guard too, or it would end the sleeper
+        for process in others:  # all at once: the watchdog would end the zombie and its siblings
+            process.suspend()
+        for process in others:
             process.kill()
         run_to_the_end(tmp_path, "--nasty", "sleeper")
         before = published(tmp_path / "out")

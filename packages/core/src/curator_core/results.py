@@ -159,7 +159,9 @@ class RunResult(Sequence[AnyTask]):
     def kept_nothing(self) -> bool:
         """Whether rules dropped records and none reached the end of the pipeline."""
         counts = list(self.stages.values())
-        return bool(counts) and not counts[-1].tasks_out and any(c.items_dropped for c in counts)
+        if not counts or counts[-1].tasks_out or counts[-1].items_out:
+            return False
+        return any(stage.items_dropped for stage in counts)
 
     def __len__(self) -> int:
         return len(self.tasks)
