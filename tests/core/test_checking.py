@@ -54,7 +54,7 @@ def test_a_name_that_no_folder_can_have(raw: str, name: str) -> None:
 def test_a_reader_in_the_middle(raw: str, tmp_path: Path) -> None:
     assert problems(JsonlWriter(f"{tmp_path}/out"), JsonlReader(raw)) == [
         "stage 2 'jsonl_reader_files': it takes Empty, but 'jsonl_writer' before it gives "
-        "FileGroup; only the first stage can take that: move it to the front"
+        "FileGroup; a reader can only be the first stage: move it to the front"
     ]
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from curator_core.catalogs import extra_that_brings
+from curator_core.catalogs import Catalog, Offer, extra_that_brings
 from curator_core.errors import PluginError
 from curator_core.hookspecs import hookimpl
 from curator_core.plugins import Plugins, plugins
@@ -333,8 +333,19 @@ def test_a_package_of_ours_that_is_not_installed_is_named(kind: str) -> None:
     }.items():
         with pytest.raises(PluginError) as caught:
             catalog.find(name)
-        told = f"named {name!r}: pip install {package} brings what begins like that"
-        assert str(caught.value).endswith(told)
+        assert f"named {name!r}: " in str(caught.value)
+        assert str(caught.value).endswith(f"pip install {package}")
+
+
+def test_an_unknown_executor_is_pointed_to_those_on_ray_where_none_is_installed() -> None:
+    catalog = Catalog("executor", short_names=True)
+    catalog.add(Offer("core.local", "curator_core.local:LocalExecutor", "core"))
+    with pytest.raises(PluginError, match="known: core.local.*pip install curator-streaming"):
+        catalog.find("ray")
+    catalog.add(Offer("mine.threads", "mine:Threads", "mine"))
+    with pytest.raises(PluginError) as caught:
+        catalog.find("ray")
+    assert "pip" not in str(caught.value)
 
 
 def test_nothing_is_said_to_be_installable_that_others_could_claim() -> None:

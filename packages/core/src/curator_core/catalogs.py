@@ -99,8 +99,15 @@ class Catalog(Mapping[str, Offer]):
             return f" (did you mean {' or '.join(full)}?)"
         package = name.partition(".")[0]
         if package in _SIBLINGS and not any(known.startswith(f"{package}.") for known in self):
-            return f": pip install curator-{package.replace('_', '-')} brings what begins like that"
-        return hint(name, self._offers)
+            distribution = f"curator-{package.replace('_', '-')}"
+            return f": it is in {distribution}: pip install {distribution}"
+        return hint(name, self._offers) + self._other_executors()
+
+    def _other_executors(self) -> str:
+        """Name the executors on Ray where none is installed."""
+        if self.kind != "executor" or any(not name.startswith("core.") for name in self):
+            return ""
+        return "; for the executors on Ray: pip install curator-streaming"
 
     def _does_not_load(self, offer: Offer, error: Exception) -> str:
         said = f"{self.kind} {offer.name!r} of {offer.owner} does not load: {offer.place}: {error}"

@@ -99,7 +99,7 @@ def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
 
 def _place_for(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
     if misplaced.takes is Empty:
-        return "; only the first stage can take that: move it to the front"
+        return "; a reader can only be the first stage: move it to the front"
     for planned in stages:
         if planned is not misplaced and issubclass(planned.gives, misplaced.takes):
             return f"; move it behind {planned.name!r}"

@@ -236,6 +236,8 @@ def _shown(value: Any, path: Path) -> str:
 
 
 def _tip(value: Any, wanted: str) -> str:
+    if wanted == "a list" and isinstance(value, dict):
+        return " (begin each entry with `- `)"
     if wanted == "text" and isinstance(value, bool | int | float):
         return " (quotes make it text)"
     if "number" in wanted and isinstance(value, str):
