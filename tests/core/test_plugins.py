@@ -340,7 +340,7 @@ def test_a_package_of_ours_that_is_not_installed_is_named(kind: str) -> None:
 def test_an_unknown_executor_is_pointed_to_those_on_ray_where_none_is_installed() -> None:
     catalog = Catalog("executor", short_names=True)
     catalog.add(Offer("core.local", "curator_core.local:LocalExecutor", "core"))
-    with pytest.raises(PluginError, match="known: core.local.*pip install curator-streaming"):
+    with pytest.raises(PluginError, match=r"known: core\.local.*pip install curator-streaming"):
         catalog.find("ray")
     catalog.add(Offer("mine.threads", "mine:Threads", "mine"))
     with pytest.raises(PluginError) as caught:
