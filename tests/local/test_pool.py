@@ -132,6 +132,20 @@ class Leaves(Numbers):
         return task
 
 
+class KilledWhileStarting(Same):
+    """Its process gets a signal while it unpacks the pipeline, this many times."""
+
+    def __init__(self, folder: Path, signal_name: str, times: int) -> None:
+        self.folder, self.signal_name, self.times = folder, signal_name, times
+        self.parent = os.getpid()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if os.getpid() != self.parent and len(os.listdir(self.folder)) < self.times:
+            (self.folder / f"{os.getpid()}").touch()
+            os.kill(os.getpid(), signal.Signals[self.signal_name])
+
+
 class TestDeaths:
     @pytest.mark.parametrize(
         ("data", "reason", "deaths"),
@@ -203,6 +217,20 @@ class TestDeaths:
             "3 workers in a row did not come up: the last one exited with code 5 while stage "
             "'dead' was being set up; try LocalExecutor(workers=0) to see what happens"
         )
+
+    @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM"])
+    def test_workers_killed_before_they_are_up_are_no_evidence_against_a_stage(
+        self, number: str, tmp_path: Path
+    ) -> None:
+        result = run(KilledWhileStarting(tmp_path, number, 8), tasks=[1, 2, 3])
+        assert len(result) == 3
+        assert result.quarantined == []
+        assert result.worker_restarts == {f"was killed by {number}": 8}
+
+    def test_workers_killed_each_time_before_they_are_up_end_the_run(self, tmp_path: Path) -> None:
+        with pytest.raises(StageError, match="was killed by SIGKILL") as caught:
+            run(KilledWhileStarting(tmp_path, "SIGKILL", 10_000), tasks=[1, 2, 3])
+        assert "lack of memory" in str(caught.value)
 
     def test_a_worker_that_closes_its_pipe_and_lives_on(self, tmp_path: Path) -> None:
         class Closes(Numbers):

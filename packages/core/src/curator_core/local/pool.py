@@ -40,6 +40,11 @@ SHORT_WORK_S = 0.1
 """A worker whose last source took no longer gets the next one before it asks."""
 
 STARTS_BEFORE_GIVING_UP = 3
+KILLED_STARTS_BEFORE_GIVING_UP = 30
+"""Somebody who kills workers while they start says nothing about the stages: only patience ends."""
+
+KILLED_SETUPS_BEFORE_GIVING_UP = 6
+"""A setup may well be why the system kills its process, for lack of memory say."""
 
 
 def refuse_what_cannot_travel(plan: Plan) -> None:
@@ -67,6 +72,9 @@ class Pool:
         self._children: list[Child] = []
         self._started = 0
         self._failed_starts = 0
+        self._doubt = 0.0
+        """How likely it is that no worker will ever come up; 1 ends the run."""
+
         self._node_is_ready = not _prepares_nodes(run)
         self._memory_kills = MemoryKills()
         self._preparing: Child | None = None
@@ -182,7 +190,7 @@ class Pool:
             yield from self._take(child, message)
         elif isinstance(message, Ready):
             child.ready()
-            self._failed_starts = 0
+            self._failed_starts, self._doubt = 0, 0.0
         elif isinstance(message, Prepared):
             self._node_is_ready = True
             self._preparing = None
@@ -264,18 +272,31 @@ class Pool:
                 self._again.append(source)
 
     def _count_failed_start(self, child: Child, reason: str) -> None:
+        note = child.board.note()
+        is_killed = reason in KILLED_FROM_OUTSIDE
+        limit = STARTS_BEFORE_GIVING_UP
+        if is_killed:
+            limit = KILLED_SETUPS_BEFORE_GIVING_UP if note else KILLED_STARTS_BEFORE_GIVING_UP
         self._failed_starts += 1
-        if self._failed_starts >= STARTS_BEFORE_GIVING_UP:
-            note = child.board.note()
-            stage = self._plan.stages[note.stage_index].name if note else ""
-            at = f" while stage {stage!r} was being set up" if stage else ""
-            raise StageError(
-                f"{self._failed_starts} workers in a row did not come up: the last one "
-                f"{reason}{at}; try LocalExecutor(workers=0) to see what happens",
-                stage=stage,
-            )
+        self._doubt += 1 / limit
+        if self._doubt < _SURE:
+            return
+        stage = self._plan.stages[note.stage_index].name if note else ""
+        at = f" while stage {stage!r} was being set up" if stage else ""
+        way_out = (
+            "look for what kills processes on this machine: lack of memory, or a limit of its "
+            "container or job"
+            if is_killed
+            else "try LocalExecutor(workers=0) to see what happens"
+        )
+        raise StageError(
+            f"{self._failed_starts} workers in a row did not come up: the last one {reason}{at}; "
+            f"{way_out}",
+            stage=stage,
+        )
 
 
+_SURE = 1 - 1e-6
 _NEW = "a new worker"
 
 
