@@ -16,7 +16,7 @@ from pathlib import Path
 
 from curator_core.plugins import plugins
 from curator_core.recipes.describing import StageHelp, WorkflowHelp, stage_help, workflow_help
-from curator_core.recipes.options import options_of
+from curator_core.recipes.options import options_of, with_docs
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 READMES = sorted(PACKAGES.rglob("README.md"))
@@ -48,7 +48,8 @@ def _workflows(plugin: str) -> Iterator[str]:
 
 def _options(place: str) -> Iterator[str]:
     module, _, name = place.partition(":")
-    options = options_of(getattr(import_module(module), name)).options.values()
+    kind = getattr(import_module(module), name)
+    options = with_docs(options_of(kind), kind).options.values()
     rows = ((_code(o.name), _default(o.default), " ".join(o.doc.split())) for o in options)
     return _table(("option", "default", "what it does"), rows)
 

@@ -126,5 +126,5 @@ def _source_of(function: Any) -> str:
     name = f"{module}:{function.__qualname__}"
     try:
         return f"{name}#{fingerprint(inspect.getsource(function))[:8]}"
-    except (OSError, TypeError):
+    except Exception:  # noqa: BLE001 - Python's own reader of source code may raise anything
         return name

@@ -17,6 +17,7 @@ from curator_core.suggestions import hint
 if TYPE_CHECKING:
     from curator_core.recipes.options import Option, OptionTable
     from curator_core.recipes.problems import Document
+    from curator_core.workflows import Workflow
 
 _COMMON = (
     click.Option(["--executor"], metavar="NAME", help="Run on this executor."),
@@ -92,10 +93,11 @@ class PluginGroup(click.Group):
 def workflow_command(name: str, short: str) -> click.Command:
     """The command of one workflow; its class says which options there are."""
     from curator_core.plugins import plugins
-    from curator_core.recipes import workflow_help
+    from curator_core.recipes.describing import doc_of
     from curator_core.recipes.workflows import load_workflow, workflow_table
 
-    table = workflow_table(load_workflow(name, plugins()))
+    kind = load_workflow(name, plugins())
+    table = workflow_table(kind)
 
     @speaks
     def called(screen: Screen, **said: Any) -> None:
@@ -104,15 +106,34 @@ def workflow_command(name: str, short: str) -> click.Command:
     own = _parameters(table)
     taken = {parameter.name for parameter in own}
     common = [option for option in _COMMON if option.name not in taken]
-    doc = workflow_help(name).doc
-    return click.Command(
+    doc = doc_of(kind)
+    return _WorkflowCommand(
         short,
+        kind=kind,
         callback=called,
         params=[*own, *common, *reversed(getattr(called, "__click_params__", ()))],
         help=doc,
         short_help=doc.partition("\n")[0],
         context_settings={"token_normalize_func": _dashed},
     )
+
+
+class _WorkflowCommand(click.Command):
+    """Reads what options are for only when it is asked for help."""
+
+    def __init__(self, name: str, *, kind: type["Workflow"], **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self._kind = kind
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from curator_core.recipes.options import options_of, with_docs
+
+        table = with_docs(options_of(self._kind), self._kind)
+        documented = {p.name: p for p in _parameters(table) if isinstance(p, click.Option)}
+        for parameter in self.params:
+            if isinstance(parameter, click.Option) and parameter.name in documented:
+                parameter.help = documented[parameter.name].help
+        super().format_options(context, formatter)
 
 
 def _dashed(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
-from curator_core.recipes.options import Option, OptionTable, options_of, settings
+from curator_core.recipes.options import Option, OptionTable, options_of, settings, with_docs
 from curator_core.recipes.steps import load_stage
 from curator_core.recipes.workflows import load_workflow, workflow_table
 from curator_core.resources import Resources
@@ -42,7 +42,7 @@ def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
     plugins = installed_plugins() if plugins is None else plugins
     found = load_stage(name, plugins)
     offer = plugins.stages.find(name)
-    own = options_of(found) if isinstance(found, type) else OptionTable()
+    own = with_docs(options_of(found), found) if isinstance(found, type) else OptionTable()
     return StageHelp(
         name=offer.name,
         doc=doc_of(found),
@@ -75,6 +75,7 @@ def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
     """All about one workflow: what it does, and its options."""
     plugins = installed_plugins() if plugins is None else plugins
     found = load_workflow(name, plugins)
+    table = with_docs(workflow_table(found), found)
     offer = plugins.workflows.find(name)
     return WorkflowHelp(
         name=offer.name,
@@ -82,7 +83,7 @@ def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
         distribution=offer.distribution,
         version=offer.version,
         place=offer.place,
-        options=tuple(_shown(option) for option in workflow_table(found).options.values()),
+        options=tuple(_shown(option) for option in table.options.values()),
     )
 
 

@@ -5,7 +5,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
@@ -132,9 +132,11 @@ def run_settings() -> OptionTable:
 
 @cache
 def options_of(kind: Any) -> OptionTable:
-    """The options of a class: the parameters it is made with, typed as it says itself."""
+    """The options of a class: the parameters it is made with, typed as it says itself.
+
+    What the source code says of them is added by `with_docs`, for those who show it to people.
+    """
     hints = _type_hints(kind)
-    docs = _docs_of(kind)
     declared: dict[str, Field[Any]] = {}
     if is_dataclass(kind):
         declared = {found.name: found for found in fields(kind)}
@@ -149,9 +151,22 @@ def options_of(kind: Any) -> OptionTable:
                 parameter.name,
                 hints.get(parameter.name, Any),
                 _default(parameter, declared.get(parameter.name)),
-                _doc(declared.get(parameter.name)) or docs.get(parameter.name, ""),
+                _doc(declared.get(parameter.name)),
             )
     return OptionTable(options, is_open, takes_name)
+
+
+def with_docs(table: OptionTable, kind: type) -> OptionTable:
+    """The table with the docstrings below the options in the source code of their class.
+
+    For help, schemas and documentation only. Where the source code cannot be read, they are empty.
+    """
+    docs = _docs_of(kind)
+    documented = {
+        name: option if option.doc else replace(option, doc=docs.get(name, ""))
+        for name, option in table.options.items()
+    }
+    return replace(table, options=documented)
 
 
 def _table(*options: Option) -> OptionTable:
@@ -216,7 +231,7 @@ def _classes_in(module: str) -> dict[str, list[ast.stmt]]:
     """The bodies of a module's classes by name: many stages share few modules and parents."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError, SyntaxError, KeyError):
+    except Exception:  # noqa: BLE001 - no failure is worth more than the help text it costs
         return {}
     return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
 
@@ -225,7 +240,7 @@ def _body_alone(kind: type) -> list[ast.stmt]:
     """For classes within functions, and those of notebooks."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):
+    except Exception:  # noqa: BLE001 - as above
         return []
     return tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
 

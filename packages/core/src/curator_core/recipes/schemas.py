@@ -7,7 +7,7 @@ from curator_core.errors import PluginError
 from curator_core.plugins import Plugins
 from curator_core.plugins import plugins as installed_plugins
 from curator_core.recipes.describing import doc_of
-from curator_core.recipes.options import OptionTable, pipeline_settings, run_settings
+from curator_core.recipes.options import OptionTable, pipeline_settings, run_settings, with_docs
 from curator_core.recipes.steps import load_stage, stage_table
 from curator_core.recipes.validating import model_of
 from curator_core.recipes.workflows import load_workflow, workflow_table
@@ -56,7 +56,8 @@ def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
     names = []
     for name in plugins.workflows:
         try:
-            table = workflow_table(load_workflow(name, plugins))
+            kind = load_workflow(name, plugins)
+            table = with_docs(workflow_table(kind), kind)
             definitions[f"workflow:{name}"] = _object(f"workflow:{name}", table, definitions)
         except PluginError:
             continue  # `curate plugins` says what is wrong with it
@@ -98,7 +99,10 @@ def _outer(plugins: Plugins, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _definitions_of(name: str, found: Any) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
-    schema = _object(name, stage_table(found), definitions)
+    table = stage_table(found)
+    if isinstance(found, type):
+        table = with_docs(table, found)
+    schema = _object(name, table, definitions)
     properties = {"stage": {"const": name}, "id": {"type": "string"}, **schema["properties"]}
     required = ["stage", *schema.get("required", [])]
     doc = {"description": doc_of(found)} if doc_of(found) else {}

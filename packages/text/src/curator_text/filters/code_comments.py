@@ -96,7 +96,7 @@ def _docstrings(source: str) -> list[str]:
             nodes = [node for node in ast.walk(tree)
                      if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module)]  # fmt: skip
             return [docstring for node in nodes if (docstring := ast.get_docstring(node))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
         raise UnreadableError from None
 
 
