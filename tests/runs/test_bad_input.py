@@ -1,5 +1,6 @@
 """Bad input gets one clear sentence that names what, which one and the way out; nothing is lost."""
 
+import errno
 import json
 import resource
 import subprocess
@@ -24,6 +25,7 @@ from curator_core import (
     Task,
 )
 from curator_core.reading import JsonlReader
+from curator_core.runs.events import EventFile
 from curator_core.stages import AnyStage
 from curator_core.writing import JsonlWriter
 from jobkit import JOB, record_ids, write_records
@@ -335,20 +337,40 @@ def may_mount() -> bool:
 
 
 @pytest.mark.skipif(not may_mount(), reason="making a small disk takes the right to mount one")
-def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    write_records(tmp_path, 20, 1000)
+def test_a_disk_that_is_full_before_or_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    write_records(tmp_path, 20, 1000, poison=(5500,))
     script = [sys.executable, str(JOBS / "full_disk.py"), str(tmp_path)]
     done = subprocess.run(["unshare", "-m", *script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    first, second, last = json.loads(done.stdout)
-    for tried in (first, second):
-        assert tried["code"] == 1, tried["said"]
-        [said] = [line for line in tried["said"].splitlines() if line.startswith("stage ")]
-        assert "stage 'jsonl_writer' failed: cannot write " in said
-        assert "the disk is full; free some space, then run the same command again" in said
+    before, during, last = json.loads(done.stdout)
+    for tried, code in ((before, 2), (during, 1)):
+        assert tried["code"] == code, tried["said"]
+        said = tried["said"].splitlines()[-1]
+        assert str(tmp_path / "out") in said
+        assert "free some space, then run the same command again" in said
         assert "Traceback" not in tried["said"]
         assert all(text.count("\n") == 1000 for text in tried["parts"].values())
         assert tried["hidden"] == []
+    assert before["parts"] == {}
     assert last["code"] == 0, last["said"]
     lines = [line for text in last["parts"].values() for line in text.splitlines()]
     assert sorted(json.loads(line)["id"] for line in lines) == list(range(20_000))
+
+
+@pytest.mark.parametrize(("writes", "code"), [(0, 2), (1, 1)])
+def test_a_disk_that_is_full_once_something_of_the_run_itself_is_written(
+    writes: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit code says whether stages ran, whoever finds the disk full."""
+    write_records(tmp_path, 3, 1)
+    real, left = EventFile._write, [writes]
+
+    def write(events: EventFile, line: bytes) -> None:
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left[0] -= 1
+        real(events, line)
+
+    monkeypatch.setattr(EventFile, "_write", write)
+    said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError, code)
+    assert "the disk is full" in said

@@ -1,6 +1,7 @@
-"""A disk that fills up, and is made larger: python full_disk.py FOLDER, in a mount name space.
+"""A disk that is full: python full_disk.py FOLDER, in a mount name space.
 
-Prints what each of the three runs did: on the small disk, there once more, on the larger one.
+Prints what each of three runs did: on a full disk, on one that is filled in the middle of the run,
+and with room again.
 """
 
 import json
@@ -8,15 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from job import fill_disk
+
 JOB = Path(__file__).parent / "job.py"
 
 
-def mount(options: str, out: Path) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(out)], check=True)
-
-
-def run(folder: Path) -> dict[str, object]:
-    command = [sys.executable, str(JOB), str(folder)]
+def run(folder: Path, *arguments: str) -> dict[str, object]:
+    command = [sys.executable, str(JOB), str(folder), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     parts = {path.name: path.read_text() for path in (folder / "out").glob("part-*")}
     hidden = [path.name for path in (folder / "out").glob(".part-*")]
@@ -26,10 +25,14 @@ def run(folder: Path) -> dict[str, object]:
 def main(folder: Path) -> None:
     out = folder / "out"
     out.mkdir()
-    mount("size=268k", out)
-    tries = [run(folder), run(folder)]
-    mount("remount,size=64m", out)
-    print(json.dumps([*tries, run(folder)]))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(out)]
+    subprocess.run(mount, check=True)
+    filler = fill_disk(out)
+    before = run(folder, "--nasty", "filling")
+    filler.unlink()
+    during = run(folder, "--nasty", "filling")
+    filler.unlink()
+    print(json.dumps([before, during, run(folder, "--nasty", "filling")]))
 
 
 if __name__ == "__main__":

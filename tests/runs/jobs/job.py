@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,32 @@ class Sleeper(Work):
         return task
 
 
+class Filling(Work):
+    """The first one to hold the poison fills the disk of the output."""
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        filled = Path(os.environ["JOB_FOLDER"], "filled")
+        if "poison" in task.data.column("text").to_pylist() and not filled.exists():
+            filled.touch()
+            fill_disk(filled.parent / "out")
+        return task
+
+
 NASTY = {
     kind.__name__.lower(): kind
-    for kind in (Poison, Stubborn, Parent, Lingering, Greedy, Hungry, Sleeper)
+    for kind in (Poison, Stubborn, Parent, Lingering, Greedy, Hungry, Sleeper, Filling)
 }
+
+
+def fill_disk(folder: Path) -> Path:
+    """Take all room that there is on the disk of a folder, by a file in it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        for size in (1 << 20, 1 << 10, 1):
+            with suppress(OSError):
+                while file.write(bytes(size)):
+                    pass
+    return filler
 
 
 def touch(name: str) -> None:

@@ -1,5 +1,6 @@
 """One process at a time in a folder: that of a run, of a workflow, of what several share."""
 
+import errno
 import fcntl
 import json
 import logging
@@ -48,9 +49,12 @@ class Home:
         )
 
     def cannot(self, verb: str, error: OSError) -> ResumeError:
+        way_out = "allow writing there"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            way_out = "free some space, then run the same command again"
         return ResumeError(
             f"cannot {verb} {self}: {error.strerror or error}; "
-            f"allow writing there, or choose another place with {self.option}"
+            f"{way_out}, or choose another place with {self.option}"
         )
 
 

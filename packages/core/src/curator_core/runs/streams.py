@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from curator_core.errors import BudgetError, RunInterrupted, StageError
+from curator_core.errors import BudgetError, OutputError, RunInterrupted, StageError
 from curator_core.executors import Executor
 from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import AnyTask
@@ -59,8 +59,10 @@ class RunStream(Iterator[AnyTask]):
     def _outputs(self) -> Generator[AnyTask, None, None]:
         run = self.run
         attendance = attach(run)
+        has_begun = False
         try:
             run.start(type(self._executor).__name__, self._why)
+            has_begun = True
             with signals_stop(run.stopping):
                 yield from self._executor.execute(run.plan, run)
                 run.finish()
@@ -75,6 +77,11 @@ class RunStream(Iterator[AnyTask]):
         except StageError as error:
             run.fail("failed")
             raise run.explained(error) from error.__cause__
+        except OutputError as error:
+            run.fail("failed")
+            if has_begun:
+                error.exit_code = StageError.exit_code
+            raise
         except BaseException as error:
             run.fail("closed" if isinstance(error, GeneratorExit) else "failed")
             raise
