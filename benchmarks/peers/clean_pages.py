@@ -11,7 +11,7 @@ from pathlib import Path
 
 from curator_core.executors import Executor
 from curator_core.local.executor import LocalExecutor
-from curator_streaming.executor import StreamingExecutor
+from curator_streaming import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))

@@ -1,6 +1,6 @@
 """The work on our actor pool executor: WORK SETTINGS BEGUN."""
 
-from curator_actor_pool.executor import RayActorPoolExecutor
+from curator_actor_pool import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_ray.connecting import connected
 from curator_ray.starting import PrivateCluster

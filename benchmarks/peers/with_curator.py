@@ -3,7 +3,7 @@
 from typing import Any
 
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_streaming.executor import StreamingExecutor
+from curator_streaming import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 from deaths import RandomDeaths
 from spilling import spilled_bytes

@@ -16,12 +16,13 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from curator_core import (
     DocumentBatch,
+    ExchangeReader,
+    ExchangeWriter,
     JsonlReader,
     ParquetWriter,
     Pipeline,
     ProcessingStage,
 )
-from curator_core.exchanges import ExchangeReader, ExchangeWriter
 
 PARTITIONS = 16
 

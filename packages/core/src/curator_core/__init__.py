@@ -9,6 +9,7 @@ from curator_core.errors import (
     CuratorError,
     EmptyRunError,
     InputError,
+    NothingFoundError,
     OutputError,
     PipelineError,
     PluginError,
@@ -27,21 +28,24 @@ from curator_core.pipelines import Pipeline
 from curator_core.places import NodeInfo, WorkerInfo
 from curator_core.policies import ErrorPolicy, FailureBudget
 from curator_core.resources import Resources
-from curator_core.results import RunResult, StageCounts
+from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.tasks import Empty, Task
 from curator_core.workflows import Workflow, WorkflowResult
 
 if TYPE_CHECKING:
+    from curator_core.exchanges import ExchangeReader, ExchangeWriter
     from curator_core.partitioning import FilePartitioning
     from curator_core.reading.jsonl import JsonlReader
     from curator_core.reading.parquet import ParquetReader
+    from curator_core.services import BusyError, Reply, Service
     from curator_core.writing.jsonl import JsonlWriter
     from curator_core.writing.parquet import ParquetWriter
 
 __all__ = [
     "AnyStage",
     "BudgetError",
+    "BusyError",
     "CompositeStage",
     "CuratorError",
     "DocumentBatch",
@@ -49,6 +53,8 @@ __all__ = [
     "Empty",
     "EmptyRunError",
     "ErrorPolicy",
+    "ExchangeReader",
+    "ExchangeWriter",
     "Executor",
     "FailureBudget",
     "FileGroup",
@@ -60,6 +66,7 @@ __all__ = [
     "LocalExecutor",
     "Mixed",
     "NodeInfo",
+    "NothingFoundError",
     "OutputError",
     "ParquetReader",
     "ParquetWriter",
@@ -67,12 +74,15 @@ __all__ = [
     "PipelineError",
     "PluginError",
     "ProcessingStage",
+    "QuarantineRecord",
     "Rejected",
+    "Reply",
     "ResourceError",
     "Resources",
     "ResumeError",
     "RunInterrupted",
     "RunResult",
+    "Service",
     "StageCounts",
     "StageError",
     "Task",
@@ -84,11 +94,16 @@ __all__ = [
 ]
 
 _WHEN_ASKED_FOR = {
+    "BusyError": "curator_core.services",
+    "ExchangeReader": "curator_core.exchanges",
+    "ExchangeWriter": "curator_core.exchanges",
     "FilePartitioning": "curator_core.partitioning",
     "JsonlReader": "curator_core.reading.jsonl",
     "JsonlWriter": "curator_core.writing.jsonl",
     "ParquetReader": "curator_core.reading.parquet",
     "ParquetWriter": "curator_core.writing.parquet",
+    "Reply": "curator_core.services",
+    "Service": "curator_core.services",
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from curator_core.errors import BudgetError, OutputError, RunInterrupted, StageError
+from curator_core.errors import BudgetError, CuratorError, OutputError, RunInterrupted, StageError
 from curator_core.executors import Executor
 from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import AnyTask
@@ -70,24 +70,25 @@ class RunStream(Iterator[AnyTask]):
             raise
         except KeyboardInterrupt:
             raise run.interrupted_at_once() from None
-        except BudgetError as error:
+        except CuratorError as error:
             run.fail("failed")
-            error.result = run.result
-            raise
-        except StageError as error:
-            run.fail("failed")
-            raise run.explained(error) from error.__cause__
-        except OutputError as error:
-            run.fail("failed")
-            if has_begun:
-                error.exit_code = StageError.exit_code
-            raise
+            raise self._completed(error, has_begun=has_begun) from error.__cause__
         except BaseException as error:
             run.fail("closed" if isinstance(error, GeneratorExit) else "failed")
             raise
         finally:
             if attendance:
                 attendance.close()
+
+    def _completed(self, error: CuratorError, *, has_begun: bool) -> CuratorError:
+        """The error with what only the run knows."""
+        if isinstance(error, StageError):
+            return self.run.explained(error)
+        if isinstance(error, BudgetError):
+            error.result = self.run.result
+        elif isinstance(error, OutputError) and has_begun:
+            error.exit_code = StageError.exit_code
+        return error
 
 
 @dataclass(frozen=True)
