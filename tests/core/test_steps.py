@@ -1,5 +1,6 @@
 """One stage at work: retries, split batches, checks of what goes in and comes out."""
 
+import os
 import signal
 import sys
 import weakref
@@ -424,6 +425,23 @@ class TestPolicies:
             signal.signal(signal.SIGINT, before)
         assert data(found) == ["a", "c"]
         assert found.report.quarantined[0].reason.endswith("the stage raised KeyboardInterrupt")
+
+    def test_hold_for_a_process_that_the_stage_forked_and_that_leaves_it(self) -> None:
+        class Forks(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                parent = os.getpid()
+                if task.data in ("returns", "raises") and os.fork() == 0:
+                    if task.data == "raises":
+                        raise ValueError
+                if os.getpid() == parent and task.data != "plain":
+                    assert os.waitstatus_to_exitcode(os.wait()[1]) == 1
+                return task
+
+        ran = quarantining(Forks(), Task("plain"), Task("returns"), Task("raises"))
+
+        assert data(ran) == ["plain"]
+        reasons = [record.reason for record in ran.report.quarantined]
+        assert ["returned" in reasons[0], "ValueError" in reasons[1]] == [True, True]
 
     def test_skip_counts_and_writes_nothing_down(self) -> None:
         ran = run_stages([FailsFirst(9)], [Task("a")], on_error="skip")

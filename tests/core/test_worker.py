@@ -1,5 +1,6 @@
 """The worker: whatever stages do, credit, ids and counts come out exact."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -277,6 +278,22 @@ class TestLife:
 
         assert calls[-2:] == ["teardown b", "teardown a"]
         assert "stage 'b': teardown failed: RuntimeError: teardown of b failed" in caplog.text
+
+    def test_survives_a_stage_that_exits_while_it_is_set_up_or_torn_down(self, caplog: Any) -> None:
+        class Exits(Recorder):
+            def setup(self, worker: WorkerInfo) -> None:
+                if self.broken == "setup":
+                    sys.exit(3)
+
+            def teardown(self) -> None:
+                sys.exit(4)
+
+        with pytest.raises(StageError, match=r"stage 'a' could not be set up: .*sys.exit\(3\)"):
+            worker_of(Exits("a", [], "setup")).setup()
+        worker = worker_of(Exits("a", []))
+        worker.setup()
+        worker.teardown()
+        assert "stage 'a': teardown failed: the stage called sys.exit(4)" in caplog.text
 
     def test_names_the_stage_that_could_not_prepare_its_node(self) -> None:
         with pytest.raises(StageError, match="stage 'a' could not prepare its node: RuntimeError"):

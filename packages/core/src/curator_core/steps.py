@@ -1,6 +1,5 @@
 """A step: one stage at work within a call. Batches, ids, credit, retries and counts live here."""
 
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.emptying import empty_device_cache, is_out_of_memory
+from curator_core.exits import StageCode
 from curator_core.lineage import (
     Lineage,
     child_id,
@@ -36,10 +36,6 @@ Made = deque[AnyTask] | Iterator[AnyTask]
 
 class CondemnedError(Exception):
     """A task that killed or hung its workers is not run again."""
-
-
-class ExitedError(Exception):
-    """A stage tried to end the process that it runs in."""
 
 
 class WrongTaskError(Exception):
@@ -193,16 +189,11 @@ class Step:
         self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
         self._stopwatch.start()
         try:
-            return call()
+            with StageCode():
+                return call()
         except TaskTimeoutError:
             self._stopwatch.usage.timeouts += len(tasks)
             raise
-        except SystemExit as error:  # or a stage would end the whole run, as if all were well
-            raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
-        except KeyboardInterrupt as error:
-            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-                raise  # somebody pressed Ctrl-C
-            raise ExitedError("the stage raised KeyboardInterrupt") from error
         finally:
             self._elapsed = self._stopwatch.stop()
             self.account.tried(tasks, self._elapsed)

@@ -9,6 +9,7 @@ from curator_core.accounting import Account
 from curator_core.blame import Blame
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
+from curator_core.exits import StageCode
 from curator_core.failing import detail_of, reason_of
 from curator_core.lineage import halved, source_of
 from curator_core.outcomes import AnyTask
@@ -71,7 +72,8 @@ class StageWorker:
         while self._is_up:
             planned = self._is_up.pop()
             try:
-                planned.stage.teardown()
+                with StageCode():
+                    planned.stage.teardown()
             except Exception as error:  # noqa: BLE001 - the border to a stage's code
                 LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
 
@@ -159,7 +161,8 @@ def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
 def _named(planned: PlannedStage, purpose: str) -> Iterator[None]:
     """Name the stage that did not come up; there is no task yet that could be quarantined."""
     try:
-        yield
+        with StageCode():
+            yield
     except Exception as error:
         raise StageError(
             f"stage {planned.name!r} could not {purpose}: {reason_of(error)}",

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from curator_core.errors import RunInterrupted
+from curator_core.exits import InterruptHandler
 
 LOG = logging.getLogger("curator_core")
 
@@ -48,24 +49,37 @@ def signals_stop(stopping: Stopping) -> Iterator[None]:
         yield
         return
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        outer = before.get(number)
-        if isinstance(outer, _Noting):
-            outer.note(number)
-        if stopping.is_asked:
-            raise KeyboardInterrupt
-        stopping.ask(signal.Signals(number).name, number)
-        # Elsewhere: this thread may be in the middle of a line of its own.
-        threading.Thread(target=_tell, name="curator-telling", daemon=True).start()
-
-    before: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[int(number)] = signal.signal(number, on_signal)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {int(number): handler for number, handler in handlers.items()}
+    for number in before:
+        signal.signal(number, _Asking(stopping, before))
     try:
         yield
     finally:
         for caught, handler in before.items():
             signal.signal(caught, handler)
+
+
+class _Asking(InterruptHandler):
+    """The first signal asks a run to stop, the second one interrupts what is under way."""
+
+    def __init__(self, stopping: Stopping, before: dict[int, Any]) -> None:
+        self._stopping = stopping
+        self._before = before
+
+    @property
+    def interrupts(self) -> bool:
+        return self._stopping.is_asked
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        outer = self._before.get(number)
+        if isinstance(outer, _Noting):
+            outer.note(number)
+        if self._stopping.is_asked:
+            raise KeyboardInterrupt
+        self._stopping.ask(signal.Signals(number).name, number)
+        # Elsewhere: this thread may be in the middle of a line of its own.
+        threading.Thread(target=_tell, name="curator-telling", daemon=True).start()
 
 
 class _Noting:

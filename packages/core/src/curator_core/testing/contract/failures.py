@@ -13,6 +13,7 @@ from curator_core.testing.contract.jobs import ended
 from curator_core.testing.contract.logs import read_log
 from curator_core.testing.contract.stages import (
     Adds,
+    Exits,
     Fails,
     FailsFirst,
     Falters,
@@ -51,6 +52,18 @@ class FailuresContract(Trial):
             f"ValueError: number {number} is bad" for number in bad
         }
         assert result.stages["fails"].tasks_failed == 2
+
+    def test_a_stage_that_would_end_its_process_fails_its_task(self) -> None:
+        result = self.run(Exits(), numbers=range(5), max_failures=None)
+
+        assert data(result) == [0, 4]
+        assert sorted(record.reason for record in result.quarantined) == [
+            "a process that the stage forked left it by sys.exit(7); end such a process with "
+            "os._exit(), or use multiprocessing or subprocess",
+            "the stage called sys.exit(0)",
+            "the stage raised KeyboardInterrupt",
+        ]
+        assert result.worker_restarts == {}
 
     def test_skipped_failures_are_counted_and_not_kept(self) -> None:
         result = self.run(Fails(frozenset({3})), on_error="skip", max_failures=None)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -138,6 +139,24 @@ class Kills(Numbers):
                 Path(self.cause).unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         return list(tasks)
+
+
+@dataclass
+class Exits(Numbers):
+    """Would end its process: at 1 by sys.exit, at 2 by an interrupt; at 3 a fork of it leaves."""
+
+    def process(self, task: Task[int]) -> Task[int]:
+        if task.data == 1:
+            sys.exit(0)
+        if task.data == 2:
+            raise KeyboardInterrupt
+        if task.data == 3:
+            child = os.fork()
+            if child == 0:
+                sys.exit(7)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 7
+        return task
 
 
 @dataclass
