@@ -14,10 +14,9 @@ from typing import NoReturn
 _HEAD = Struct("<QI")
 """Which call a forked process has left, and the length of how it did."""
 
-_SHARED = mmap.mmap(-1, mmap.PAGESIZE)
-"""Forked processes write here what their parent is to know; it stays shared across a fork."""
-
 _NUMBERS = count(1)
+_BOARDS: dict[int, mmap.mmap] = {}
+"""The memory that this process shares with those that it forks; they tell there how they left."""
 
 
 class ExitedError(Exception):
@@ -42,6 +41,7 @@ class StageCode:
 
     def __enter__(self) -> None:
         self._process = os.getpid()
+        self._board = _BOARDS.get(self._process) or _new_board(self._process)
         self._number = next(_NUMBERS)
 
     def __exit__(
@@ -51,12 +51,12 @@ class StageCode:
         trace: TracebackType | None,
     ) -> None:
         if os.getpid() != self._process:
-            _leave(self._number, error)
+            _leave(self._board, self._number, error)
         if isinstance(error, SystemExit):
             raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
         if isinstance(error, KeyboardInterrupt) and not _is_ctrl_c():
             raise ExitedError("the stage raised KeyboardInterrupt") from error
-        if error is None and (how := _left(self._number)):
+        if error is None and (how := _left(self._board, self._number)):
             raise ExitedError(
                 f"a process that the stage forked {how}; end such a process with os._exit(), or "
                 "use multiprocessing or subprocess"
@@ -71,7 +71,14 @@ def _is_ctrl_c() -> bool:
     return handler is not signal.SIG_IGN
 
 
-def _leave(number: int, error: BaseException | None) -> NoReturn:
+def _new_board(process: int) -> mmap.mmap:
+    """One that no other process writes to, were it forked from the same one as this."""
+    _BOARDS.clear()
+    board = _BOARDS[process] = mmap.mmap(-1, mmap.PAGESIZE)
+    return board
+
+
+def _leave(board: mmap.mmap, number: int, error: BaseException | None) -> NoReturn:
     """End this process as Python would, but with nothing of what its parent has still to do."""
     code, how = 1, "returned from it"
     if isinstance(error, SystemExit):
@@ -82,17 +89,17 @@ def _leave(number: int, error: BaseException | None) -> NoReturn:
         with suppress(Exception):
             traceback.print_exception(error)
     told = how.encode()[: mmap.PAGESIZE - _HEAD.size]
-    _SHARED[_HEAD.size : _HEAD.size + len(told)] = told
-    _HEAD.pack_into(_SHARED, 0, number, len(told))
+    board[_HEAD.size : _HEAD.size + len(told)] = told
+    _HEAD.pack_into(board, 0, number, len(told))
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
     os._exit(code & 0xFF)
 
 
-def _left(number: int) -> str:
+def _left(board: mmap.mmap, number: int) -> str:
     """How a forked process left this call; empty where none did."""
-    left, length = _HEAD.unpack_from(_SHARED)
+    left, length = _HEAD.unpack_from(board)
     if left != number:
         return ""
-    return bytes(_SHARED[_HEAD.size : _HEAD.size + length]).decode(errors="replace")
+    return bytes(board[_HEAD.size : _HEAD.size + length]).decode(errors="replace")
