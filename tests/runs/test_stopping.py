@@ -106,6 +106,12 @@ def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked.is_overdue
 
 
+def test_sigterm_leaves_less_time_than_the_ten_seconds_after_which_many_send_sigkill() -> None:
+    asked = Stopping()
+    asked.ask("SIGTERM", signal.SIGTERM)
+    assert asked.drain_s <= 5.0
+
+
 def test_a_run_directory_may_be_a_path(tmp_path: Path) -> None:
     pipeline = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
     done = pipeline.run(LocalExecutor(workers=0), [Task(0)], run_dir=tmp_path / "run")

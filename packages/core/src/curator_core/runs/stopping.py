@@ -17,6 +17,9 @@ LOG = logging.getLogger("curator_core")
 DRAIN_S = 10.0
 """How long work under way may take to finish once a run was asked to stop."""
 
+DRAIN_AFTER_SIGTERM_S = 4.0
+"""The same after SIGTERM: many who send it send SIGKILL 10 s later, and workers must end first."""
+
 
 class Stopping:
     """Whether a run has been asked to stop, since when, and by which signal."""
@@ -37,9 +40,14 @@ class Stopping:
         return self._since is not None
 
     @property
+    def drain_s(self) -> float:
+        """How long work under way may take to finish."""
+        return DRAIN_AFTER_SIGTERM_S if self.signal_number == signal.SIGTERM else DRAIN_S
+
+    @property
     def is_overdue(self) -> bool:
         """Whether work under way has had its time, and is to be broken off."""
-        return self._since is not None and time.monotonic() - self._since > DRAIN_S
+        return self._since is not None and time.monotonic() - self._since > self.drain_s
 
 
 @contextmanager
@@ -79,7 +87,8 @@ class _Asking(InterruptHandler):
             raise KeyboardInterrupt
         self._stopping.ask(signal.Signals(number).name, number)
         # Elsewhere: this thread may be in the middle of a line of its own.
-        threading.Thread(target=_tell, name="curator-telling", daemon=True).start()
+        drain_s = self._stopping.drain_s
+        threading.Thread(target=_tell, args=(drain_s,), name="curator-telling", daemon=True).start()
 
 
 class _Noting:
@@ -129,7 +138,7 @@ def signals_noted(stopping: Stopping) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell() -> None:
+def _tell(drain_s: float) -> None:
     LOG.warning(
-        "stopping: what is under way may finish, for %.0f s at most; once more ends it now", DRAIN_S
+        "stopping: what is under way may finish, for %.0f s at most; once more ends it now", drain_s
     )

@@ -64,6 +64,7 @@ class StageHost:
         self._catcher.install()
         # Ray would raise SystemExit in the midst of a stage, as if that had ended itself.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # what it starts may need it
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides when to stop
         node_id, gpu_ids = _whereabouts()
         if not gpu_ids:  # Ray leaves all of them visible to whoever asked for none

@@ -46,6 +46,20 @@ def loopback_only() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def deaf_to_sigterm() -> Iterator[None]:
+    """Let processes that are started meanwhile never get SIGTERM.
+
+    `timeout`, `scancel` and the like send it to the whole process group. The driver stops its run
+    in order and then kills them; without them it could not.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _HANDLED_BY_US = {"RAY_IGNORE_UNHANDLED_ERRORS": "1"}
 """Each call has two references; where it fails, only its answer is looked at."""
 

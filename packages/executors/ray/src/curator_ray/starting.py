@@ -13,7 +13,7 @@ from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.keeping import Keeper
 from curator_ray.postponing import import_ray
-from curator_ray.settings import environment, loopback_only, undisturbed
+from curator_ray.settings import deaf_to_sigterm, environment, loopback_only, undisturbed
 from curator_ray.stems import Stem
 from curator_ray.tokens import own_token, token_of_our_own
 from curator_ray.trimming import ended_at_once, trimmed
@@ -90,6 +90,7 @@ class Started:
             token_of_our_own(),
             loopback_only(),
             undisturbed(),
+            deaf_to_sigterm(),
             nullcontext() if wanted.dashboard else trimmed(self._stem),
             warming_up(soon),
         ):

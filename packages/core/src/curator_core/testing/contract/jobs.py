@@ -25,11 +25,12 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Run it in a new process; its exit code is that of the command line."""
+        """Run it in a new process that leads its group; its exit code is that of a command."""
         running = subprocess.Popen(
             [sys.executable, "-m", "curator_core.testing.contract.jobs"],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         assert running.stdin is not None
         running.stdin.write(cloudpickle.dumps(self))

@@ -1,5 +1,6 @@
 """The life of workers: prepared once per node, set up once, torn down once, however it ends."""
 
+import os
 import signal
 from collections import Counter
 from pathlib import Path
@@ -126,7 +127,7 @@ class LifetimesContract(Trial):
         running = self.job(Lives(log), Rests(0.05), numbers=range(400)).start()
 
         wait_until(lambda: any(event.kind == "process" for event in read_log(log)))
-        running.send_signal(number)
+        os.killpg(running.pid, number)  # as terminals, `timeout` and schedulers do
         code, said = ended(running)
 
         events = read_log(log)
