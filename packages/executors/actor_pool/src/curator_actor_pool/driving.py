@@ -10,6 +10,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_core.reports import Keys
 from curator_ray.hosts import Hosts
+from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
 from curator_ray.repeating import Repeats
 from curator_ray.surveying import Survey
@@ -18,7 +19,7 @@ from curator_ray.suspicions import Suspicions
 from curator_actor_pool.chunking import Chunks
 from curator_actor_pool.lots import Lot
 from curator_actor_pool.options import ActorPoolOptions
-from curator_actor_pool.pools import Pools
+from curator_actor_pool.pools import LAST_PATIENCE_S, Pools
 from curator_actor_pool.rounds import Rounds
 from curator_actor_pool.setbacks import Setbacks
 from curator_actor_pool.sources import Sources
@@ -83,10 +84,15 @@ class Driver:
             pass  # the run knows that it was interrupted, and says so
         finally:
             try:
-                for worker, answer in self._pools.end_all(breaks_off=not is_through):
+                patience = None if is_through else self._last_patience_s
+                for worker, answer in self._pools.end_all(patience):
                     self._relay.pass_on(worker, answer.lines)
             finally:
                 self._tending.close()
+
+    @property
+    def _last_patience_s(self) -> float:
+        return HURRIED_S if self._run.stopping.is_asked else LAST_PATIENCE_S
 
     def _round(self, lots: list[Lot]) -> Iterator[AnyTask]:
         began, sources = time.monotonic(), sum(map(len, lots))

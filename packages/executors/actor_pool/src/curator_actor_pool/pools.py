@@ -23,7 +23,7 @@ LOG = logging.getLogger("curator_core")
 _END_PATIENCE_S = 30.0
 """How long an actor may take to tear down."""
 
-_LAST_PATIENCE_S = 15.0
+LAST_PATIENCE_S = 15.0
 """How long at the end of a run that was broken off. On a busy machine 5 s are soon over."""
 
 _START_PATIENCE_S = 20.0
@@ -246,13 +246,17 @@ class Pools:
                 member.number, now - member.began, member.node[:8],
             )  # fmt: skip
 
-    def end_all(self, *, breaks_off: bool) -> list[tuple[str, Answer]]:
-        """Tear all of them down, and leave nobody behind; what they had still to say."""
+    def end_all(self, last_patience_s: float | None = None) -> list[tuple[str, Answer]]:
+        """Tear all of them down, and leave nobody behind; what they had still to say.
+
+        With `last_patience_s` what they are at is broken off.
+        """
         import ray
 
         self.inbox.forget_all()
         ends: dict[Any, str] = {}
-        patience = _LAST_PATIENCE_S if breaks_off else _END_PATIENCE_S
+        breaks_off = last_patience_s is not None
+        patience = _END_PATIENCE_S if last_patience_s is None else last_patience_s
         try:
             for member in self.members.values():
                 if breaks_off and member.calls:

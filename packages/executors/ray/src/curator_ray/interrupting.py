@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+HURRIED_S = 4.0
+"""How long workers may take to tear down once a run was asked to stop and its time is over."""
+
 
 @contextmanager
 def interrupted_afterwards() -> Iterator[None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from curator_core.outcomes import AnyTask
 from curator_core.reports import CallReport, Keys
+from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
 from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
@@ -164,6 +165,11 @@ class Driver:
             job.let_grow([part.site.most for part in self._parts if part.operator.needs_actors])
         return not (changes.left and any(part.site.is_lost for part in self._parts))
 
+    def _patience_s(self, *, breaks_off: bool) -> float:
+        if not breaks_off:
+            return _END_PATIENCE_S
+        return HURRIED_S if self._run.stopping.is_asked else _LAST_PATIENCE_S
+
     def _end(self, job: Job, *, breaks_off: bool) -> None:
         """See to it that every worker has torn down; who does not in time is ended."""
         camp = self._place.camp
@@ -175,7 +181,7 @@ class Driver:
                 # Not left to the blocks that still wait: on a busy machine they take minutes.
                 told = self._roll.tell(end_host)
             gc.collect()  # Ray Data's executor refers to itself, and with it to the actors
-            camp.wait_until_empty(_LAST_PATIENCE_S if breaks_off else _END_PATIENCE_S)
+            camp.wait_until_empty(self._patience_s(breaks_off=breaks_off))
         finally:  # also when somebody presses Ctrl-C once more
             del told
             if breaks_off:

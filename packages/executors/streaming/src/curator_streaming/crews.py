@@ -12,6 +12,7 @@ from curator_core.resources import Resources
 from curator_ray.facts import NodeFacts
 from curator_ray.hosts import Host, Hosts
 from curator_ray.inboxes import Inbox
+from curator_ray.interrupting import HURRIED_S
 
 from curator_streaming.scheduling.actions import Dispatch, StartWorker
 from curator_streaming.scheduling.events import DownKind
@@ -30,9 +31,6 @@ LOOK_EVERY_S = 1.0
 
 LAST_PATIENCE_S = 15.0
 """How long at the end of a run that was broken off: a busy machine needs more than a moment."""
-
-HURRIED_S = 5.0
-"""How long where somebody had asked for the end before."""
 
 _DOUBTFUL_S = 3.0
 """How long for those who were never heard of: nothing is set up before that, nor torn down."""
@@ -97,6 +95,7 @@ class Crew:
         self._streams = [planned.fans_out for planned in stages]
         self._shared = _largest(stages)
         self._next_look = 0.0
+        self._end_patience_s = END_PATIENCE_S
 
     def start(self, action: StartWorker, node: NodeFacts) -> None:
         planned = None if action.first is None else self.stages[action.first]
@@ -144,9 +143,16 @@ class Crew:
         """Have it tear down and leave, after the calls that it has."""
         if member.leaving is None:
             member.leaving, member.why = kind, why
-            patience = END_PATIENCE_S if member.is_up else _DOUBTFUL_S
+            patience = self._end_patience_s if member.is_up else _DOUBTFUL_S
             member.ended_by = time.monotonic() + patience
             self._inbox.expect(member.host.end(), Subject("end", member.number))
+
+    def hurry(self) -> None:
+        """The run was asked to stop, and its time is over: nobody is waited for much longer."""
+        self._end_patience_s = HURRIED_S
+        latest = time.monotonic() + HURRIED_S
+        for member in self.members.values():
+            member.ended_by = min(member.ended_by, latest)
 
     def overdue(self) -> list[Member]:
         """Those that were asked to end and do not. To be called now and then: it looks after all.

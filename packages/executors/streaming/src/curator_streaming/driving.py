@@ -12,13 +12,14 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.inboxes import Came, Inbox
+from curator_ray.interrupting import HURRIED_S
 from curator_ray.reservations import Reservations
 from curator_ray.surveying import Survey
 from curator_ray.suspicions import Suspicions
 
 from curator_streaming.accounts import Accounts
 from curator_streaming.capacities import capacity_of
-from curator_streaming.crews import HURRIED_S, LAST_PATIENCE_S, Crew, Subject
+from curator_streaming.crews import LAST_PATIENCE_S, Crew, Subject
 from curator_streaming.hearing import Hearing
 from curator_streaming.options import StreamingOptions
 from curator_streaming.outboxes import Sink
@@ -328,6 +329,7 @@ class Driver:
             self._tell(events.StopAsked(now, now + _FOR_EVER_S))
         if stopping.is_overdue and not self._is_overdue:
             self._is_overdue = True
+            self._crew.hurry()
             self._tell(events.StopAsked(now, now))
             self._tell(events.Tick(now))
 

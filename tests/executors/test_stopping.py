@@ -1,0 +1,56 @@
+"""A stage that does not end holds no run up that was asked to stop."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray")
+
+from curator_actor_pool import RayActorPoolExecutor
+from curator_core import Pipeline, ProcessingStage, RunInterrupted, Task
+from curator_core.runs import stopping
+from curator_core.testing.contract.jobs import wait_until
+from curator_ray_data import RayDataExecutor
+from curator_streaming import StreamingExecutor
+
+PATIENCE = {
+    StreamingExecutor: ["curator_streaming.driving", "curator_streaming.crews"],
+    RayActorPoolExecutor: ["curator_actor_pool.driving"],
+    RayDataExecutor: ["curator_ray_data.driving"],
+}
+"""The modules that know how long workers may take to leave."""
+
+
+class Endless(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        Path(task.data).touch()
+        time.sleep(600)
+        return task
+
+
+@pytest.mark.parametrize("executor", PATIENCE)
+def test_work_that_does_not_end_is_broken_off(
+    executor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "DRAIN_AFTER_SIGTERM_S", 0.1)
+    for module in PATIENCE[executor]:
+        monkeypatch.setattr(f"{module}.HURRIED_S", 0.1)
+    begun, asked = tmp_path / "begun", []
+
+    def ask() -> None:
+        wait_until(begun.exists)
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    with pytest.raises(RunInterrupted) as caught:
+        Pipeline("endless", stages=[Endless()]).run(executor(), [Task(str(begun))])
+    asker.join()
+    assert caught.value.exit_code == 128 + signal.SIGTERM
+    assert time.monotonic() - asked[0] < 10
