@@ -34,12 +34,14 @@ class TestRelay:
     def test_alike_lines_of_all_workers_are_told_three_times(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        relay = Relay()
+        output: list[tuple[str, str]] = []
+        relay = Relay(lambda worker, text: output.append((worker, text)))
         for number in range(5):
             line = Line("stage", logging.WARNING, f"file {number} is damaged", "file %s is damaged")
-            relay.pass_on(str(number), [line])
+            relay.pass_on(str(number), [line], f"out {number}")
         assert [record.getMessage() for record in caplog.records] == [
             "worker 0: file 0 is damaged",
             "worker 1: file 1 is damaged",
             "worker 2: file 2 is damaged (more like this will not be shown)",
         ]
+        assert output == [(str(number), f"out {number}") for number in range(5)]

@@ -31,7 +31,7 @@ def other() -> Iterator["subprocess.Popen[str]"]:
 
 def post(folder: Path, worker_id: str, process: ProcessIdentity) -> None:
     (folder / "node").mkdir(exist_ok=True)
-    facts = {"pid": process.pid, "born": process.born, "log": "", "memory_kills": [0, 0]}
+    facts = {"pid": process.pid, "born": process.born, "output": [], "memory_kills": [0, 0]}
     (folder / "node" / f"{worker_id}.json").write_text(json.dumps(facts))
 
 

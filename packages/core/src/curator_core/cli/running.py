@@ -42,6 +42,7 @@ KEPT_NOTHING = 6
     flag_value="true",
     help="Serve metrics to Prometheus: at 9464 or the next free port, at PORT, or at HOST:PORT.",
 )
+@click.option("--logs", is_flag=True, help="Show what stages print in workers of a cluster.")
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
 @speaks
 def run(screen: Screen, order: Order, **said: Any) -> None:
@@ -61,7 +62,7 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     pipeline = recipe.pipeline()
     pipeline.recipe = recipe_text(recipe)
     try:
-        result = _run(pipeline, recipe.executor(), options, quiet=wishes.quiet)
+        result = _run(pipeline, recipe.executor(), options, wishes)
     except BudgetError as error:
         if error.result is not None and not screen.as_json:  # there the error has it with it
             _tell(screen, recipe.name, error.result, wishes)
@@ -82,6 +83,7 @@ class Wishes:
     no_samples: bool = False
     max_failures: str | None = None
     quiet: bool = False
+    logs: bool = False
     metrics: str | None = None
 
     def settings(self) -> list[str]:
@@ -111,7 +113,7 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
     resume = recipe.run_options.get("resume", True) and not wishes.no_resume
     allow_empty = recipe.settings.get("allow_empty", False) or wishes.allow_empty
     workflow = recipe.workflow.workflow
-    with _attended(quiet=wishes.quiet):
+    with _attended(wishes):
         result = workflow.run(recipe.executor(), resume=resume, allow_empty=allow_empty)
     show_workflow(screen, recipe.workflow, result, quiet=wishes.quiet)
     if wishes.strict and any(done.quarantined for done in result.runs.values()):
@@ -123,9 +125,10 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is still in quarantine.")
+@click.option("--logs", is_flag=True, help="Show what stages print in workers of a cluster.")
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
 @speaks
-def retry(screen: Screen, run: str, strict: bool, quiet: bool) -> None:
+def retry(screen: Screen, run: str, **said: Any) -> None:
     """Try again what RUN has in quarantine: a run directory, or the output folder of a run.
 
     Mend the cause first. What goes well now joins the output; what fails again stays where it is.
@@ -141,11 +144,12 @@ def retry(screen: Screen, run: str, strict: bool, quiet: bool) -> None:
         screen.give({"name": pipeline.name, "run_dir": run_dir, "tried_again": 0})
         screen.say(f"{pipeline.name}: there is no task in quarantine that could be tried again")
         return
-    with _attended(quiet=quiet):
+    wishes = Wishes(**said)
+    with _attended(wishes):
         result = pipeline.retry(run_dir, executor=executor)
     left = _tasks_in(result)
     headline = f"{pipeline.name}: {counted(before, 'task')} tried again, {left} still in quarantine"
-    _close(screen, pipeline.name, result, Wishes(strict=strict, quiet=quiet), headline)
+    _close(screen, pipeline.name, result, wishes, headline)
 
 
 def _tasks_in(result: "RunResult") -> int:
@@ -154,10 +158,10 @@ def _tasks_in(result: "RunResult") -> int:
 
 
 def _run(
-    pipeline: "Pipeline", executor: "Executor | None", options: dict[str, Any], *, quiet: bool
+    pipeline: "Pipeline", executor: "Executor | None", options: dict[str, Any], wishes: Wishes
 ) -> "RunResult":
     """Run without keeping the tasks that come out: here nobody would look at them."""
-    with _attended(quiet=quiet):
+    with _attended(wishes):
         stream = pipeline.stream(executor, **options)
         try:
             with stream:
@@ -169,13 +173,19 @@ def _run(
 
 
 @contextmanager
-def _attended(*, quiet: bool) -> Iterator[None]:
+def _attended(wishes: Wishes) -> Iterator[None]:
     """What a run says, and how far it is, goes to stderr; the closing summary needs no line."""
     from curator_core.progress import Manner, manner
+    from curator_core.runs.worker_logs import SHOWN
 
-    level = logging.WARNING if quiet else logging.INFO
-    with logged(level), manner(Manner(shown=not quiet, with_line=False)):
-        yield
+    level = logging.WARNING if wishes.quiet else logging.INFO
+    before = SHOWN.level
+    SHOWN.setLevel(logging.DEBUG if wishes.logs else logging.NOTSET)
+    try:
+        with logged(level), manner(Manner(shown=not wishes.quiet, with_line=False)):
+            yield
+    finally:
+        SHOWN.setLevel(before)
 
 
 def _write_page(result: "RunResult") -> None:

@@ -25,6 +25,7 @@ _COMMON = (
     click.Option(["--no-resume"], is_flag=True, help="Begin anew."),
     click.Option(["--allow-empty"], is_flag=True, help="No input, or no output, is fine."),
     click.Option(["--strict"], is_flag=True, help="Exit with 3 if anything is in quarantine."),
+    click.Option(["--logs"], is_flag=True, help="Show what stages print in workers of a cluster."),
     click.Option(["--quiet"], is_flag=True, help="Say nothing but what is wrong."),
 )  # fmt: skip
 

@@ -44,7 +44,7 @@ def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> st
 
 _OF_ONE_RUN = (
     "journal.jsonl", "journal", "quarantine", "events.jsonl", "events", "latest.json",
-    "metrics.prom", "report.html", "run.json",
+    "logs", "metrics.prom", "report.html", "run.json",
 )  # fmt: skip
 
 

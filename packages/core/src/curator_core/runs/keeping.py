@@ -34,6 +34,7 @@ from curator_core.runs.memory import (
 )
 from curator_core.runs.outputs import Output, Publisher, are_replaced, claim, outputs_of
 from curator_core.runs.quarantine import Quarantine
+from curator_core.runs.worker_logs import WorkerLogs
 from curator_core.tasks import Origin, StagedFile
 
 Closed: TypeAlias = tuple[Group, list[Source]]
@@ -58,6 +59,8 @@ class Keeper(Protocol):
     def commit(self, closed: Sequence[Closed]) -> None: ...
 
     def quarantined(self) -> list[QuarantineRecord]: ...
+
+    def keep_worker_output(self, worker_id: str, text: str) -> None: ...
 
     def check(self) -> None: ...
 
@@ -88,6 +91,9 @@ class NothingKept:
 
     def quarantined(self) -> list[QuarantineRecord]:
         return []
+
+    def keep_worker_output(self, worker_id: str, text: str) -> None:
+        pass
 
     def check(self) -> None:
         pass
@@ -150,6 +156,7 @@ class DirectoryKeeper:
         self._quarantine = Quarantine(self.run_dir or "", self._options)
         self._events = EventFile(self.run_dir or "", self._options)
         self._latest = Latest(self.run_dir or "", self._options)
+        self._worker_logs = WorkerLogs(self.run_dir or "", self._options)
         try:
             self._facts = describe_run(self._plan, executor)
             self._directory.write(self._facts)
@@ -259,6 +266,9 @@ class DirectoryKeeper:
     def quarantined(self) -> list[QuarantineRecord]:
         return list(self._quarantine.records())
 
+    def keep_worker_output(self, worker_id: str, text: str) -> None:
+        self._worker_logs.add(worker_id, text)
+
     def origins_of(self, source_id: str) -> list[Origin]:
         """The files of a source that was committed."""
         commit = self.memory.commits.get(source_id)
@@ -300,6 +310,7 @@ class DirectoryKeeper:
         self._closed = True
         self._journal.close()
         self._events.close()
+        self._worker_logs.close()
         self._lock.release()
 
     def _files(self) -> list[StagedFile]:

@@ -28,6 +28,7 @@ from curator_core.runs.reviewing import Review
 from curator_core.runs.showing import Showcase, Shown
 from curator_core.runs.stopping import Stopping, interruption
 from curator_core.runs.totals import add_to, take_from
+from curator_core.runs.worker_logs import cleaned, show
 from curator_core.usages import RECYCLED, Usages
 
 LOG = logging.getLogger("curator_core")
@@ -242,6 +243,13 @@ class Run:
             at = "" if stage_index is None else f" at stage {self.plan.stages[stage_index].name!r}"
             so_far = f" ({restarts[reason]:,} so far)" if restarts[reason] > 1 else ""
             LOG.warning("a worker%s %s%s; others go on with its work", at, reason, so_far)
+
+    def add_worker_output(self, worker_id: str, text: str) -> None:
+        """What stages printed in a worker elsewhere; it is kept in `logs/`, and shown if asked."""
+        if text:
+            text = cleaned(text)
+            self._keeper.keep_worker_output(worker_id, text)
+            show(worker_id, text)
 
     def void_mixed(self) -> set[str]:
         """Sources whose output was refused because it was mixed with a void attempt: to be run

@@ -53,7 +53,7 @@ class Driver:
         self._repeats = Repeats(run)
         known = Suspicions(run)
         self._tending = Tending(run, options, survey, self._pools)
-        self._relay = Relay()
+        self._relay = Relay(run.add_worker_output)
         self._crew = Crew(
             self._pools,
             Setbacks(run, self._pools, known, self._repeats),
@@ -86,7 +86,7 @@ class Driver:
             try:
                 patience = None if is_through else self._last_patience_s
                 for worker, answer in self._pools.end_all(patience):
-                    self._relay.pass_on(worker, answer.lines)
+                    self._relay.pass_on(worker, answer.lines, answer.output)
             finally:
                 self._tending.close()
 

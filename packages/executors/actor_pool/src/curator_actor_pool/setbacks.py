@@ -70,6 +70,7 @@ class Setbacks:
         was_ready = planned.index in member.ready
         calls = list(member.calls.values())
         at = death.note.stage_index if death.note else None
+        self._run.add_worker_output(str(member.number), death.output)
         self._run.worker_gone(str(member.number), death.told, at)
         self._pools.remove(member)
         is_innocent = "node that is gone" in death.reason

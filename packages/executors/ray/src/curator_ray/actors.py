@@ -167,7 +167,7 @@ class StageHost:
             self._has_ended = True
             for index in sorted(self._set_up, reverse=True):
                 self._set_up.pop(index).teardown()
-            answer = self._sealed(answer)
+            answer = self._sealed(answer, is_last=True)
             self._watchman.leave()
         return answer
 
@@ -214,8 +214,9 @@ class StageHost:
         assert self._plan is not None
         return self._plan
 
-    def _sealed(self, answer: Answer) -> Answer:
+    def _sealed(self, answer: Answer, *, is_last: bool = False) -> Answer:
         answer.lines = self._catcher.take()
+        answer.output = self._watchman.take_output(is_last=is_last)
         answer.rss_bytes = resident_bytes()
         return answer
 

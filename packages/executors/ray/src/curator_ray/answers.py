@@ -26,6 +26,8 @@ class Answer:
     """How long the worker had nothing to do before this call."""
     rss_bytes: int = 0
     lines: tuple[Line, ...] = ()
+    output: str = ""
+    """What was printed since the last answer."""
     error: CuratorError | None = None
     """The run must not go on."""
     broken_off: bool = False

@@ -1,7 +1,7 @@
 """Deaths of workers: what Ray says and what the post tells, as one reason that can be counted."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from curator_core.blame import FROM_OUTSIDE
 from curator_core.local.board import Note
@@ -29,6 +29,9 @@ class Death:
     note: Note | None = None
     detail: str = ""
     """Where it hung or crashed, or the end of its log: for a message, not for counting."""
+
+    output: str = ""
+    """What it printed and had not told yet."""
 
     @property
     def told(self) -> str:
@@ -59,6 +62,11 @@ def is_death(error: Exception) -> bool:
 
 def death_from(words: LastWords | None, error: Exception, *, node_is_alive: bool) -> Death:
     """`error` is what Ray raised for a call of the worker."""
+    death = _explained(words, error, node_is_alive=node_is_alive)
+    return replace(death, output=words.output) if words else death
+
+
+def _explained(words: LastWords | None, error: Exception, *, node_is_alive: bool) -> Death:
     said = f"{type(error).__name__}: {error}"
     if not node_is_alive or any(word in said for word in _NODE_IS_GONE):
         return Death("was on a node that is gone", words.note if words else None)

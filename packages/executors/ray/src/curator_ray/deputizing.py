@@ -41,7 +41,7 @@ _SPEAK_EVERY_S = 0.5
 
 _AT_ONCE_BYTES = 8 << 20
 _AT_ONCE_S = 0.03
-_EVER_HEARD = ("log", "tell", "workshop", "end")
+_EVER_HEARD = ("log", "worker_output", "tell", "workshop", "end")
 """What is still heard of a deputy that breaks off."""
 
 
@@ -96,6 +96,7 @@ class _Deputized:
             "void_mixed": self._void_mixed,
             "give_up": self._give_up,
             "worker_gone": run.worker_gone,
+            "worker_output": run.add_worker_output,
             "tell": lambda kind, facts: run.events.tell(kind, **facts),
             "workshop": self._set_up_shop,
             "log": lambda name, level, text: logging.getLogger(name).log(level, "%s", text),

@@ -112,6 +112,10 @@ class DistantRun:
     def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
         self.note("worker_gone", worker_id, reason, stage_index)
 
+    def add_worker_output(self, worker_id: str, text: str) -> None:
+        if text:
+            self.note("worker_output", worker_id, text)
+
     def tick(self) -> None:
         if self.workshop is not None and time.monotonic() > self._next_show:
             self._next_show = time.monotonic() + _SHOW_EVERY_S

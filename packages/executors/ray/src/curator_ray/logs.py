@@ -1,7 +1,7 @@
 """Logs: what workers have to say reaches the user where it matters, and no more often than that."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 _MOST_PER_CALL = 50
@@ -48,10 +48,13 @@ class Catcher(logging.Handler):
 class Relay:
     """Passes lines of workers on to the loggers of this process; what is alike, a few times."""
 
-    def __init__(self) -> None:
+    def __init__(self, add_output: Callable[[str, str], None]) -> None:
+        """`add_output` is given what a worker printed."""
+        self._add_output = add_output
         self._told: dict[tuple[str, str], int] = {}
 
-    def pass_on(self, worker: str, lines: Iterable[Line]) -> None:
+    def pass_on(self, worker: str, lines: Iterable[Line], output: str) -> None:
+        self._add_output(worker, output)
         for line in lines:
             key = (line.logger, line.template)
             times = self._told[key] = self._told.get(key, 0) + 1

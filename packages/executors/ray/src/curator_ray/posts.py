@@ -7,7 +7,6 @@ import faulthandler
 import json
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from curator_core.local.memory_kills import MemoryKills
 from curator_core.outcomes import AnyTask
 
 from curator_ray.leftovers import remove_leftovers
+from curator_ray.output import Output, files_from
 from curator_ray.processes import ProcessIdentity
 
 _BOARD_BYTES = 1 << 16
@@ -49,6 +49,11 @@ class Post:
         return self.node_folder / f"{self.worker_id}.trace"
 
     @property
+    def told(self) -> Path:
+        """How much of what it printed it has told."""
+        return self.node_folder / f"{self.worker_id}.told"
+
+    @property
     def facts(self) -> Path:
         return self.node_folder / f"{self.worker_id}.json"
 
@@ -74,7 +79,8 @@ class Watchman:
         self._is_armed = False
         self._tell_of_exits()
         own = asdict(ProcessIdentity.own())
-        facts = {**own, "log": _log_file(), "memory_kills": MemoryKills().seen}
+        self._output = Output(post.told)
+        facts = {**own, "output": self._output.paths, "memory_kills": MemoryKills().seen}
         post.facts.write_text(json.dumps(facts))
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
@@ -88,6 +94,10 @@ class Watchman:
             faulthandler.cancel_dump_traceback_later()
             self._is_armed = False
         self._board.end()
+
+    def take_output(self, *, is_last: bool = False) -> str:
+        """What was printed since the last time."""
+        return self._output.take(is_last=is_last)
 
     def _tell_of_exits(self) -> None:
         """A stage that ends its process on purpose is not taken for one that was killed."""
@@ -106,7 +116,8 @@ class Watchman:
         faulthandler.disable()
         self._trace.close()
         self._board.close()
-        for file in (self._post.board, self._post.trace, self._post.facts):
+        self._output.close()
+        for file in (self._post.board, self._post.trace, self._post.facts, self._post.told):
             file.unlink(missing_ok=True)
 
 
@@ -118,6 +129,8 @@ class LastWords:
     trace: str
     log: str
     ran_out_of_memory: bool
+    output: str = ""
+    """What it printed and had not told yet."""
 
 
 def read(post: Post) -> LastWords | None:
@@ -132,11 +145,13 @@ def read(post: Post) -> LastWords | None:
         note = board.note()
     finally:
         board.close()
+    paths = facts.get("output", [])
     return LastWords(
         note,
         _read_text(post.trace),
-        _tail(facts.get("log", "")),
+        _tail(paths[-1] if paths else ""),
         MemoryKills(facts["memory_kills"]).explain(facts["pid"]),
+        files_from(paths, post.told).rest(),
     )
 
 
@@ -150,13 +165,6 @@ def ask_to_stop(post: Post) -> bool:
     board.ask_to_stop()
     board.close()
     return True
-
-
-def _log_file() -> str:
-    """Where Ray sends what this worker writes to stderr, as far as the system tells."""
-    with suppress(OSError):
-        return os.readlink("/proc/self/fd/2")
-    return ""
 
 
 def _tail(file: str) -> str:

@@ -44,7 +44,7 @@ def find_dead(folder: str) -> list[tuple[str, LastWords]]:
         if process.runs():
             continue
         words = read(post)
-        for file in (post.board, post.trace, post.facts):
+        for file in (post.board, post.trace, post.facts, post.told):
             file.unlink(missing_ok=True)
         if words is not None and (words.note is not None or words.trace):
             found.append((post.worker_id, words))

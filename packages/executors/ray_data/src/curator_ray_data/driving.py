@@ -65,7 +65,7 @@ class Driver:
         self._known = Suspicions(run)
         self._repeats = Repeats(run)
         self._losses = Losses(run, self._known, self._repeats)
-        self._relay = Relay()
+        self._relay = Relay(run.add_worker_output)
         self._operators = operators_of(run.worker_stages)
         self._roll = Roll(run.token)
         self._parts: list[Part] = []
@@ -133,7 +133,7 @@ class Driver:
 
     def _hear(self, told: Told) -> Iterator[AnyTask]:
         answer = told.answer
-        self._relay.pass_on(told.worker_id, answer.lines)
+        self._relay.pass_on(told.worker_id, answer.lines, answer.output)
         if answer.error is not None:
             raise answer.error
         if answer.report is not None:

@@ -57,6 +57,7 @@ class Losses:
     def _charge(self, casualty: Casualty) -> None:
         note = casualty.death.note
         at = note.stage_index if note else None
+        self._run.add_worker_output(casualty.worker_id, casualty.death.output)
         self._run.worker_gone(casualty.worker_id, casualty.reason, at)
         if note is None:
             return

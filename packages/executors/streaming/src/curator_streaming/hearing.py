@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from curator_core.errors import CuratorError, StageError
@@ -54,7 +55,7 @@ class Hearing:
         self._store = store
         self._accounts = accounts
         self._known = known
-        self._relay = Relay()
+        self._relay = Relay(run.add_worker_output)
         self._last_reason = "died"
         self._kinds: dict[str, Callable[[Member, Came[Subject]], None]] = {
             "hello": self._greeted,
@@ -70,7 +71,7 @@ class Hearing:
         if member is None:
             return
         if isinstance(came.told, Answer):
-            self._relay.pass_on(str(member.number), came.told.lines)
+            self._relay.pass_on(str(member.number), came.told.lines, came.told.output)
         if came.error is not None and came.subject.kind != "end":
             self._broken(member, came.subject, came.error)
         else:
@@ -195,7 +196,7 @@ class Hearing:
     def killed(self, member: Member, reason: str) -> None:
         """It hangs, and nothing but force ends it."""
         death = member.host.death(TimeoutError(reason))
-        self._lost(member, Death(reason, death.note, death.detail))
+        self._lost(member, replace(death, reason=reason))
 
     def node_gone(self, node: str) -> None:
         for member in [m for m in self._crew.members.values() if m.node == node]:
@@ -231,6 +232,7 @@ class Hearing:
         reason = death.told
         self._last_reason = reason
         at = death.note.stage_index if death.note else None
+        self._run.add_worker_output(str(member.number), death.output)
         self._run.worker_gone(str(member.number), reason, at)
         culprit = next(iter(member.calls.values()), None)
         note = death.note
