@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from curator_core.cli.running import Wishes
+from curator_core.runs.running import Run
 
 Curate = Callable[..., Any]
 CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")
@@ -74,6 +75,25 @@ def test_json_is_all_that_stands_on_stdout(curate: Curate) -> None:
 def test_quiet_is_quiet(curate: Curate) -> None:
     said = curate("run", "recipe.yaml", "--quiet")
     assert (said.code, said.out, said.err) == (0, "", "")
+
+
+def test_what_workers_print_is_kept_and_shown_if_asked(
+    curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Run.start
+
+    def start_with_output(run: Run, *given: str) -> None:
+        start(run, *given)
+        run.add_worker_output("1", "10 %\r20 %\n\x1b[31mred")
+
+    monkeypatch.setattr(Run, "start", start_with_output)
+    quiet = curate("run", "recipe.yaml", "--workers", "0", "--quiet")
+    assert (quiet.out, quiet.err) == ("", "")
+    shown = curate("run", "recipe.yaml", "--workers", "0", "--logs", "--no-resume")
+    said = [line for line in shown.err.splitlines() if line.startswith("worker ")]
+    assert said == ["worker 1: 20 %", "worker 1: \\x1b[31mred"]
+    [log] = (desk / "out" / ".curator" / "trial" / "logs").iterdir()
+    assert (log.name, log.read_bytes()) == ("worker-1.log", b"10 %\r20 %\n\x1b[31mred\n")
 
 
 def test_settings_change_options(curate: Curate, desk: Path) -> None:

@@ -47,15 +47,14 @@ class Output:
         """`mark` is the file that says how much was taken, for those who come after its death."""
         self.paths = tuple(dict.fromkeys(path for path in map(_path_of, (1, 2)) if path))
         self._handles = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in self.paths]
+        _flush()
         self._taken = [os.fstat(handle).st_size for handle in self._handles]
         self._mark = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._write_mark()
 
     def take(self, *, is_last: bool = False) -> str:
         """All whole lines that were written since the last time; at last, all."""
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):  # a stage may have put anything in their place
-                stream.flush()
+        _flush()
         parts = []
         for number, handle in enumerate(self._handles):
             taken, size = self._taken[number], os.fstat(handle).st_size
@@ -87,6 +86,12 @@ def files_from(paths: Iterable[str], mark: Path) -> Files:
     except (OSError, ValueError):
         return Files((), ())
     return Files(found, told[: len(found)])
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # a stage may have put anything in their place
+            stream.flush()
 
 
 def _path_of(handle: int) -> str:
