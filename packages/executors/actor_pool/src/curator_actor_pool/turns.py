@@ -134,9 +134,7 @@ class Turn:
         if member is None:
             return None
         if isinstance(came.told, Answer):
-            self._crew.relay.pass_on(
-                str(member.number), came.told.lines, came.told.output
-            )
+            self._crew.relay.pass_on(str(member.number), came.told.lines, came.told.output)
         if came.error is not None:
             self._broken(member, came.subject, came.error)
             return None
