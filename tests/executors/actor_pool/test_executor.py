@@ -56,6 +56,19 @@ class Same(Tasks):
         return task
 
 
+class KilledWhileStarting(Same):
+    """Five processes are killed while they unpack the pipeline."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.parent = folder, os.getpid()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if os.getpid() != self.parent and len(os.listdir(self.folder)) < 5:
+            (self.folder / f"{os.getpid()}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 @dataclass
 class Fattens(Tasks):
     megabytes: int
@@ -181,6 +194,15 @@ class TestActors:
         assert sorted(task.data for task in result) == [n for n in range(40) if n != 17]
         [record] = result.quarantined
         assert (record.reason, record.attempts) == ("its worker left with os._exit(3)", 2)
+
+
+    def test_workers_that_are_killed_before_a_stage_runs_are_no_evidence_against_it(
+        self, tmp_path: Path
+    ) -> None:
+        result = ran([KilledWhileStarting(tmp_path)], 3)
+
+        assert len(result) == 3
+        assert sum(result.worker_restarts.values()) == 5
 
 
 class TestErrors:

@@ -39,8 +39,9 @@ class Desk:
             self.tell(events.Tick(self.now))
         return self.starting.pop()
 
-    def kill_next(self) -> None:
-        self.tell(events.WorkerDown(self.now, self.next_start(), "was killed"))
+    def kill_next(self, weight: float = 1.0) -> None:
+        worker = self.next_start()
+        self.tell(events.WorkerDown(self.now, worker, "was killed", weight=weight))
 
     def let_next_come_up(self) -> None:
         worker = self.next_start()
@@ -60,6 +61,15 @@ class TestWorkersThatAreKilledAsTheyStart:
 
         [reason] = desk.failed
         assert reason.endswith("could not be set up 3 times; last: was killed")
+
+    def test_are_borne_with_where_somebody_else_may_have_done_it(self, need: Need) -> None:
+        desk = Desk(need)
+        for _ in range(14):
+            desk.kill_next(weight=0.5)
+        assert desk.failed == []
+
+        desk.kill_next(weight=0.5)
+        assert desk.failed == ["15 workers in a row were killed as they started; last: was killed"]
 
     def test_are_borne_with_where_others_came_up_before(self, need: Need) -> None:
         desk = Desk(need)

@@ -49,14 +49,24 @@ class Setbacks:
     # Stages that do not come up
 
     def could_not_set_up(
-        self, member: Member, planned: PlannedStage, reason: str, error: CuratorError | None = None
+        self,
+        member: Member,
+        planned: PlannedStage,
+        reason: str,
+        error: CuratorError | None = None,
+        *,
+        is_killed: bool = False,
     ) -> None:
-        """Others try, on other nodes if there are any, a few times."""
+        """Others try, on other nodes if there are any, a few times.
+
+        One that was killed, maybe from outside, before the stage ran says little about either.
+        """
         index = planned.index
-        self.shunned.setdefault(index, set()).add(member.node)
+        if not is_killed:
+            self.shunned.setdefault(index, set()).add(member.node)
         failed = self._failed[index] = self._failed.get(index, 0) + 1
-        limit = _ATTEMPTS_WHERE_SOME_CAME_UP if self._pools.ready(planned) else _ATTEMPTS
-        if failed >= limit:
+        is_patient = is_killed or bool(self._pools.ready(planned))
+        if failed >= (_ATTEMPTS_WHERE_SOME_CAME_UP if is_patient else _ATTEMPTS):
             raise error or StageError(
                 f"the run cannot go on: {planned.name} could not be set up {failed} times; last: "
                 f"{reason}; what is finished is kept, and the same command does the rest",
@@ -81,7 +91,10 @@ class Setbacks:
             line.put_back(call.lots if call is not culprit else self._blamed(call, death, planned))
         if not is_innocent and (is_at_setup or not (calls or was_ready)):
             doing = f" while stage {planned.name!r} was being set up" if is_at_setup else ""
-            self.could_not_set_up(member, planned, f"a worker {death.told}{doing}")
+            is_killed = death.weight < 1 and not is_at_setup
+            self.could_not_set_up(
+                member, planned, f"a worker {death.told}{doing}", is_killed=is_killed
+            )
 
     def _blamed(self, call: Call, death: Death, planned: PlannedStage) -> list[Lot]:
         """What the call was about, with those under suspicion each alone."""

@@ -20,6 +20,9 @@ class Preparing:
         self._failed_starts = 0
         """Shared workers in a row that did not even start."""
 
+        self._killed_starts = 0
+        """Workers in a row that were killed, maybe from outside, before a stage ran."""
+
         self._have_started = False
         self.shunning = Shunning(floor)
 
@@ -29,7 +32,7 @@ class Preparing:
         worker = floor.workers.get(event.worker)
         if station is None:
             return
-        station.failed_setups = 0
+        station.failed_setups = self._killed_starts = 0
         station.all_setups_s += event.seconds
         station.setup_s = max(event.seconds, 0.5 * (station.setup_s or 0.0))
         if worker is not None and worker.setting_up & station.bit:
@@ -68,9 +71,16 @@ class Preparing:
             return ""
         return f"{name} could not be set up {failed} times; last: {reason}"
 
+    def too_many_killed(self, reason: str) -> str:
+        """Count one more; what to say where it was one too many. It says nothing of any stage."""
+        self._killed_starts += 1
+        if self._killed_starts < self.floor.setup_limit(is_known=True):
+            return ""
+        return f"{self._killed_starts} workers in a row were killed as they started; last: {reason}"
+
     def has_started(self) -> None:
         """A shared worker came up: where that was possible once, it is likely to be so again."""
-        self._failed_starts = 0
+        self._failed_starts = self._killed_starts = 0
         self._have_started = True
 
     def _somebody_may_come_up(self, station: Station, limit: int) -> bool:

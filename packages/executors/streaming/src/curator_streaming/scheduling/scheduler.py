@@ -202,7 +202,11 @@ class Scheduler:
         first = worker.crew.first if event.first is None else event.first
         if self._is_ending:
             return
-        if problem := self._preparing.too_many_failed(first, worker.node, event.reason):
+        if event.kind == "died" and event.weight < 1:
+            problem = self._preparing.too_many_killed(event.reason)
+        else:
+            problem = self._preparing.too_many_failed(first, worker.node, event.reason)
+        if problem:
             self._fail(problem, first)
 
     def _rescue(self) -> None:
