@@ -3,6 +3,7 @@
 import errno
 import json
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -374,3 +375,19 @@ def test_a_disk_that_is_full_once_something_of_the_run_itself_is_written(
     monkeypatch.setattr(EventFile, "_write", write)
     said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError, code)
     assert "the disk is full" in said
+
+
+def test_an_output_folder_that_is_removed_during_the_run(tmp_path: Path) -> None:
+    write_records(tmp_path, 6, 1)
+
+    class Removes(ProcessingStage[DocumentBatch, DocumentBatch]):
+        def process(self, task: DocumentBatch) -> DocumentBatch:
+            if task.data["id"].to_pylist() == [3] and not (tmp_path / "removed").exists():
+                (tmp_path / "removed").touch()
+                shutil.rmtree(tmp_path / "out")
+            return task
+
+    said = refused(lambda: pipeline(tmp_path, Removes()).run(HERE), OutputError, 1)
+    assert f"{tmp_path}/out/.curator/job is gone" in said
+    pipeline(tmp_path, Removes()).run(HERE)
+    assert record_ids(tmp_path / "out") == list(range(6))

@@ -195,7 +195,6 @@ class TestActors:
         [record] = result.quarantined
         assert (record.reason, record.attempts) == ("its worker left with os._exit(3)", 2)
 
-
     def test_workers_that_are_killed_before_a_stage_runs_are_no_evidence_against_it(
         self, tmp_path: Path
     ) -> None:

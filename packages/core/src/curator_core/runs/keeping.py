@@ -127,6 +127,7 @@ class DirectoryKeeper:
         self.run_dir: str | None = run_dir
         self._plan = plan
         self._closed = False
+        self._next_check = 0.0
         self._mended = mended
         self._outputs = outputs_of(plan)
         self._options = dict(storage_options or options_for(run_dir, self._outputs))
@@ -249,6 +250,7 @@ class DirectoryKeeper:
 
     def commit(self, closed: Sequence[Closed]) -> None:
         """Prepare in the journal, publish, done: a crash between any two is mended."""
+        self._lock.check()
         commits = [_commit_of(group, sources) for group, sources in closed]
         for commit, (group, _) in zip(commits, closed, strict=True):
             if group.account.quarantined:
@@ -280,12 +282,17 @@ class DirectoryKeeper:
             self._quarantine.settle(commit.sources[0], record)
 
     def check(self) -> None:
-        self._lock.check()
+        """Called with every output; a file system on the network is asked now and then."""
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + _CHECK_EVERY_S
+            self._lock.check()
 
     def finish(self, result: RunResult) -> None:
         """Say how it ended. The manifest lists what stands, also after an interruption."""
         self._latest.clear()
         self._publisher.clear_staging()
+        self._lock.check()
         files = self._files()
         result.files = sorted(file.final for file in files if not file.dropped)
         result.dropped_files = sorted(file.final for file in files if file.dropped)
@@ -315,6 +322,9 @@ class DirectoryKeeper:
 
     def _files(self) -> list[StagedFile]:
         return [file for commit in self.memory.all() for file in commit.files]
+
+
+_CHECK_EVERY_S = 0.5
 
 
 def _commit_of(group: Group, sources: list[Source]) -> Commit:

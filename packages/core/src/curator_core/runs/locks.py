@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Protocol
 
-from curator_core.errors import ResumeError
+from curator_core.errors import OutputError, ResumeError
 from curator_core.failing import reason_of
 from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
 
@@ -98,6 +98,7 @@ class FileLock:
     """A lock that the system gives back when its holder dies, however it dies."""
 
     def __init__(self, path: str, home: Home) -> None:
+        self._path, self._home = path, home
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -127,7 +128,15 @@ class FileLock:
         os.pwrite(self._file, _owner().encode(), 0)
 
     def check(self) -> None:
-        pass
+        try:
+            is_there = os.path.samestat(os.stat(self._path), os.fstat(self._file))
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
+            raise OutputError(
+                f"{self._home} is gone: somebody removed it during the run; "
+                "run the same command again"
+            )
 
     def release(self) -> None:
         os.close(self._file)
