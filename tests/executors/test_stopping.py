@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,26 @@ class Endless(ProcessingStage[Task[Any], Task[Any]]):
         Path(task.data).touch()
         time.sleep(600)
         return task
+
+
+class Terminates(ProcessingStage[Task[Any], Task[Any]]):
+    """Starts a process, and ends it by SIGTERM."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        started = subprocess.Popen(["sleep", "600"])
+        started.terminate()
+        try:
+            return task.with_data(started.wait(20))
+        finally:
+            started.kill()
+
+
+@pytest.mark.parametrize("environment", [None, {"env_vars": {"OWN": "1"}}], ids=["forked", "own"])
+def test_processes_that_stages_start_get_sigterm(environment: Any) -> None:
+    """Those of Ray do not: the driver ends them."""
+    stage = Terminates().with_(runtime_env=environment)
+    [output] = Pipeline("terminates", stages=[stage]).run(StreamingExecutor(), [Task(0)])
+    assert output.data == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("executor", PATIENCE)

@@ -23,6 +23,7 @@ class Halves(ProcessingStage[Task, Task]):
     def __init__(self, scar):
         self.scar = scar
     def process(self, task):
+        print("half of", task.data)
         if task.data == 13:
             raise ValueError("unlucky")
         if task.data == 8 and not os.path.exists(self.scar):
@@ -38,12 +39,14 @@ def told(name, folder, again=False):
     tasks = [Mine(number) for number in range(100)]
     result = pipeline.run(plugins().executors.load(name)(), tasks=tasks, run_dir=f"{folder}/{name}")
     counts = result.stages["halves"]
+    logs = [log.read_text() for log in Path(folder, name, "logs").iterdir()]
     events = map(json.loads, Path(folder, name, "events.jsonl").read_text().splitlines())
     return {
         "outputs": sorted(task.data for task in result if type(task) is Mine),
         "counts": [counts.tasks_in, counts.tasks_out, counts.tasks_dropped, counts.tasks_failed],
         "done": [result.status, result.sources_done, result.sources_skipped],
         "quarantined": [record.task_id for record in result.quarantined],
+        "printed": len({line for log in logs for line in log.splitlines() if "half of" in line}),
         "restarts": sum(result.worker_restarts.values()),
         "connected": [e["address"] for e in events if e["event"] == "connected"],
     }
@@ -74,6 +77,7 @@ EXPECTED = {
     "outputs": sorted(number / 2 for number in range(0, 100, 2) for _ in range(2)),
     "counts": [100, 100, 49, 1],
     "done": ["done", 100, 0],
+    "printed": 100,
     "restarts": 1,
 }
 

@@ -278,6 +278,7 @@ class TestDeaths:
         assert (death.note.stage_index, death.note.task_ids) == (0, ["s1"])
         if deed == "hang":
             assert "in process" in death.detail
+            assert death.output == "about to hang\n"
 
     def test_before_it_could_greet(self, run: Any, tmp_path: Path) -> None:
         import ray
