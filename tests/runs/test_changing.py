@@ -80,27 +80,6 @@ class TestInputs:
         write_input(tmp_path, "000x", "new")
         assert is_as_if_fresh(tmp_path, redone=1).notes == []
 
-    def test_a_file_that_is_gone(self, tmp_path: Path) -> None:
-        finished(tmp_path)
-        before = published(tmp_path / "out")
-        (tmp_path / "in/002.txt").unlink()
-        (tmp_path / "in/004.txt").unlink()
-        result = run(tmp_path)
-        assert (result.sources_done, result.sources_skipped) == (0, 3)
-        assert published(tmp_path / "out") == before
-        assert result.notes == [
-            "inputs of 2 earlier sources are no longer there: what they gave was kept"
-        ]
-
-    def test_a_file_with_another_name(self, tmp_path: Path) -> None:
-        finished(tmp_path)
-        before = set((tmp_path / "out").glob("part-*"))
-        (tmp_path / "in/002.txt").rename(tmp_path / "in/0.txt")
-        result = run(tmp_path)
-        assert result.sources_done == 1
-        assert before < set((tmp_path / "out").glob("part-*"))
-        assert "no longer there" in result.notes[0]
-
     def test_what_was_quarantined_is_mended_in_the_file(self, tmp_path: Path) -> None:
         finished(tmp_path)
         write_input(tmp_path, "004", "better")
@@ -125,7 +104,7 @@ class TestInputs:
         assert (result.sources_done, result.sources_skipped) == (2, 2)
         assert len(list((tmp_path / "out").glob("part-*"))) == 2
         (tmp_path / "in/002.txt").unlink()
-        result = words_pipeline(tmp_path, Pairs()).run(Together(2))
+        result = words_pipeline(tmp_path, Pairs()).run(Together(2), removed_inputs="keep")
         assert (result.sources_done, result.sources_skipped) == (0, 3)
         assert len(list((tmp_path / "out").glob("part-*"))) == 2
 

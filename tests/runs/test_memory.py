@@ -132,5 +132,5 @@ class TestRetries:
         record = QuarantineRecord("5f3a", "judge", 2, "no", source_id="s")
         retried = commit(retry_id(record), "c")
         memory, _ = remember(Lines(base.to_entry(), other.to_entry(), retried.to_entry()))
-        assert memory.derived_from(memory.commits["s"]) == [retried]
-        assert memory.derived_from(memory.commits["t"]) == []
+        assert memory.bound_to(memory.commits["s"]) == [retried]
+        assert memory.bound_to(memory.commits["t"]) == []

@@ -191,7 +191,7 @@ def test_files_between_pipelines_may_be_cleared_away(tmp_path: Path) -> None:
     min((tmp_path / "middle").glob("part-*")).unlink()
     second = TwoSteps(tmp_path)._step("second", "middle", "out")
     home = str(tmp_path / "work/.curator/two_steps/second")
-    assert second.run(HERE, run_dir=home).notes == [
+    assert second.run(HERE, run_dir=home, removed_inputs="keep").notes == [
         "inputs of 1 earlier source are no longer there: what they gave was kept"
     ]
     assert len(list((tmp_path / "out").glob("part-*"))) == 3

@@ -41,6 +41,10 @@ class ResumeError(CuratorError):
     """A run directory does not belong to this pipeline, is in use, or cannot be read."""
 
 
+class RemovedInputsError(ResumeError):
+    """Input files are gone whose output is still there; the run stopped before it wrote."""
+
+
 class EmptyRunError(CuratorError):
     """A run had nothing to do, or gave nothing without having dropped anything."""
 

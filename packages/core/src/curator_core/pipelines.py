@@ -16,6 +16,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ErrorPolicy, FailureBudget, OnError
 from curator_core.results import RunResult
+from curator_core.runs.inputs import InputPolicy, RemovedInputs
 from curator_core.stages import AnyStage, ProcessingStage, flatten
 from curator_core.wishes import Wish
 
@@ -85,8 +86,13 @@ class Pipeline:
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
         metrics: Wish = None,
+        removed_inputs: RemovedInputs | InputPolicy = "stop",
     ) -> RunResult:
         """Run to the end. With a writer at the end, the same call again does only what is left.
+
+        Where input files of an earlier run are gone but their output is still there, nothing is
+        written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
+        or "keep". A file that was only renamed is recognized.
 
         `storage_options` are for a `run_dir` on another file system than the outputs'. `metrics`
         are served to Prometheus where it is True (the first free port from 9464 on), a port, or
@@ -100,6 +106,7 @@ class Pipeline:
             on_error=on_error,
             storage_options=storage_options,
             metrics=metrics,
+            removed_inputs=removed_inputs,
         )
         stream.result.tasks = outputs = []
         try:
@@ -121,15 +128,17 @@ class Pipeline:
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
         metrics: Wish = None,
+        removed_inputs: RemovedInputs | InputPolicy = "stop",
     ) -> "RunStream":
         """Output tasks as they finish. Closing the stream early stops the run in order."""
         from curator_core.runs.streams import OpenedStream, Place
 
+        policy = InputPolicy.of(removed_inputs)
         chosen, why = chosen_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
         folder = None if run_dir is None else os.fspath(run_dir)
-        place = Place(folder, resume, storage_options, metrics)
+        place = Place(folder, resume, storage_options, metrics, policy)
         return OpenedStream(plan, chosen, given, place, why)
 
     def retry(

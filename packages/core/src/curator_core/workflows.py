@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.executors import Executor
-from curator_core.filesystems import base_name, join, open_filesystem
+from curator_core.filesystems import base_name, join, local_path, open_filesystem
 from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
+from curator_core.runs.inputs import InputPolicy, RemovedInputs
 from curator_core.runs.locks import Home, take_home
 from curator_core.runs.stopping import Stopping, signals_noted
 
@@ -95,11 +96,17 @@ class Workflow(ABC):
         *,
         resume: bool = True,
         allow_empty: bool = False,
+        removed_inputs: RemovedInputs | InputPolicy = "stop",
     ) -> WorkflowResult:
         """Run what is left of it, what is in quarantine included.
 
+        Where input files of an earlier run are gone but their output is still there, nothing is
+        written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
+        or "keep".
+
         Two at a time in one work directory are refused, and so is one in that of another.
         """
+        policy = self._input_policy(InputPolicy.of(removed_inputs))
         self.refuse_problems(allow_empty=allow_empty)
         result = WorkflowResult()
         with ExitStack() as held:
@@ -114,16 +121,28 @@ class Workflow(ABC):
                     self._refuse_repeated(pipeline.name, result)
                     _heed(stopping, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    result.runs[pipeline.name] = self._run(chosen, executor, resume)
+                    result.runs[pipeline.name] = self._run(chosen, executor, resume, policy)
                     for lock in locks:
                         lock.check()
             result.report = self.write_report(result)
         return result
 
-    def _run(self, pipeline: Pipeline, executor: Executor | str | None, resume: bool) -> RunResult:
+    def _input_policy(self, policy: InputPolicy) -> InputPolicy:
+        """Files in between come and go, and tell of documents by the names of their files."""
+        folders = (home.path for home in self.homes())
+        own = tuple(local_path(folder) or folder for folder in folders)
+        return replace(policy, own_folders=own, depends_on_names=True)
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        executor: Executor | str | None,
+        resume: bool,
+        policy: InputPolicy,
+    ) -> RunResult:
         """Run what is left of it; what was in quarantine before is tried again."""
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
-        done = pipeline.run(executor, run_dir=run_dir, resume=resume)
+        done = pipeline.run(executor, run_dir=run_dir, resume=resume, removed_inputs=policy)
         if done.sources_skipped and any(record.whole_task for record in done.quarantined):
             return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
         return done

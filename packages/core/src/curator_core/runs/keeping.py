@@ -1,7 +1,7 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Protocol, TypeAlias
 
@@ -25,10 +25,12 @@ from curator_core.runs.listing import Source
 from curator_core.runs.locks import Lock, take_lock
 from curator_core.runs.memory import (
     RETRACTED,
+    Aliases,
     Commit,
     Memory,
     done_entry,
     remember,
+    renamed_entry,
     retract_entry,
     retry_id,
 )
@@ -53,6 +55,12 @@ class Keeper(Protocol):
     def memory(self) -> Memory: ...
 
     def is_done(self, source_id: str) -> bool: ...
+
+    def begin(self) -> None:
+        """The run starts: its description replaces that of an earlier run."""
+        ...
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None: ...
 
     def retract(self, commit: Commit) -> list[Commit]: ...
 
@@ -82,6 +90,12 @@ class NothingKept:
 
     def is_done(self, source_id: str) -> bool:
         return False
+
+    def begin(self) -> None:
+        pass
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None:
+        pass
 
     def retract(self, commit: Commit) -> list[Commit]:
         return []
@@ -160,8 +174,8 @@ class DirectoryKeeper:
         self._worker_logs = WorkerLogs(self.run_dir or "", self._options)
         try:
             self._facts = describe_run(self._plan, executor)
-            self._directory.write(self._facts)
-            self._directory.keep_recipe(self._plan.recipe)
+            if self._directory.facts() is None:
+                self.begin()
             self.memory, unfinished = remember(self._journal)
             self._recover(unfinished)
         except BaseException:
@@ -228,6 +242,14 @@ class DirectoryKeeper:
 
     # During the run
 
+    def begin(self) -> None:
+        self._directory.write(self._facts)
+        self._directory.keep_recipe(self._plan.recipe)
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None:
+        """What was made of files that have other names now is not made again."""
+        self._journal.append(renamed_entry(names, sources))
+
     def listen_to(self, events: Events) -> None:
         events.listen(self._events)
         events.listen(self._latest, "pulse")
@@ -236,10 +258,10 @@ class DirectoryKeeper:
         return source_id in self.memory
 
     def retract(self, commit: Commit) -> list[Commit]:
-        """Take back what some sources gave, and what retries gave of what had failed in them."""
+        """Take back what some sources gave, and what belongs to it."""
         if not self.memory.stands(commit):  # taken back together with another one
             return []
-        taken_back = [*self.memory.derived_from(commit), commit]
+        taken_back = [*self.memory.bound_to(commit), commit]
         for one in taken_back:
             self._journal.append(retract_entry(one))
             self.memory.forget(one)
@@ -273,8 +295,7 @@ class DirectoryKeeper:
 
     def origins_of(self, source_id: str) -> list[Origin]:
         """The files of a source that was committed."""
-        commit = self.memory.commits.get(source_id)
-        return commit.origins.get(source_id, []) if commit else []
+        return self.memory.origins_of(source_id)
 
     def _settle(self, record: QuarantineRecord) -> None:
         commit = self.memory.commits.get(record.source_id)

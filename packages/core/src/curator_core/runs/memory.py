@@ -3,9 +3,9 @@
 import json
 import logging
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.runs.journal import Entry
@@ -13,6 +13,9 @@ from curator_core.scores import Scores
 from curator_core.tasks import Origin, StagedFile
 
 LOG = logging.getLogger("curator_core")
+
+Aliases: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""New ids of sources, and the ids of earlier ones that are made of the same parts of files."""
 
 
 @dataclass
@@ -83,9 +86,60 @@ class Memory:
         self.commits: dict[str, Commit] = {}
         self._by_name: dict[str, dict[str, list[Origin]]] = {}
         self._retries: dict[str, set[str]] = {}
+        self._aliases: dict[str, list[str]] = {}
+        self._aliases_of: dict[str, list[str]] = {}
 
     def __contains__(self, source_id: str) -> bool:
-        return source_id in self.commits
+        return all(known in self.commits for known in self.known_as(source_id))
+
+    def known_as(self, source_id: str) -> list[str]:
+        """The ids under which a source was committed: other ones if its files were renamed."""
+        if source_id in self.commits:
+            return [source_id]
+        return self._aliases.get(source_id) or [source_id]
+
+    def is_alias(self, source_id: str) -> bool:
+        return source_id not in self.commits and source_id in self._aliases
+
+    def aliases_of(self, source_id: str) -> Sequence[str]:
+        """The ids of the sources that are made of the same files since these were renamed."""
+        return self._aliases_of.get(source_id, ())
+
+    @property
+    def names(self) -> KeysView[str]:
+        """Of all files that anything was made of."""
+        return self._by_name.keys()
+
+    def origins_in(self, name: str) -> Iterator[Origin]:
+        """The parts of a file that anything was made of."""
+        return (origin for found in self._by_name[name].values() for origin in found)
+
+    def sources_of(self, name: str) -> list[str]:
+        """The sources that a file is part of."""
+        return list(self._by_name[name])
+
+    def origins_of(self, source_id: str) -> list[Origin]:
+        commit = self.commits.get(source_id)
+        return commit.origins.get(source_id, []) if commit else []
+
+    def rename(self, names: Mapping[str, str], sources: Aliases) -> None:
+        """Files have other names now, and so their sources have other ids."""
+        for old, new in names.items():
+            for source in self._by_name.pop(old, {}):
+                found = self.commits[source].origins[source]
+                found[:] = [replace(o, name=new) if o.name == old else o for o in found]
+                self._by_name.setdefault(new, {})[source] = [o for o in found if o.name == new]
+        for new_ids, old_ids in sources:
+            if all(old in self.commits for old in old_ids):
+                self._drop_aliases(old_ids)
+                self._aliases |= dict.fromkeys(new_ids, list(old_ids))
+                self._aliases_of |= dict.fromkeys(old_ids, list(new_ids))
+
+    def _drop_aliases(self, source_ids: Iterable[str]) -> None:
+        for old in source_ids:
+            for new in self._aliases_of.pop(old, ()):
+                for other in self._aliases.pop(new, ()):
+                    self._aliases_of.pop(other, None)
 
     def add(self, commit: Commit) -> None:
         commit.fold()
@@ -97,11 +151,15 @@ class Memory:
                 self._by_name.setdefault(origin.name, {}).setdefault(source, []).append(origin)
 
     def forget(self, commit: Commit) -> None:
+        self._drop_aliases(commit.sources)
         for source in commit.sources:
             self.commits.pop(source, None)
             self._retries.get(root_of(source), set()).discard(source)
             for origin in commit.origins.get(source, ()):
-                self._by_name.get(origin.name, {}).pop(source, None)
+                found = self._by_name.get(origin.name, {})
+                found.pop(source, None)
+                if not found:
+                    self._by_name.pop(origin.name, None)
 
     def forget_sources(self, sources: Iterable[str]) -> None:
         for commit in [self.commits[source] for source in sources if source in self.commits]:
@@ -122,11 +180,19 @@ class Memory:
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
-    def derived_from(self, commit: Commit) -> list[Commit]:
-        """Commits of retries of what had failed in these sources."""
-        retries = {r: None for s in commit.sources for r in sorted(self._retries.get(s, ()))}
-        found = {id(other): other for other in (self.commits[retry] for retry in retries)}
-        return [other for other in found.values() if other is not commit]
+    def bound_to(self, commit: Commit) -> list[Commit]:
+        """Commits that go where this one goes: of retries of what had failed in its sources, and
+        of sources that now share a source with these."""
+        found: dict[int, Commit] = {id(commit): commit}
+        waiting = [commit]
+        while waiting:
+            for source in waiting.pop().sources:
+                new = next(iter(self._aliases_of.get(source, ())), "")
+                for other in (*sorted(self._retries.get(source, ())), *self._aliases.get(new, ())):
+                    if id(mate := self.commits[other]) not in found:
+                        found[id(mate)] = mate
+                        waiting.append(mate)
+        return list(found.values())[1:]
 
     def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
         """Commits made from an earlier state of these files, or from another cut of them."""
@@ -188,6 +254,8 @@ def _replay(entry: Entry, memory: Memory, to_retract: dict[str, None]) -> None:
         to_retract |= dict.fromkeys(entry["files"])
     elif kind == "retracted":
         to_retract.clear()
+    elif kind == "renamed":
+        memory.rename(dict(entry["names"]), entry["sources"])
 
 
 def done_entry(commit: Commit) -> Entry:
@@ -197,6 +265,10 @@ def done_entry(commit: Commit) -> Entry:
 def retract_entry(commit: Commit) -> dict[str, Any]:
     files = [file.final for file in commit.files]
     return {"event": "retract", "sources": commit.sources, "files": files}
+
+
+def renamed_entry(names: Mapping[str, str], sources: Aliases) -> Entry:
+    return {"event": "renamed", "names": list(names.items()), "sources": list(sources)}
 
 
 RETRACTED: Entry = {"event": "retracted"}

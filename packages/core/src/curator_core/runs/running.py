@@ -18,6 +18,7 @@ from curator_core.runs.closing import label, shown_records, take_back_failures
 from curator_core.runs.emptiness import describe_largest_drop, refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
+from curator_core.runs.inputs import InputPolicy
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
@@ -44,7 +45,13 @@ class Run:
     passes on what these two return: outputs that may be shown, because their files are in place.
     """
 
-    def __init__(self, plan: Plan, listing: Listing, keeper: Keeper) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        listing: Listing,
+        keeper: Keeper,
+        policy: InputPolicy = InputPolicy(),  # noqa: B008 - nothing changes it
+    ) -> None:
         self.plan = plan
         self.token = keeper.token
         self.stopping = Stopping()
@@ -70,7 +77,7 @@ class Run:
         self._failures = Failures(plan, keeper.run_dir)
         self._pulsing = Pulsing(self)
         self._showcase = Showcase(plan, self.events)
-        self._review = Review(listing, keeper, self.result)
+        self._review = Review(listing, keeper, self.result, policy)
         self._left = Lookout(self._review.left_to_do())
         self._is_drawn_up = False
         for commit in keeper.memory.all():
@@ -104,6 +111,9 @@ class Run:
         return not self._left.is_empty
 
     def start(self, executor: str, why: str) -> None:
+        """Raises RemovedInputsError, before anything is written, where input files are gone."""
+        self._review.survey()
+        self._keeper.begin()
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
         self.events.tell("run_started", name=self.plan.name, executor=executor, why=why)
         self._pulsing.begin(executor)

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from curator_core.errors import BudgetError, CuratorError, OutputError, RunInterrupted, StageError
+from curator_core.errors import (
+    BudgetError,
+    CuratorError,
+    OutputError,
+    RemovedInputsError,
+    RunInterrupted,
+    StageError,
+)
 from curator_core.executors import Executor
 from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import AnyTask
@@ -14,6 +21,7 @@ from curator_core.plans import Plan
 from curator_core.progress import attach
 from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
+from curator_core.runs.inputs import InputPolicy
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
 from curator_core.runs.listing import Listing, listing_for, refuse_no_reader
 from curator_core.runs.outputs import does_append, outputs_of
@@ -26,9 +34,15 @@ class RunStream(Iterator[AnyTask]):
     """Gives the output tasks of a run as they finish, and its account in `result`."""
 
     def __init__(
-        self, plan: Plan, executor: Executor, keeper: Keeper, listing: Listing, why: str = "given"
+        self,
+        plan: Plan,
+        executor: Executor,
+        keeper: Keeper,
+        listing: Listing,
+        why: str = "given",
+        policy: InputPolicy = InputPolicy(),  # noqa: B008 - nothing changes it
     ) -> None:
-        self.run = Run(plan, listing, keeper)
+        self.run = Run(plan, listing, keeper, policy)
         self._executor = executor
         self._keeper = keeper
         self._why = why
@@ -66,7 +80,7 @@ class RunStream(Iterator[AnyTask]):
             with signals_stop(run.stopping):
                 yield from self._executor.execute(run.plan, run)
                 run.finish()
-        except RunInterrupted:
+        except (RunInterrupted, RemovedInputsError):
             raise
         except KeyboardInterrupt:
             raise run.interrupted_at_once() from None
@@ -99,6 +113,7 @@ class Place:
     resume: bool = True
     storage_options: StorageOptions | None = None
     metrics: Wish = None
+    inputs: InputPolicy = InputPolicy()
 
 
 class OpenedStream(RunStream):
@@ -125,7 +140,7 @@ class OpenedStream(RunStream):
             self._end.callback(keeper.close)
             kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
             listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
-            super().__init__(plan, executor, keeper, listing, why)
+            super().__init__(plan, executor, keeper, listing, why, place.inputs)
             if attach_metrics is not None:
                 attach_metrics(self.run, place.storage_options)
         except BaseException:
