@@ -306,7 +306,7 @@ def test_grown_input_is_done_anew_where_it_must_be(
     assert ids(records_in(tmp_path / "out")) == [0, 2]
     assert told["documents"] == 3
     (tmp_path / "raw/a.jsonl").unlink()
-    told = workflow.run(HERE).metadata
+    told = workflow.run(HERE, removed_inputs="prune").metadata
     assert ids(records_in(tmp_path / "out")) == [1, 2]
     assert told == {"documents": 2, "empty": 0, "no_records": 0, "groups": 0, "duplicates": 0,
                     "removed": 0, "kept": 2}  # fmt: skip

@@ -222,7 +222,7 @@ class TestStopping:
         assert str(tmp_path / "in/b.txt") in told
         assert str(tmp_path / "in/d.txt") in told
         assert "--prune" in told
-        assert "--keep" in told
+        assert "--keep-removed" in told
 
     def test_a_long_list_is_cut(self, tmp_path: Path) -> None:
         for number in range(40):
@@ -230,9 +230,10 @@ class TestStopping:
         run(tmp_path)
         for number in range(1, 40):
             (tmp_path / f"in/{number:02}.txt").unlink()
-        with pytest.raises(RemovedInputsError, match="39 input files .*(\n.*)*and 29 more") as told:
+        with pytest.raises(RemovedInputsError, match=r"39 input files") as told:
             run(tmp_path)
         assert str(told.value).count(str(tmp_path / "in")) == 10
+        assert "29 more" in str(told.value)
 
     def test_files_that_gave_nothing_stop_nobody(self, tmp_path: Path) -> None:
         """As when a broken file is taken away."""

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parent / "jobs" / "crash_points.py"
-SCENARIOS = ("fresh", "mixed", "changed", "changed_mixed", "retry", "overwrite")
+SCENARIOS = (
+    "fresh", "mixed", "changed", "changed_mixed", "prune", "prune_mixed", "renamed", "retry",
+    "overwrite",
+)  # fmt: skip
 
 
 def crash(scenario: str, folder: Path, stride: int) -> dict[str, list[str]]:

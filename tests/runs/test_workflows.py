@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from curator_core import (
@@ -22,6 +24,7 @@ from curator_core import (
     Workflow,
     WorkflowResult,
 )
+from curator_core.errors import RemovedInputsError
 from curator_core.runs import locks
 from curator_core.runs.keeping import DirectoryKeeper
 from curator_core.runs.locks import Home
@@ -182,6 +185,71 @@ def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
     assert result.metadata == {"first": 1, "second": 2}
     assert len(list((tmp_path / "out").glob("part-*"))) == 4
     assert result.runs["second"].notes == ["took back what 1 source had given: inputs have changed"]
+
+
+class TestInputs:
+    """As in one pipeline; and where one is renamed, it is done again: its name may count."""
+
+    @pytest.fixture
+    def finished(self, tmp_path: Path) -> Path:
+        write_inputs(tmp_path, ["a", "b2", "c33"])
+        (tmp_path / "work").mkdir()
+        self.run(tmp_path)
+        return tmp_path
+
+    def run(self, folder: Path, **options: Any) -> WorkflowResult:
+        return Between(folder).run(HERE, **options)
+
+    def fresh(self, folder: Path) -> list[bytes]:
+        for made in ("out", "work"):
+            shutil.rmtree(folder / made)
+        self.run(folder)
+        return texts(folder / "out")
+
+    def test_removed_ones_stop_it_before_anything_is_written(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        before = texts(finished / "out"), texts(finished / "work/middle")
+        with pytest.raises(RemovedInputsError, match=r"in/001\.txt"):
+            self.run(finished)
+        assert (texts(finished / "out"), texts(finished / "work/middle")) == before
+
+    def test_output_of_removed_ones_is_deleted_throughout(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        self.run(finished, removed_inputs="prune")
+        found = texts(finished / "out")
+        assert len(found) == 2
+        assert found == self.fresh(finished)
+
+    def test_output_of_removed_ones_is_kept_throughout(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        before = texts(finished / "out")
+        self.run(finished, removed_inputs="keep")
+        assert texts(finished / "out") == before
+
+    def test_a_renamed_one_is_done_again(self, finished: Path) -> None:
+        (finished / "in/001.txt").rename(finished / "in/009.txt")
+        assert self.run(finished).metadata == {"first": 1, "second": 1}
+        found = texts(finished / "out")
+        assert found == self.fresh(finished)
+
+    def test_files_in_between_that_were_cleared_away_stop_nothing(self, finished: Path) -> None:
+        before = texts(finished / "out")
+        min((finished / "work/middle").glob("part-*")).unlink()
+        self.run(finished)
+        assert texts(finished / "out") == before
+
+
+def texts(folder: Path) -> list[bytes]:
+    """What is published; names depend on when files in between were made."""
+    return sorted(path.read_bytes() for path in folder.glob("part-*"))
+
+
+class Between(TwoSteps):
+    """Its files in between are in its work directory, as those of most workflows are."""
+
+    def _step(self, name: str, source: str, target: str) -> Pipeline:
+        places = {"middle": "work/middle"}
+        return super()._step(name, places.get(source, source), places.get(target, target))
 
 
 def test_files_between_pipelines_may_be_cleared_away(tmp_path: Path) -> None:

@@ -74,8 +74,16 @@ def _run(folder: Path) -> None:
     words_pipeline(folder).run(LocalExecutor(workers=0))
 
 
+def _prune(folder: Path) -> None:
+    words_pipeline(folder).run(LocalExecutor(workers=0), removed_inputs="prune")
+
+
 def _mixed(folder: Path) -> None:
     words_pipeline(folder, Pairs()).run(Together(3))
+
+
+def _prune_mixed(folder: Path) -> None:
+    words_pipeline(folder, Pairs()).run(Together(3), removed_inputs="prune")
 
 
 def _retry(folder: Path) -> None:
@@ -108,6 +116,27 @@ def _changed_mixed(folder: Path) -> None:
     write_input(folder, "009", "new")
 
 
+def _removed(folder: Path) -> None:
+    """Two files are gone, one of them after a retry, and one is new."""
+    _failed(folder)
+    _retry(folder)
+    for name in ("000", "003"):
+        (folder / "in" / f"{name}.txt").unlink()
+    write_input(folder, "009", "new")
+
+
+def _removed_mixed(folder: Path) -> None:
+    _fresh(folder)
+    _mixed(folder)
+    (folder / "in/001.txt").unlink()
+
+
+def _renamed(folder: Path) -> None:
+    _fresh(folder)
+    _run(folder)
+    (folder / "in/003.txt").rename(folder / "in/00.txt")
+
+
 def _failed(folder: Path) -> None:
     _fresh(folder)
     _run(folder)
@@ -120,6 +149,9 @@ SCENARIOS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
     "changed": (_changed, _run),
     "changed_mixed": (_changed_mixed, _mixed),
     "retry": (_failed, _retry),
+    "prune": (_removed, _prune),
+    "prune_mixed": (_removed_mixed, _prune_mixed),
+    "renamed": (_renamed, _run),
     "overwrite": (_changed, _overwrite),
 }
 
@@ -194,6 +226,8 @@ def main(name: str, folder: Path, stride: int) -> None:
     wanted = _state(work)
     if "mixed" in name:  # which two become one depends on what is left to do
         wanted = {key: wanted[key] for key in ("words", "leftovers", "status", "quarantine")}
+    if name == "renamed":  # ids depend on the first names
+        wanted = {key: wanted[key] for key in ("words", "leftovers", "status")}
     begin()
     assert _forked(lambda: _counted(run, work, None, note)) == 0
     wrong = {}

@@ -87,12 +87,14 @@ class Pipeline:
         storage_options: StorageOptions | None = None,
         metrics: Wish = None,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
+        shared: bool = False,
     ) -> RunResult:
         """Run to the end. With a writer at the end, the same call again does only what is left.
 
         Where input files of an earlier run are gone but their output is still there, nothing is
         written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
-        or "keep". A file that was only renamed is recognized.
+        or "keep". A file that was only renamed is recognized. With `shared`, the group of the run
+        directory may resume the run too.
 
         `storage_options` are for a `run_dir` on another file system than the outputs'. `metrics`
         are served to Prometheus where it is True (the first free port from 9464 on), a port, or
@@ -107,6 +109,7 @@ class Pipeline:
             storage_options=storage_options,
             metrics=metrics,
             removed_inputs=removed_inputs,
+            shared=shared,
         )
         stream.result.tasks = outputs = []
         try:
@@ -129,6 +132,7 @@ class Pipeline:
         storage_options: StorageOptions | None = None,
         metrics: Wish = None,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
+        shared: bool = False,
     ) -> "RunStream":
         """Output tasks as they finish. Closing the stream early stops the run in order."""
         from curator_core.runs.streams import OpenedStream, Place
@@ -138,7 +142,7 @@ class Pipeline:
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
         folder = None if run_dir is None else os.fspath(run_dir)
-        place = Place(folder, resume, storage_options, metrics, policy)
+        place = Place(folder, resume, storage_options, metrics, policy, shared)
         return OpenedStream(plan, chosen, given, place, why)
 
     def retry(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.executors import Executor
-from curator_core.filesystems import base_name, join, local_path, open_filesystem
+from curator_core.filesystems import base_name, full_path, join, open_filesystem
 from curator_core.pipelines import Pipeline
 from curator_core.results import RunResult
 from curator_core.runs.inputs import InputPolicy, RemovedInputs
@@ -97,12 +97,13 @@ class Workflow(ABC):
         resume: bool = True,
         allow_empty: bool = False,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
+        shared: bool = False,
     ) -> WorkflowResult:
         """Run what is left of it, what is in quarantine included.
 
         Where input files of an earlier run are gone but their output is still there, nothing is
         written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
-        or "keep".
+        or "keep". With `shared`, the group of the work directory may resume the run too.
 
         Two at a time in one work directory are refused, and so is one in that of another.
         """
@@ -112,7 +113,7 @@ class Workflow(ABC):
         with ExitStack() as held:
             locks = []
             for home in self.homes():
-                locks.append(take_home(home, self.storage_options))
+                locks.append(take_home(home, self.storage_options, shared=shared))
                 held.callback(locks[-1].release)
             self._refuse_others()
             stopping = Stopping()
@@ -121,7 +122,7 @@ class Workflow(ABC):
                     self._refuse_repeated(pipeline.name, result)
                     _heed(stopping, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    result.runs[pipeline.name] = self._run(chosen, executor, resume, policy)
+                    result.runs[pipeline.name] = self._run(chosen, executor, resume, policy, shared)
                     for lock in locks:
                         lock.check()
             result.report = self.write_report(result)
@@ -129,8 +130,8 @@ class Workflow(ABC):
 
     def _input_policy(self, policy: InputPolicy) -> InputPolicy:
         """Files in between come and go, and tell of documents by the names of their files."""
-        folders = (home.path for home in self.homes())
-        own = tuple(local_path(folder) or folder for folder in folders)
+        places = (open_filesystem(home.path, self.storage_options) for home in self.homes())
+        own = tuple(full_path(fs, path) for fs, path in places)
         return replace(policy, own_folders=own, depends_on_names=True)
 
     def _run(
@@ -139,10 +140,13 @@ class Workflow(ABC):
         executor: Executor | str | None,
         resume: bool,
         policy: InputPolicy,
+        shared: bool,
     ) -> RunResult:
         """Run what is left of it; what was in quarantine before is tried again."""
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
-        done = pipeline.run(executor, run_dir=run_dir, resume=resume, removed_inputs=policy)
+        done = pipeline.run(
+            executor, run_dir=run_dir, resume=resume, removed_inputs=policy, shared=shared
+        )
         if done.sources_skipped and any(record.whole_task for record in done.quarantined):
             return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
         return done

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from curator_core.pipelines import Pipeline
     from curator_core.recipes import Recipe
     from curator_core.results import RunResult
+    from curator_core.runs.inputs import InputPolicy
 
 QUARANTINED = 3
 KEPT_NOTHING = 6
@@ -31,6 +32,13 @@ KEPT_NOTHING = 6
     is_flag=True,
     help="Begin anew: what an earlier run of this recipe wrote is replaced.",
 )
+@click.option("--prune", is_flag=True, help="Delete the output of removed input; see --yes.")
+@click.option("--yes", is_flag=True, help="Let --prune delete, not only list.")
+@click.option(
+    "--keep", "--keep-removed", "keep_removed", is_flag=True,
+    help="Keep the output of removed input.",
+)  # fmt: skip
+@click.option("--shared", is_flag=True, help="Let your group resume the run too.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is in quarantine.")
 @click.option("--allow-empty", is_flag=True, help="No input, or no output, is fine.")
 @click.option("--no-samples", is_flag=True, help="Show no records in the report.")
@@ -59,6 +67,7 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     options = dict(recipe.run_options)
     if wishes.run_dir:
         options["run_dir"] = wishes.run_dir
+    options |= {"removed_inputs": wishes.input_policy(), "shared": wishes.shared}
     pipeline = recipe.pipeline()
     pipeline.recipe = recipe_text(recipe)
     try:
@@ -85,6 +94,22 @@ class Wishes:
     quiet: bool = False
     logs: bool = False
     metrics: str | None = None
+    prune: bool = False
+    yes: bool = False
+    keep_removed: bool = False
+    shared: bool = False
+
+    def input_policy(self) -> "InputPolicy":
+        """What to do with the output of input files that are gone."""
+        from curator_core.runs.inputs import InputPolicy
+
+        if self.prune and self.keep_removed:
+            raise click.UsageError("--prune deletes what --keep-removed keeps; give one of them")
+        if self.yes and not self.prune:
+            raise click.UsageError("--yes confirms what --prune deletes; give both, or neither")
+        if self.keep_removed:
+            return InputPolicy("keep")
+        return InputPolicy("prune" if self.prune else "stop", confirmed=self.yes or not self.prune)
 
     def settings(self) -> list[str]:
         """The wishes that a recipe could have had itself."""
@@ -114,7 +139,13 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
     allow_empty = recipe.settings.get("allow_empty", False) or wishes.allow_empty
     workflow = recipe.workflow.workflow
     with _attended(wishes):
-        result = workflow.run(recipe.executor(), resume=resume, allow_empty=allow_empty)
+        result = workflow.run(
+            recipe.executor(),
+            resume=resume,
+            allow_empty=allow_empty,
+            removed_inputs=wishes.input_policy(),
+            shared=wishes.shared,
+        )
     show_workflow(screen, recipe.workflow, result, quiet=wishes.quiet)
     if wishes.strict and any(done.quarantined for done in result.runs.values()):
         raise click.exceptions.Exit(QUARANTINED)

@@ -7,12 +7,12 @@ from curator_core.filesystems import base_name
 from curator_core.reporting.directories import RunRecord
 from curator_core.results import RunResult
 
-_BEGINS_ANEW = "--no-resume"
+_ONLY_ONCE = frozenset({"--no-resume", "--prune", "--yes"})
 
 
 def same_command(command: Sequence[object]) -> str:
     """What to type to have it run again; nothing where it was no command that can be typed."""
-    words = [str(word) for word in command if word != _BEGINS_ANEW]
+    words = [str(word) for word in command if word not in _ONLY_ONCE]
     if not words or words[0] in ("", "-c", "-m"):
         return ""
     if words[0].endswith(".py"):

@@ -1,12 +1,10 @@
 """The run directory: what a run is, said in files that outlast it."""
 
-import os
 import platform
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from curator_core.errors import ResumeError
@@ -18,6 +16,7 @@ from curator_core.resources import Resources
 from curator_core.results import RunResult
 from curator_core.runs.lines import from_line, to_page
 from curator_core.runs.outputs import Output, does_append
+from curator_core.runs.permissions import make_run_folder, refuse_links, replace_run_file
 from curator_core.secrets import redact
 from curator_core.staging import explained
 
@@ -60,10 +59,14 @@ class RunDirectory:
         self._fs, self._root = open_filesystem(path, self.storage_options)
         self._file = join(self._root, "run.json")
 
-    def create(self, outputs: Sequence[Output] = ()) -> None:
+    def create(self, outputs: Sequence[Output] = (), *, shared: bool = False) -> None:
         """`outputs` are those of the run: the folder may lie in one of them."""
         try:
-            self._fs.makedirs(self._root, exist_ok=True)
+            if is_local(self._fs):
+                make_run_folder(self._root, shared=shared)
+                refuse_links(self._root)
+            else:
+                self._fs.makedirs(self._root, exist_ok=True)
         except OSError as error:
             raise ResumeError(
                 f"cannot make the run directory {self.path}: {error.strerror or error}; "
@@ -129,13 +132,7 @@ class RunDirectory:
             self._fs.pipe_file(path, content)
             return
         with explained(path):
-            try:
-                self._fs.pipe_file(f"{path}.tmp", content)
-                os.replace(f"{path}.tmp", path)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(f"{path}.tmp")
-                raise
+            replace_run_file(path, content)
 
 
 def describe_run(plan: Plan, executor: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Events: what happened in a run, in order, for people and programs that look on."""
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,6 +8,7 @@ from typing import Any, TypeAlias
 
 from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.runs.lines import to_line
+from curator_core.runs.permissions import open_run_file
 from curator_core.runs.pulses import Pulse
 from curator_core.secrets import redact
 from curator_core.staging import explained
@@ -87,7 +89,8 @@ class EventFile:
 
 class _Appended:
     def __init__(self, path: str) -> None:
-        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - until the run ends
+        file = open_run_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._file = open(file, "ab", buffering=0)  # noqa: SIM115 - until the run ends
 
     def write(self, line: bytes) -> None:
         self._file.write(line)

@@ -48,6 +48,8 @@ class InputPolicy:
         return any(name.startswith(f"{folder.rstrip('/')}/") for folder in self.own_folders)
 
 
+STOP = InputPolicy()
+
 State: TypeAlias = tuple[str, int, int | None]
 """The version of a file (its size, and its modification time or ETag), and the part of it."""
 
@@ -156,11 +158,12 @@ class Removal:
     run_dir: str
 
     def refuse(self) -> RemovedInputsError:
+        its = "its" if len(self.removed) == 1 else "their"
         new = f"\n{_counted(self.new, 'new input file')}:{_shown(self.new)}" if self.new else ""
         return RemovedInputsError(
-            f"{self._gone()}, but their output is still there:{_shown(self.removed)}{new}\n"
-            'Nothing was written. Delete their output with removed_inputs="prune" (--prune), or '
-            'keep it with removed_inputs="keep" (--keep)'
+            f"{self._gone()}, but {its} output is still there:{_shown(self.removed)}{new}\n"
+            'Nothing was written. Delete that output with removed_inputs="prune" (--prune), or '
+            'keep it with removed_inputs="keep" (--keep-removed)'
         )
 
     def refuse_empty(self) -> RemovedInputsError:
@@ -168,7 +171,7 @@ class Removal:
             f"no input is listed at all, but {_counted(self.removed, 'file')} of earlier runs in "
             f"{self.run_dir} still have output:{_shown(self.removed)}\nNothing was written. Check "
             "the input path and whether its disk is mounted; if all input was removed on purpose, "
-            'keep its output with removed_inputs="keep" (--keep)'
+            'keep its output with removed_inputs="keep" (--keep-removed)'
         )
 
     def preview(self) -> RemovedInputsError:

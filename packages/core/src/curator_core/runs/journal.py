@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from curator_core.errors import OutputError
 from curator_core.filesystems import base_name, is_local, open_filesystem
 from curator_core.runs.lines import from_line, to_line
+from curator_core.runs.permissions import open_run_file
 from curator_core.staging import explained
 
 LOG = logging.getLogger("curator_core")
@@ -29,6 +31,10 @@ class Journal(Protocol):
 
     def append_all(self, entries: Sequence[Entry], *, durable: bool = True) -> None:
         """Several lines for the price of one. After a crash, any of the first may be there."""
+        ...
+
+    def check(self) -> None:
+        """Raise where it was deleted: nothing may be published that it does not know."""
         ...
 
     def close(self) -> None: ...
@@ -48,12 +54,11 @@ class FileJournal:
         self._path = path
         with explained(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._file = open_run_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         self._cut_torn_line()
 
     def entries(self) -> Iterator[Entry]:
-        with open(self._path, "rb") as lines:
-            yield from parsed_lines(lines.read(), self._path)
+        yield from parsed_lines(self._text(), self._path)
 
     def append(self, entry: Entry, *, durable: bool = True) -> None:
         self.append_all([entry], durable=durable)
@@ -62,6 +67,7 @@ class FileJournal:
         if not entries:
             return
         before = os.lseek(self._file, 0, os.SEEK_END)
+        self.check()
         with explained(self._path):
             try:
                 self._write(b"".join(map(to_line, entries)))
@@ -71,6 +77,13 @@ class FileJournal:
                 with suppress(OSError):
                     os.ftruncate(self._file, before)
                 raise
+
+    def check(self) -> None:
+        if not os.fstat(self._file).st_nlink:
+            raise OutputError(
+                f"{self._path} was deleted while the run was under way; "
+                "run the same command again to start over"
+            )
 
     def close(self) -> None:
         os.close(self._file)
@@ -82,10 +95,13 @@ class FileJournal:
     def _cut_torn_line(self) -> None:
         """What follows would otherwise be appended to half a line."""
         size = os.fstat(self._file).st_size
-        with open(self._path, "rb") as lines:
-            if size and lines.seek(size - 1) is not None and lines.read(1) != b"\n":
-                lines.seek(0)
-                os.ftruncate(self._file, lines.read().rfind(b"\n") + 1)
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.ftruncate(self._file, self._text().rfind(b"\n") + 1)
+
+    def _text(self) -> bytes:
+        with open(os.dup(self._file), "rb") as lines:  # the same file, whatever has its name now
+            lines.seek(0)
+            return lines.read()
 
 
 class ObjectJournal:
@@ -109,6 +125,9 @@ class ObjectJournal:
         self._waiting += b"".join(map(to_line, entries))
         if durable and entries:
             self._put()
+
+    def check(self) -> None:
+        pass
 
     def close(self) -> None:
         if self._waiting:

@@ -1,7 +1,7 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Protocol, TypeAlias
 
@@ -132,6 +132,7 @@ class DirectoryKeeper:
         mended: bool = False,
         storage_options: StorageOptions | None = None,
         prepare: Callable[[], None] | None = None,
+        shared: bool = False,
     ) -> None:
         """`mended`: what the stages do may have changed since, but not which stages there are.
 
@@ -148,7 +149,7 @@ class DirectoryKeeper:
         self.token = run_token(run_dir, self._options)
         self.memory = Memory()
         self._directory = RunDirectory(run_dir, self._options)
-        self._directory.create(self._outputs)
+        self._directory.create(self._outputs, shared=shared)
         self._lock: Lock = take_lock(run_dir, self._options)
         try:
             self._claim(resume, prepare)
@@ -177,6 +178,8 @@ class DirectoryKeeper:
             if self._directory.facts() is None:
                 self.begin()
             self.memory, unfinished = remember(self._journal)
+            self._publisher.refuse_outside(unfinished, self.run_dir or "")
+            self._publisher.refuse_outside(_named(self.memory), self.run_dir or "")
             self._recover(unfinished)
         except BaseException:
             self._journal.close()
@@ -192,6 +195,7 @@ class DirectoryKeeper:
             memory, _ = remember(journal)
         finally:
             journal.close()
+        Publisher(self._outputs, "").refuse_outside(_named(memory), self.run_dir or "")
         return [file.final for commit in memory.all() for file in commit.files]
 
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
@@ -311,6 +315,7 @@ class DirectoryKeeper:
 
     def finish(self, result: RunResult) -> None:
         """Say how it ended. The manifest lists what stands, also after an interruption."""
+        self._journal.check()
         self._latest.clear()
         self._publisher.clear_staging()
         self._lock.check()
@@ -346,6 +351,14 @@ class DirectoryKeeper:
 
 
 _CHECK_EVERY_S = 0.5
+
+
+def _named(memory: Memory) -> Iterator[str]:
+    """Every file that a journal would have moved or deleted."""
+    for commit in memory.all():
+        for file in commit.files:
+            yield file.staged
+            yield file.final
 
 
 def _commit_of(group: Group, sources: list[Source]) -> Commit:

@@ -1,12 +1,12 @@
 """The latest pulse of a run, in a file of its run directory that is replaced: for who looks on."""
 
-import os
 import time
 from contextlib import suppress
 from typing import Any
 
 from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.runs.lines import from_line, to_line
+from curator_core.runs.permissions import replace_run_file
 from curator_core.runs.pulses import Pulse
 
 FILE = "latest.json"
@@ -45,13 +45,7 @@ class Latest:
         if not self._is_local:
             self._fs.pipe_file(self._path, content)
             return
-        try:
-            self._fs.pipe_file(f"{self._path}.tmp", content)
-            os.replace(f"{self._path}.tmp", self._path)
-        except OSError:
-            with suppress(OSError):  # what little room there is belongs to the journal
-                os.unlink(f"{self._path}.tmp")
-            raise
+        replace_run_file(self._path, content)
 
 
 def read_latest(run_dir: str, storage_options: dict[str, Any] | None = None) -> Pulse | None:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from curator_core.errors import OutputError, ResumeError
 from curator_core.failing import reason_of
 from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
+from curator_core.runs.permissions import make_run_folder, open_run_file
 
 LOG = logging.getLogger("curator_core")
 
@@ -78,12 +79,17 @@ def take_lock(
     return ObjectLock(join(folder, "lock"), storage_options, home)
 
 
-def take_home(home: Home, storage_options: StorageOptions | None = None) -> Lock:
+def take_home(
+    home: Home, storage_options: StorageOptions | None = None, *, shared: bool = False
+) -> Lock:
     """Make a folder, and lock what is kept in it."""
     kept = join(home.path, ".curator")
     fs, path = open_filesystem(kept, storage_options)
     try:
-        fs.makedirs(path, exist_ok=True)
+        if is_local(fs):
+            make_run_folder(path, shared=shared)
+        else:
+            fs.makedirs(path, exist_ok=True)
     except OSError as error:
         raise home.cannot("make", error) from error
     return take_lock(kept, storage_options, home)
@@ -100,7 +106,7 @@ class FileLock:
     def __init__(self, path: str, home: Home) -> None:
         self._path, self._home = path, home
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = open_run_file(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise home.cannot("lock", error) from error
         try:

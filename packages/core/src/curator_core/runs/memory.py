@@ -132,8 +132,8 @@ class Memory:
         for new_ids, old_ids in sources:
             if all(old in self.commits for old in old_ids):
                 self._drop_aliases(old_ids)
-                self._aliases |= dict.fromkeys(new_ids, list(old_ids))
-                self._aliases_of |= dict.fromkeys(old_ids, list(new_ids))
+                self._aliases |= {new: list(old_ids) for new in new_ids}
+                self._aliases_of |= {old: list(new_ids) for old in old_ids}
 
     def _drop_aliases(self, source_ids: Iterable[str]) -> None:
         for old in source_ids:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from curator_core.errors import OutputError
+from curator_core.errors import OutputError, ResumeError
 from curator_core.filesystems import (
     base_name,
     full_path,
@@ -196,19 +196,45 @@ class Withdrawn:
 
 
 class Publisher:
-    """Gives finished files their names, and takes them back where their source has changed."""
+    """Gives finished files their names, and takes them back where their source has changed.
+
+    Only files in the outputs are ever moved or deleted, whatever a journal says.
+    """
 
     def __init__(self, outputs: Iterable[Output], run_token: str) -> None:
         self._outputs = list(outputs)
         self._token = run_token
         self._present: dict[str, set[str]] = {}
+        self._inside: dict[str, bool] = {}
+
+    def refuse_outside(self, paths: Iterable[str], journal: str = "") -> None:
+        """Raise where a file is not in an output folder, or in a run directory within."""
+        for path in paths:
+            folder = parent_of(path)
+            if folder not in self._inside:
+                self._inside[folder] = any(_holds(output, folder) for output in self._outputs)
+            if self._inside[folder] and base_name(path) not in ("", ".", ".."):
+                continue
+            folders = ", ".join(output.folder for output in self._outputs) or "none"
+            if not journal:
+                raise OutputError(
+                    f"{path} is not in an output folder of the pipeline ({folders}); a writer must "
+                    "write to its output_path"
+                )
+            raise ResumeError(
+                f"the journal of {journal} names the file {path}, which is not in an output folder "
+                f"of the pipeline ({folders}): the run was moved, or the journal was changed. "
+                f"Nothing was touched; delete {journal} and the earlier output to start over"
+            )
 
     def publish(self, files: Iterable[StagedFile]) -> None:
         for file in files:
+            self.refuse_outside((file.staged, file.final))
             publish(self._filesystem(file.final), file)
 
     def retract(self, files: Iterable[str]) -> None:
         for file in files:
+            self.refuse_outside((file,))
             fs = self._filesystem(file)
             if fs.exists(file):
                 fs.rm_file(file)
@@ -254,6 +280,19 @@ class Publisher:
             if path.startswith(local_path(output.folder) or output.folder):
                 return open_filesystem(path, output.storage_options)[0]
         return open_filesystem(path)[0]
+
+
+def _holds(output: Output, folder: str) -> bool:
+    """Whether a folder is that of an output or below it, not through links, and of no run."""
+    top = _folder(output)
+    if folder != top and not folder.startswith(f"{top}/"):
+        return False
+    if {"", ".", "..", ".curator"}.intersection(folder[len(top) :].split("/")[1:]):
+        return False
+    if local_path(folder) is None:
+        return True
+    real, real_top = os.path.realpath(folder), os.path.realpath(top)
+    return real == real_top or real.startswith(f"{real_top}/")
 
 
 def _below(files: Iterable[StagedFile], folder: str) -> Iterator[StagedFile]:

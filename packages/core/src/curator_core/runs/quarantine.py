@@ -1,7 +1,6 @@
 """The quarantine: what could not be processed, written down whole so that it can be tried again."""
 
 import base64
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -10,6 +9,7 @@ from curator_core.filesystems import base_name, is_local, join, open_filesystem
 from curator_core.lineage import fingerprint
 from curator_core.results import QuarantineRecord
 from curator_core.runs.lines import from_line, to_line
+from curator_core.runs.permissions import make_private_folder, replace_run_file
 from curator_core.secrets import redact
 from curator_core.staging import explained
 
@@ -39,7 +39,10 @@ class Quarantine:
     def add(self, group_id: str, records: list[QuarantineRecord]) -> None:
         """Keep the records of one group of sources; once more replaces them."""
         with explained(self._folder):
-            self._fs.makedirs(self._folder, exist_ok=True)
+            if is_local(self._fs):
+                make_private_folder(self._folder)
+            else:
+                self._fs.makedirs(self._folder, exist_ok=True)
             self._put(f"{group_id}.jsonl", b"".join(self._line(record) for record in records))
 
     def records(self) -> Iterator[QuarantineRecord]:
@@ -101,11 +104,7 @@ class Quarantine:
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
-        with open(f"{path}.tmp", "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{path}.tmp", path)
+        replace_run_file(path, content, durable=True)
 
 
 def _is_same(one: QuarantineRecord, other: QuarantineRecord) -> bool:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 
 from curator_core.results import RunResult
-from curator_core.runs.inputs import InputPolicy, Removal, find_renames, match_sources, states
+from curator_core.runs.inputs import STOP, InputPolicy, Removal, find_renames, match_sources, states
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.listing import Listing, Source
 from curator_core.runs.memory import Aliases, Commit, is_retry, root_of
@@ -26,7 +26,7 @@ class Review:
         listing: Listing,
         keeper: Keeper,
         result: RunResult,
-        policy: InputPolicy = InputPolicy(),  # noqa: B008 - nothing changes it
+        policy: InputPolicy = STOP,
     ) -> None:
         self.taken_back: list[Commit] = []
         self.gone = 0
@@ -62,7 +62,9 @@ class Review:
                 left[source.source_id] = source
             elif any(origin.name not in self._memory.names for origin in source.origins):
                 new.append(source)  # it has its first name back
-        removed = {n for n in removed if not self._policy.owns(n) and n not in self._withdrawn_files}
+        removed = {
+            n for n in removed if not self._policy.owns(n) and n not in self._withdrawn_files
+        }
         renamed = self._find_renames(removed, [*new, *left.values()])
         removed -= renamed.keys()
         kept = removed if self._policy.removed == "keep" else set()
@@ -102,8 +104,7 @@ class Review:
         if self.taken_back:
             taken = sum(len(commit.sources) for commit in self.taken_back)
             yield (
-                f"took back what {taken} source{'s' * (taken != 1)} had given: "
-                "inputs have changed"
+                f"took back what {taken} source{'s' * (taken != 1)} had given: inputs have changed"
             )
         if self.gone:
             yield (

@@ -18,7 +18,7 @@ from curator_core.runs.closing import label, shown_records, take_back_failures
 from curator_core.runs.emptiness import describe_largest_drop, refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
-from curator_core.runs.inputs import InputPolicy
+from curator_core.runs.inputs import STOP, InputPolicy
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
@@ -50,7 +50,7 @@ class Run:
         plan: Plan,
         listing: Listing,
         keeper: Keeper,
-        policy: InputPolicy = InputPolicy(),  # noqa: B008 - nothing changes it
+        policy: InputPolicy = STOP,
     ) -> None:
         self.plan = plan
         self.token = keeper.token

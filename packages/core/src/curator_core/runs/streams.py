@@ -21,7 +21,7 @@ from curator_core.plans import Plan
 from curator_core.progress import attach
 from curator_core.results import RunResult
 from curator_core.runs.directory import default_run_dir
-from curator_core.runs.inputs import InputPolicy
+from curator_core.runs.inputs import STOP, InputPolicy
 from curator_core.runs.keeping import DirectoryKeeper, Keeper, NothingKept
 from curator_core.runs.listing import Listing, listing_for, refuse_no_reader
 from curator_core.runs.outputs import does_append, outputs_of
@@ -40,7 +40,7 @@ class RunStream(Iterator[AnyTask]):
         keeper: Keeper,
         listing: Listing,
         why: str = "given",
-        policy: InputPolicy = InputPolicy(),  # noqa: B008 - nothing changes it
+        policy: InputPolicy = STOP,
     ) -> None:
         self.run = Run(plan, listing, keeper, policy)
         self._executor = executor
@@ -113,7 +113,9 @@ class Place:
     resume: bool = True
     storage_options: StorageOptions | None = None
     metrics: Wish = None
-    inputs: InputPolicy = InputPolicy()
+    inputs: InputPolicy = STOP
+    shared: bool = False
+    """Whether the group of the run directory may write to it too."""
 
 
 class OpenedStream(RunStream):
@@ -170,5 +172,6 @@ def _keeper(plan: Plan, executor: Executor, place: Place, end: ExitStack) -> Kee
         executor=type(executor).__name__,
         resume=place.resume,
         storage_options=place.storage_options,
+        shared=place.shared,
         prepare=lambda: end.enter_context(executor.reach(plan)),
     )
