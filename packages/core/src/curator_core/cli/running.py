@@ -223,11 +223,13 @@ def _write_page(result: "RunResult") -> None:
     """The page is a courtesy: where it cannot be written, the run is no worse for it."""
     from curator_core.reporting import Summary
     from curator_core.reporting.pages import write_report
+    from curator_core.runs.directory import RunDirectory
 
     if result.run_dir is None or Summary("", result).is_repetition:
         return
     try:
-        write_report(result.run_dir)
+        if RunDirectory(result.run_dir).facts() is not None:  # else it was deleted meanwhile
+            write_report(result.run_dir)
     except Exception as error:  # noqa: BLE001 - also what a file system of any kind may raise
         note(f"the report could not be written: {error}")
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curator_core.outcomes import AnyTask
+from curator_core.staging import explained
 from curator_core.watching import BrokenOffError
 
 _SIZE = 1 << 16
@@ -57,7 +58,8 @@ class Board:
         else:
             handle, path = tempfile.mkstemp()
             os.unlink(path)
-        os.ftruncate(handle, _SIZE)
+        with explained("the memory that is shared with a worker"):
+            os.ftruncate(handle, _SIZE)
         return cls(handle)
 
     def close(self) -> None:

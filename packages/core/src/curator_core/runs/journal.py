@@ -40,6 +40,10 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
+class JournalGoneError(OutputError):
+    """The journal was deleted or moved, most likely together with the output."""
+
+
 def open_journal(run_dir: str, storage_options: dict[str, Any] | None = None) -> Journal:
     fs, path = open_filesystem(run_dir, storage_options)
     if is_local(fs):
@@ -79,10 +83,14 @@ class FileJournal:
                 raise
 
     def check(self) -> None:
-        if not os.fstat(self._file).st_nlink:
-            raise OutputError(
-                f"{self._path} was deleted while the run was under way; "
-                "run the same command again to start over"
+        try:
+            is_there = os.path.samestat(os.stat(self._path), os.fstat(self._file))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise JournalGoneError(
+                f"{self._path} was moved or deleted while the run was under way; put it back, or "
+                "remove what is left of the output folder, then run the same command again"
             )
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Keeping: the part of a run that outlasts it, or nothing where there is nothing to keep."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Protocol, TypeAlias
 
@@ -18,7 +18,7 @@ from curator_core.runs.directory import (
     written_in,
 )
 from curator_core.runs.events import EventFile, Events
-from curator_core.runs.journal import Journal, open_journal
+from curator_core.runs.journal import Journal, JournalGoneError, open_journal
 from curator_core.runs.latest import Latest
 from curator_core.runs.ledger import Group
 from curator_core.runs.listing import Source
@@ -284,12 +284,22 @@ class DirectoryKeeper:
         self._journal.append_all([commit.to_entry() for commit in commits])
         for commit in commits:
             self._publisher.publish(commit.files)
+        self._refuse_unknown(commits)
         self._journal.append_all([done_entry(commit) for commit in commits], durable=False)
         for commit, (_, sources) in zip(commits, closed, strict=True):
             self.memory.add(commit)
             for source in sources:
                 if source.replaces:
                     self._settle(source.replaces)
+
+    def _refuse_unknown(self, commits: Iterable[Commit]) -> None:
+        """Take back what was published as the journal that knew of it was deleted."""
+        try:
+            self._journal.check()
+        except JournalGoneError:
+            for commit in commits:
+                self._publisher.retract(file.final for file in commit.files)
+            raise
 
     def quarantined(self) -> list[QuarantineRecord]:
         return list(self._quarantine.records())

@@ -19,6 +19,7 @@ from curator_core.runs.emptiness import describe_largest_drop, refuse_emptiness
 from curator_core.runs.events import Events
 from curator_core.runs.failures import Failures
 from curator_core.runs.inputs import STOP, InputPolicy
+from curator_core.runs.journal import JournalGoneError
 from curator_core.runs.keeping import Keeper
 from curator_core.runs.ledger import Group, Ledger
 from curator_core.runs.listing import Listing, Source
@@ -295,6 +296,8 @@ class Run:
         """Keep what was done before the run broke off, as far as the disk still takes it."""
         try:
             self._close(status)
+        except JournalGoneError:
+            pass  # the run has failed because of it, or of what was deleted with it
         except (OSError, CuratorError) as error:
             LOG.warning("the end of the run could not be written down: %s", reason_of(error))
 
