@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,7 +121,6 @@ class TestObjects:
     @pytest.mark.parametrize(
         "content",
         [
-            owner(host="elsewhere", renewed=time.time() - locks.STALE_AFTER_S - 1),
             owner(pid=2**22 + 1),
             b"garbage",
             b"[]",
@@ -131,6 +131,32 @@ class TestObjects:
         self, content: bytes, remote: str
     ) -> None:
         MemoryFileSystem().pipe_file("/lock-tests/run/lock", content)
+        take_lock(remote).release()
+
+    @pytest.mark.parametrize("ahead_s", [-1000, 0, 1000])
+    def test_only_the_clock_of_the_store_counts(self, ahead_s: float, remote: str) -> None:
+        fs = MemoryFileSystem()
+        renewed = time.time() + ahead_s
+        fs.pipe_file("/lock-tests/run/lock", owner(host="elsewhere", renewed=renewed))
+        with pytest.raises(ResumeError, match="on elsewhere"):
+            take_lock(remote)
+        fs.store["/lock-tests/run/lock"].modified -= timedelta(seconds=locks.STALE_AFTER_S + 1)
+        take_lock(remote).release()
+        assert fs.find("/lock-tests/run") == []
+
+    def test_where_a_store_tells_no_times_the_clock_of_this_machine_does(
+        self, remote: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def modified(self: MemoryFileSystem, path: str) -> None:
+            raise NotImplementedError
+
+        monkeypatch.setattr(MemoryFileSystem, "modified", modified)
+        fs = MemoryFileSystem()
+        fs.pipe_file("/lock-tests/run/lock", owner(host="elsewhere"))
+        with pytest.raises(ResumeError, match="on elsewhere"):
+            take_lock(remote)
+        old = time.time() - locks.STALE_AFTER_S - 1
+        fs.pipe_file("/lock-tests/run/lock", owner(host="elsewhere", renewed=old))
         take_lock(remote).release()
 
     def test_another_machine_cannot_be_asked_whether_it_lives(self, remote: str) -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Protocol
@@ -172,8 +173,12 @@ class ObjectLock:
 
     def _take(self, fs: Any, at: str) -> None:
         owner = _read(fs, at)
-        if owner and _is_held(owner):
-            raise self._home.in_use(owner)
+        if _renewed_at(owner) and not _is_dead(owner):
+            silent_s = _silence_by_store(fs, at, self._mark)
+            if silent_s is None:
+                silent_s = time.time() - _renewed_at(owner)
+            if silent_s < STALE_AFTER_S:
+                raise self._home.in_use(owner)
         self._renew(fs, at)
         self._check_mine(fs, at)
 
@@ -222,9 +227,23 @@ def _read(fs: Any, path: str) -> str:
         return ""
 
 
-def _is_held(owner: str) -> bool:
-    """Renewed lately, and not by a process of this machine that is no more."""
-    return time.time() - _renewed_at(owner) < STALE_AFTER_S and not _is_dead(owner)
+def _silence_by_store(fs: Any, path: str, mark: str) -> float | None:
+    """How long ago a lock was renewed, in seconds; None if the store does not tell.
+
+    Only the clock of the store is asked: those of two machines may be minutes apart.
+    """
+    probe = f"{path}.{mark}"
+    try:
+        fs.pipe_file(probe, b"")
+        fs.invalidate_cache()
+        return float((fs.modified(probe) - fs.modified(path)).total_seconds())
+    except PermissionError:
+        raise
+    except Exception:  # noqa: BLE001 - object stores have errors of their own
+        return None
+    finally:
+        with suppress(Exception):
+            fs.rm_file(probe)
 
 
 def _is_dead(owner: str) -> bool:
