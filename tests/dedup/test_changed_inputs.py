@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core import LocalExecutor
-from curator_core.errors import RemovedInputsError
+from curator_core import LocalExecutor, RemovedInputsError
 from curator_dedup import ExactDeduplicationWorkflow
 
 HERE = LocalExecutor(workers=0)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ ASKED = [
     ("run", "words.yaml", "--set", "output.path=full"),
     ("run", "words.yaml", "--set", "output.path=words.yaml/out"),
     ("run", "words.yaml", "--set", "steps.word_count_filter.min_words=3"),
+    ("run", "two.yaml"),
     ("run", "words.yaml", "--set", "steps.word_count_filter.resources.gpus=64",
      "--set", "output.path=gpus"),
     ("run", "torn.yaml", "--set", "errors.on_error=fail"),
@@ -50,6 +52,11 @@ def test_messages_are_those_of_the_errors_that_the_page_names(
         RECIPE.replace("raw", "torn.jsonl").replace(" out}", " torn}")
     )
     assert call(["run", "words.yaml"]) == 0
+    (tmp_path / "two.yaml").write_text(RECIPE.replace("raw", "more").replace(" out}", " two}"))
+    shutil.copytree(tmp_path / "raw", tmp_path / "more")
+    (tmp_path / "more/b.jsonl").write_text('{"text": "five six"}\n')
+    assert call(["run", "two.yaml"]) == 0
+    (tmp_path / "more/b.jsonl").unlink()
     assert len(READS) == len(ASKED)
     for arguments, (reads, error) in zip(ASKED, READS.items(), strict=True):
         capfd.readouterr()

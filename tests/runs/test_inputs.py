@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core import LocalExecutor, Pipeline, PipelineError, RunResult
-from curator_core.errors import RemovedInputsError
+from curator_core import LocalExecutor, Pipeline, PipelineError, RemovedInputsError, RunResult
 from curator_core.reading import JsonlReader
 from curator_core.runs.inputs import InputPolicy, State, find_renames, match_sources
 from curator_core.tasks import Origin

@@ -17,6 +17,7 @@ from curator_core import (
     LocalExecutor,
     Pipeline,
     PipelineError,
+    RemovedInputsError,
     ResumeError,
     RunInterrupted,
     RunResult,
@@ -24,7 +25,6 @@ from curator_core import (
     Workflow,
     WorkflowResult,
 )
-from curator_core.errors import RemovedInputsError
 from curator_core.runs import locks
 from curator_core.runs.keeping import DirectoryKeeper
 from curator_core.runs.locks import Home
