@@ -6,8 +6,8 @@ from typing import Any
 from curator_core.documents import DocumentBatch
 from curator_core.dropping import DropSink
 from curator_core.errors import OutputError, StageError
-from curator_core.failing import detail_of, reason_of
-from curator_core.lineage import Lineage, SourceKey, rest_share, source_of
+from curator_core.failing import detail_of, is_damage, reason_of
+from curator_core.lineage import Lineage, SourceKey, fingerprint, rest_share, source_of
 from curator_core.models import told_model
 from curator_core.outcomes import AnyTask, Dropped, Rejected
 from curator_core.plans import PlannedStage
@@ -42,6 +42,7 @@ class Account:
             and sampler.wants_changes(planned.index)
         )
         self._given: Any = None
+        self._rejected: list[Rejected] = []
 
     def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
         """Whatever is counted from now on is of tasks that are made of these sources."""
@@ -135,8 +136,57 @@ class Account:
                 self._keep(item.reason, item.records)
             return
         self.counts.items_rejected += item.items
-        self._record(parents[0], item.reason, where=item.where, items=item.items,
-                     whole_task=False, payload=item.payload)  # fmt: skip
+        if self.planned.policy.on_error == "fail":
+            at = f"{item.where}: " if item.where else ""
+            raise StageError(
+                f"stage {self.planned.name!r} failed: {at}{item.reason}",
+                stage=self.planned.name,
+                task_id=parents[0].task_id,
+                source=source_of(parents[0].lineage),
+            )
+        if self.planned.policy.on_error == "quarantine":
+            self._rejected.append(item)
+
+    def set_aside(self, parents: Sequence[AnyTask]) -> None:
+        """Quarantine what was rejected of a task, and with it these records as a task of their own.
+
+        Of several parents nobody can tell whose row it was.
+        """
+        rejected, self._rejected = self._rejected, []
+        groups: dict[int, list[Rejected]] = {}
+        for item in rejected:
+            groups.setdefault(id(item.of), []).append(item)
+        for items in groups.values():
+            of = items[0].of or (parents[0] if len(parents) == 1 else None)
+            rows = sorted({item.row for item in items if item.row is not None})
+            subtask_id, subtask = self._subtask(parents[0].task_id, of, rows)
+            for item in items:
+                has_row = item.row is not None
+                self._record(
+                    parents[0],
+                    item.reason,
+                    where=item.where,
+                    items=item.items,
+                    whole_task=False,
+                    payload=item.payload,
+                    subtask_id=subtask_id if has_row else "",
+                    subtask=subtask if has_row else None,
+                    damaged=item.damaged or not has_row,
+                )
+                subtask = None if has_row else subtask
+
+    def _subtask(
+        self, task_id: str, of: AnyTask | None, rows: Sequence[int]
+    ) -> tuple[str, bytes | None]:
+        """The id and the bytes of a task of these rows; no id where it cannot be stored."""
+        if not rows or not isinstance(of, self.planned.takes):
+            return "", None
+        try:
+            subtask = of.take(rows).to_payload()
+        except (TypeError, ValueError, IndexError):
+            return "", None
+        mark = fingerprint(*map(str, rows))[:8]
+        return f"{task_id}.{self.planned.index}r{mark}", subtask
 
     def explain_shrinking(self, missing: int) -> None:
         """Fewer items than before, with nothing said about it: not lost in silence."""
@@ -204,19 +254,10 @@ class Account:
         if policy.on_error == "quarantine":
             (passed, seen), payload = progress, payload_of(task)
             self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
-                         seen=seen, items=items, payload=payload)  # fmt: skip
+                         seen=seen, items=items, payload=payload,
+                         damaged=is_damage(error))  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
-        if not facts.get("whole_task", True) and self.planned.policy.on_error == "fail":
-            at = f"{facts['where']}: " if facts["where"] else ""
-            raise StageError(
-                f"stage {self.planned.name!r} failed: {at}{reason}",
-                stage=self.planned.name,
-                task_id=task.task_id,
-                source=source_of(task.lineage),
-            )
-        if self.planned.policy.on_error == "skip":
-            return
         self._part.quarantined.append(
             QuarantineRecord(
                 task.task_id,

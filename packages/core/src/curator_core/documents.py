@@ -91,6 +91,12 @@ class DocumentBatch(Task["pa.Table"]):
 
         return lambda: self.with_data(rows_where(self.data, pc.invert(mask)))
 
+    def take(self, rows: Sequence[int]) -> Self:
+        """Some rows, in an order of your own."""
+        from curator_core.rows import rows_at
+
+        return self.with_data(rows_at(self.data, rows))
+
     def to_payload(self) -> bytes:
         import pyarrow as pa
 

@@ -29,6 +29,10 @@ class InputError(CuratorError):
     """Input data cannot be found or read."""
 
 
+class UnavailableError(InputError):
+    """Input data cannot be reached now, and may be at another time."""
+
+
 class NothingFoundError(InputError):
     """A path matches no file. Right where a pipeline may be empty, a mistake elsewhere."""
 

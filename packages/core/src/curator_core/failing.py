@@ -2,6 +2,8 @@
 
 import traceback
 
+from curator_core.errors import InputError, UnavailableError
+
 _FRAMEWORK = ("curator_core.steps", "curator_core.worker", "curator_core.functions")
 
 
@@ -14,6 +16,11 @@ def reason_of(error: BaseException) -> str:
         return str(error)
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the input is at fault, so that trying again changes nothing until it is mended."""
+    return isinstance(error, InputError) and not isinstance(error, UnavailableError)
 
 
 def detail_of(error: BaseException) -> str:

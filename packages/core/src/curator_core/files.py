@@ -1,7 +1,7 @@
 """Files as tasks: paths, or ranges of them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -50,6 +50,9 @@ class FileGroup(Task[list[FilePart]]):
     @property
     def num_bytes(self) -> int:
         return sum(part.size for part in self.data)
+
+    def take(self, rows: Sequence[int]) -> Self:
+        return self.with_data([self.data[row] for row in rows])
 
     def identity(self) -> str:
         facts = [[p.path, p.size, p.version, p.start, p.end] for p in self.data]

@@ -25,12 +25,23 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Rejected:
-    """Items that could not be read or understood: damage inside a task that is otherwise good."""
+    """Items inside a task that could not be worked on, while the rest of the task goes on.
+
+    A stage that says in which `row` of its task the record is needs to do nothing else for a retry:
+    the quarantine keeps the rejected records of a task as a task of their own. Rows are those of
+    `of`, where that is another task than the one the stage was given.
+    """
 
     reason: str
     where: str = ""
     items: int = 1
     payload: bytes | None = None
+    """Something to look at, for people."""
+
+    row: int | None = None
+    of: AnyTask | None = None
+    damaged: bool = False
+    """Whether the record itself is at fault, so that nobody is advised to try it again."""
 
 
 class Mixed(list[Out]):

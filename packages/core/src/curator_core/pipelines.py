@@ -150,13 +150,28 @@ class Pipeline:
         run_dir: str | PathLike[str],
         executor: Executor | str | None = None,
         *,
+        accept_changes: bool = False,
         storage_options: StorageOptions | None = None,
     ) -> RunResult:
-        """Run what an earlier run of this pipeline quarantined again, and nothing else."""
+        """Run again what an earlier run of this pipeline quarantined, and nothing else.
+
+        Whole tasks and single records start at the stage that they failed in. What succeeds is
+        added to the output. The result tells of the run and its retries together, except for
+        `tasks`, `sources_done` and `seconds`, which are those of this retry.
+
+        A pipeline that has changed since is refused, unless `accept_changes` is set; even then
+        its stages must be the same ones and write to the same places.
+        """
         from curator_core.runs.retrying import retry
 
         chosen, _ = chosen_executor(executor)
-        result = retry(self.build(chosen), os.fspath(run_dir), chosen, storage_options)
+        result = retry(
+            self.build(chosen),
+            os.fspath(run_dir),
+            chosen,
+            storage_options,
+            accept_changes=accept_changes,
+        )
         if storage_options is None:
             _leave_report(result)
         return result

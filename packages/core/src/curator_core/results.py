@@ -101,6 +101,9 @@ class QuarantineRecord:
 
     `source` names the file, where there is one. `passed` outputs had already gone on when it
     failed (after `seen` things that the stage had given): a retry leaves those out.
+
+    Items inside a task are retried as a task of their own, all that one stage rejected of a task
+    together: `subtask_id` names it, and the first of its records holds it in `subtask`.
     """
 
     task_id: str
@@ -117,6 +120,20 @@ class QuarantineRecord:
     passed: int = 0
     seen: int = 0
     payload: bytes | None = field(default=None, repr=False)
+    subtask_id: str = ""
+    subtask: bytes | None = field(default=None, repr=False)
+    damaged: bool = False
+    """Whether the input is at fault, so that only a mended input helps."""
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Whether enough of it was kept."""
+        return self.payload is not None if self.whole_task else bool(self.subtask_id)
+
+    @property
+    def is_worth_retrying(self) -> bool:
+        """Whether it may succeed at another time."""
+        return self.can_be_retried and not self.damaged
 
 
 def payload_of(task: AnyTask) -> bytes | None:
@@ -147,6 +164,9 @@ class RunResult(Sequence[AnyTask]):
 
     dropped_files: list[str] = field(default_factory=list)
     """Files of what was left out on purpose, by stages that keep that as well."""
+
+    is_complete: bool = False
+    """Whether no source is left to do, however the run ended."""
 
     @overload
     def __getitem__(self, index: int) -> AnyTask: ...
@@ -205,6 +225,7 @@ class RunResult(Sequence[AnyTask]):
             "dropped_files": len(self.dropped_files),
             "worker_restarts": self.worker_restarts,
             "notes": self.notes,
+            "is_complete": self.is_complete,
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},
             "usages": {name: usage.to_json() for name, usage in self.usages.items()},
         }

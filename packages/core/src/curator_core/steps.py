@@ -223,6 +223,7 @@ class Step:
             self.account.turn_to(lineage)
         accounted = self.account.accounted()
         outputs = self._without_notes(results, parents)
+        self.account.set_aside(parents)
         accounted = self.account.accounted() - accounted
         if not outputs:
             self.account.drop(parents, items - accounted)
@@ -271,9 +272,11 @@ class Step:
                     yield output
                 del item, output  # or they would stay while the next one is being made
         except _BrokenFlowError as broken:
+            self.account.set_aside([task])
             progress = (flow.given, flow.seen)
             self.account.fail(task, broken.error, broken.attempts, progress, flow.given - before)
             return
+        self.account.set_aside([task])
         if flow.given:
             self.report.spend(rest_share(task.lineage, flow.given - before))
             self.account.close(1, passed_on + before)

@@ -1,6 +1,7 @@
 """Tasks: pieces of data on their way through a pipeline."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, Generic, Self, TypeVar
@@ -100,6 +101,12 @@ class Task(Generic[T]):
         changed.data = data
         changed.metadata = dict(self.metadata)
         return changed
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """A task of some of its items, by their places; TypeError where it cannot be divided."""
+        if self.num_items != 1 or list(rows) != [0]:
+            raise TypeError(f"a {type(self).__name__} cannot be divided: it has no take()")
+        return self.twin()
 
     def identity(self) -> str | None:
         """What this stands for in the outside world (a path, its size and age), if anything."""

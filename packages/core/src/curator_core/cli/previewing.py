@@ -53,7 +53,7 @@ def _described(seen: "Preview") -> dict[str, Any]:
     for stage, found in zip(facts["stages"], seen.stages, strict=True):
         stage["counts"] = found.counts.to_json()
         for record in stage["quarantined"]:
-            record.pop("payload")
+            del record["payload"], record["subtask"]
     return facts
 
 

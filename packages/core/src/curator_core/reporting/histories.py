@@ -47,6 +47,7 @@ class History:
 
     _step: int = 1
     _seen: int = 0
+    _retries: bool = False
 
     def take(self, event: dict[str, Any]) -> None:
         kind, when = event["event"], float(event["time"])
@@ -59,7 +60,8 @@ class History:
             self.began = self.last_progress = when
             self.finished_since_began = 0
             self.recent.clear()
-        elif kind == "workers_summed_up":
+            self._retries = event.get("why") == "retry"
+        elif kind == "workers_summed_up" and not self._retries:
             self.diagnosis = event
         elif kind == "sample" and len(self.samples) < MOST_SAMPLES:
             self.samples.append(event)

@@ -17,10 +17,19 @@ def label(group: Group, sources: list[Source]) -> None:
 
 
 def take_back_failures(group: Group, sources: list[Source]) -> None:
-    """What is retried counted as failed before: it must not count twice."""
-    for record in (source.replaces for source in sources if source.replaces):
-        undone = StageCounts(tasks_in=-1, tasks_failed=-1)
-        undone.items_in = undone.items_failed = -record.items
+    """What is retried counted as failed before: it must not count twice.
+
+    The task that a record was rejected of has not failed: it went on without that record.
+    """
+    for source in sources:
+        if (record := source.replaces) is None:
+            continue
+        undone = StageCounts(items_in=-record.items, bytes_in=-source.task.num_bytes)
+        if record.whole_task:
+            undone.tasks_in = undone.tasks_failed = -1
+            undone.items_failed = -record.items
+        else:
+            undone.items_rejected = -record.items
         group.account.of(record.stage_index).add(undone)
 
 
@@ -28,4 +37,4 @@ def shown_records(group: Group, *, is_kept: bool) -> list[QuarantineRecord]:
     """Where payloads are kept on disk, they need no room in memory too."""
     if not is_kept:
         return group.account.quarantined
-    return [replace(record, payload=None) for record in group.account.quarantined]
+    return [replace(record, payload=None, subtask=None) for record in group.account.quarantined]

@@ -17,6 +17,7 @@ from curator_core.runs.directory import (
     run_token,
     written_in,
 )
+from curator_core.runs.earlier import Earlier
 from curator_core.runs.events import EventFile, Events
 from curator_core.runs.journal import Journal, JournalGoneError, open_journal
 from curator_core.runs.latest import Latest
@@ -144,6 +145,7 @@ class DirectoryKeeper:
         self._closed = False
         self._next_check = 0.0
         self._mended = mended
+        self._earlier: Earlier | None = None
         self._outputs = outputs_of(plan)
         self._options = dict(storage_options or options_for(run_dir, self._outputs))
         self.token = run_token(run_dir, self._options)
@@ -175,6 +177,8 @@ class DirectoryKeeper:
         self._worker_logs = WorkerLogs(self.run_dir or "", self._options)
         try:
             self._facts = describe_run(self._plan, executor)
+            if self._earlier is not None:
+                self._facts = self._earlier.while_retrying(self._facts)
             if self._directory.facts() is None:
                 self.begin()
             self.memory, unfinished = remember(self._journal)
@@ -203,6 +207,7 @@ class DirectoryKeeper:
         facts = self._directory.facts()
         if self._mended:
             check_same_stages(facts or {}, self._plan, self.run_dir or "")
+            self._earlier = Earlier(facts or {})
             return facts or {}
         if facts is None or not resume:
             return None
@@ -307,6 +312,10 @@ class DirectoryKeeper:
     def keep_worker_output(self, worker_id: str, text: str) -> None:
         self._worker_logs.add(worker_id, text)
 
+    def sweep_quarantine(self) -> None:
+        """Remove the payloads of what is no longer in quarantine."""
+        self._quarantine.sweep()
+
     def origins_of(self, source_id: str) -> list[Origin]:
         """The files of a source that was committed."""
         return self.memory.origins_of(source_id)
@@ -334,12 +343,17 @@ class DirectoryKeeper:
         result.dropped_files = sorted(file.final for file in files if file.dropped)
         result.quarantined = self.quarantined()
         self._publisher.write_manifests(self._plan.name, files)
+        if self._earlier is not None:
+            self._earlier.add_to(result)
         ending = {
             "status": result.status,
             "ended": time.time(),
             "result": result.to_json(),
             "written": {"sources": self.memory.roots(), **written_in(result)},
         }
+        if self._earlier is not None:
+            ending = self._earlier.after(ending, result)
+            self._facts.pop("status_before", None)
         try:
             self._directory.write({**self._facts, **ending})
         except (OSError, CuratorError):  # a full disk: how it ended matters more than what it took

@@ -216,7 +216,7 @@ def root_of(source_id: str) -> str:
 
 def retry_id(record: QuarantineRecord) -> str:
     """The source that a retry of this task is: another one each time that it fails again."""
-    task = f"{record.task_id}@{record.stage_index}"
+    task = f"{record.subtask_id or record.task_id}@{record.stage_index}"
     root, _, retried = record.source_id.partition("-")
     before, _, number = retried.rpartition("-")
     return f"{root}-{task}-{int(number) + 1 if before == task else 0}"

@@ -1,6 +1,11 @@
-"""Retrying: the tasks in a run's quarantine, from the stage that they failed in."""
+"""Retrying: what a run has in quarantine, from the stage that it failed in.
+
+A task that failed is run again as it was. Records that a stage rejected of a task are run again as
+a task of their own, all of one task together.
+"""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -8,53 +13,125 @@ from curator_core.errors import ResumeError
 from curator_core.executors import Executor
 from curator_core.filesystems import StorageOptions
 from curator_core.plans import Plan, PlannedStage
+from curator_core.policies import FailureBudget
 from curator_core.results import QuarantineRecord, RunResult
-from curator_core.runs.directory import RunDirectory, differences
+from curator_core.runs.directory import RunDirectory, check_same_stages, differences
 from curator_core.runs.keeping import DirectoryKeeper, options_for
 from curator_core.runs.listing import Quarantined, Source
 from curator_core.runs.memory import retry_id
 from curator_core.runs.outputs import outputs_of
 from curator_core.runs.streams import RunStream
 
+NO_BUDGET = FailureBudget(None)
+"""What fails again was a failure before: a retry cannot fail too often."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Something that is run again: the record that holds its bytes, and what it replaces."""
+
+    holder: QuarantineRecord
+    replaces: QuarantineRecord
+
+    @property
+    def payload(self) -> bytes:
+        """Read from the quarantine only now: it may be large."""
+        held = self.holder.payload if self.holder.whole_task else self.holder.subtask
+        return held or b""
+
 
 def retry(
-    plan: Plan, run_dir: str, executor: Executor, storage_options: StorageOptions | None = None
+    plan: Plan,
+    run_dir: str,
+    executor: Executor,
+    storage_options: StorageOptions | None = None,
+    *,
+    accept_changes: bool = False,
 ) -> RunResult:
-    """Run the quarantined tasks again. What succeeds is published; what fails stays set aside."""
+    """Run again what is in quarantine. What succeeds is published; what fails stays set aside."""
     options = dict(storage_options or options_for(run_dir, outputs_of(plan)))
     facts = RunDirectory(run_dir, options).facts()
     if facts is None:
         raise ResumeError(f"{run_dir} is not the directory of a run; give one with a run.json")
+    check_same_stages(facts, plan, run_dir)
+    changes = _changes(facts, plan)
+    if changes and not accept_changes:
+        listed = "\n".join(f"  {change}" for change in changes)
+        raise ResumeError(
+            f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{listed}\n"
+            "What is retried would be made in another way than the rest. Undo the change, or set "
+            "accept_changes=True (--accept-changes) where it is what heals the failures"
+        )
+    plan = replace(plan, budget=NO_BUDGET)
     name = type(executor).__name__
     keeper = DirectoryKeeper(plan, run_dir, executor=name, mended=True, storage_options=options)
-    result = RunResult(run_dir=run_dir, notes=_changes(facts, plan))
+    result = RunResult(run_dir=run_dir)
     try:
         records = keeper.quarantined()
-        for first, group in _by_stage(plan, _replayable(records)):
-            listing = Quarantined(first, (_source(plan, keeper, record) for record in group))
-            with RunStream(plan, executor, keeper, listing) as stream:
+        for first, group in _by_stage(plan, replays_of(records)):
+            listing = Quarantined(first, (_source(plan, keeper, replay) for replay in group))
+            with RunStream(plan, executor, keeper, listing, "retry") as stream:
                 result = _together(result, stream)
+        keeper.sweep_quarantine()
         result.quarantined = keeper.quarantined()
+        result.notes += _told(changes)
         result.notes += _left_alone(records)
     finally:
         keeper.close()
     return result
 
 
+def replays_of(records: Iterable[QuarantineRecord]) -> list[Replay]:
+    """What of a quarantine can be run again, in the order of its stages."""
+    tasks: list[Replay] = []
+    together: dict[tuple[str, str], list[QuarantineRecord]] = {}
+    for record in records:
+        if not record.can_be_retried:
+            continue
+        if record.whole_task:
+            tasks.append(Replay(record, _bare(record, record.items)))
+        else:
+            together.setdefault((record.source_id, record.subtask_id), []).append(record)
+    for found in together.values():  # the first of them holds the bytes
+        tasks.append(Replay(found[0], _bare(found[0], sum(record.items for record in found))))
+    return sorted(tasks, key=lambda one: (one.replaces.stage_index, retry_id(one.replaces)))
+
+
+def _bare(record: QuarantineRecord, items: int) -> QuarantineRecord:
+    """A record without bytes, which stays in memory until its retry is over."""
+    return QuarantineRecord(
+        record.task_id,
+        record.stage,
+        record.stage_index,
+        record.reason,
+        record.source_id,
+        items=items,
+        whole_task=record.whole_task,
+        passed=record.passed,
+        seen=record.seen,
+        subtask_id=record.subtask_id,
+    )
+
+
 def _changes(facts: dict[str, Any], plan: Plan) -> list[str]:
     if facts.get("fingerprint") == plan.fingerprint:
         return []
-    changes = "; ".join(differences(facts["plan"], plan.describe()))
-    return [f"only what is retried was made by the pipeline as it is now ({changes})"]
+    return differences(facts.get("plan", []), plan.describe())
+
+
+def _told(changes: list[str]) -> Iterator[str]:
+    if changes:
+        told = "; ".join(changes)
+        yield f"only what was retried was made by the pipeline as it is now ({told})"
 
 
 def _by_stage(
-    plan: Plan, records: list[QuarantineRecord]
-) -> Iterator[tuple[PlannedStage, Iterable[QuarantineRecord]]]:
-    """The records that begin at the same stage; one empty group where there are none at all."""
-    if not records:
+    plan: Plan, replays: list[Replay]
+) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
+    """The tasks that begin at the same stage; one empty group where there are none at all."""
+    if not replays:
         yield plan.stages[-1], ()
-    for stage_index, group in groupby(records, lambda record: record.stage_index):
+    for stage_index, group in groupby(replays, lambda replay: replay.replaces.stage_index):
         yield plan.stages[stage_index], group
 
 
@@ -63,33 +140,28 @@ def _together(before: RunResult, stream: RunStream) -> RunResult:
     result = stream.result
     result.tasks = tasks
     result.sources_done += before.sources_done
-    result.notes = [*before.notes, *result.notes]
-    for reason, count in before.worker_restarts.items():
-        result.worker_restarts[reason] = result.worker_restarts.get(reason, 0) + count
+    result.seconds += before.seconds
     return result
 
 
-def _replayable(records: list[QuarantineRecord]) -> list[QuarantineRecord]:
-    able = [record for record in records if record.whole_task and record.payload is not None]
-    return sorted(able, key=lambda record: (record.stage_index, record.task_id))
-
-
 def _left_alone(records: list[QuarantineRecord]) -> Iterator[str]:
-    damaged = sum(record.items for record in records if not record.whole_task)
+    left = [record for record in records if not record.can_be_retried]
+    damaged = sum(record.items for record in left if record.damaged)
     if damaged:
         yield (
-            f"{damaged} damaged records are no tasks, so they cannot be retried: mend their files "
-            "and run the pipeline again, it notices changed files"
+            f"{damaged} damaged records cannot be retried: mend their files and run the pipeline "
+            "again, it notices changed files"
         )
-    unstored = sum(1 for record in records if record.whole_task and record.payload is None)
+    unstored = sum(not record.damaged for record in left)
     if unstored:
-        yield f"{unstored} tasks could not be stored, so they cannot be retried"
+        yield f"{unstored} failures could not be stored, so they cannot be retried"
 
 
-def _source(plan: Plan, keeper: DirectoryKeeper, record: QuarantineRecord) -> Source:
+def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
+    record = replay.replaces
     kind = plan.stages[record.stage_index].takes
-    task = kind.from_payload(record.payload or b"")
-    task.task_id = record.task_id
+    task = kind.from_payload(replay.payload)
+    task.task_id = record.subtask_id or record.task_id
     return Source(
         source_id=retry_id(record),
         task=task,

@@ -416,6 +416,7 @@ class Run:
             names = ", ".join(self.plan.stages[index].name for index in unbalanced)
             raise AssertionError(f"the account of {names} does not balance")
         self.result.status = status
+        self.result.is_complete = self.listed_all and not self.open_sources
         self.result.seconds = self.seconds
         self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
         self.result.usages = self.usages.named({p.index: p.name for p in self.plan.stages})
