@@ -108,7 +108,7 @@ RESULT = RunResult(
     files=["/out/a.jsonl", "/out/b.jsonl"],
     dropped_files=["/out/c.jsonl", "/dropped/a.jsonl", "/dropped/b.jsonl"],
     run_dir="/out/.curator/my run",
-    quarantined=[record("not JSON", "read", source="in.jsonl", where="line 7")],
+    quarantined=[record("not JSON", "read", source="in.jsonl", where="line 7", payload=b"x")],
     worker_restarts={"was killed by SIGKILL": 2},
     notes=["something else"],
 )
@@ -131,7 +131,7 @@ def test_a_summary_says_what_came_of_it_where_it_is_and_what_is_next() -> None:
         "workers 2 times a worker was killed by SIGKILL and was replaced",
         "note something else",
         "report r.html",
-        "next curate retry '/out/.curator/my run'",
+        "next pipeline.retry('/out/.curator/my run')",
     ]
 
 
@@ -150,17 +150,36 @@ def test_a_long_pipeline_still_has_a_short_summary() -> None:
     assert "… 44 more stages" in lines
 
 
-def test_damaged_records_alone_are_not_to_be_retried() -> None:
-    damaged = RunResult(quarantined=[record(whole_task=False)], run_dir="/run", sources_done=1)
-    assert all("retry" not in line for line in printed(Summary("x", damaged)))
+@pytest.mark.parametrize(
+    ("facts", "is_advised"),
+    [
+        ({"payload": b"x"}, True),
+        ({"payload": b"x", "damaged": True}, False),
+        ({"payload": None}, False),
+        ({"whole_task": False, "payload": b"x"}, False),
+        ({"whole_task": False, "subtask_id": "t.1r0"}, True),
+        ({"whole_task": False, "subtask_id": "t.1r0", "damaged": True}, False),
+    ],
+)
+def test_a_retry_is_advised_only_where_it_may_help(
+    facts: dict[str, object], is_advised: bool
+) -> None:
+    result = RunResult(quarantined=[record(**facts)], run_dir="/run", sources_done=1)
+    assert any("retry" in line for line in printed(Summary("x", result))) is is_advised
 
 
 def test_a_failed_run_names_what_redoes_its_quarantine_as_well() -> None:
-    failed = RunResult(quarantined=[record()], run_dir="/run", sources_done=1, status="failed")
-    assert [" ".join(line.split()) for line in printed(Summary("x", failed))][-2:] == [
-        "next run the same command again: it goes on from here",
-        "curate retry /run: does what is in quarantine again",
-    ]
+    found = [record(payload=b"x")]
+    failed = RunResult(quarantined=found, run_dir="/run", sources_done=1, status="failed")
+    again, retry = printed(Summary("x", failed))[-2:]
+    assert "run the same command again" in again
+    assert "pipeline.retry('/run')" in retry
+
+
+def test_a_finished_run_with_damaged_inputs_says_to_mend_them() -> None:
+    found = [record(payload=b"x", damaged=True)]
+    failed = RunResult(quarantined=found, run_dir="/run", status="failed", is_complete=True)
+    assert "mended" in printed(Summary("x", failed))[-1]
 
 
 def test_markup_in_names_is_only_text() -> None:
@@ -246,7 +265,7 @@ def test_the_page_shows_everything_escaped_and_needs_no_network(tmp_path: Path) 
     assert "trial is done: 3 sources in " in text
     assert "<picky>: a < b" in text
     assert "ValueError: <script>alert('no')</script>" in text
-    assert f"curate retry {run_dir}" in text
+    assert f"pipeline.retry('{run_dir}')" in text
     assert "LocalExecutor" in text
     assert path == f"{run_dir}/report.html"
     assert len(page) < 20_000

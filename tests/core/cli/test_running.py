@@ -227,7 +227,7 @@ def test_retry_with_nothing_to_try(curate: Curate) -> None:
     curate("run", "recipe.yaml")
     said = curate("retry", "out")
     assert (said.code, said.err) == (0, "")
-    assert said.out == "trial: there is no task in quarantine that could be tried again\n"
+    assert said.out == "trial: there is nothing in quarantine that could be retried\n"
 
 
 def test_retry_needs_a_run_that_came_from_a_recipe(curate: Curate, desk: Path) -> None:
@@ -308,9 +308,8 @@ def test_a_run_that_gave_nothing_because_everything_failed_is_no_success(
     told = (
         "curate: most of it failed: stage 'jsonl_reader' failed on 3 of 3 tasks: cannot read "
         f"{desk}/raw/N.jsonl: it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8). See "
-        "out/.curator/trial/quarantine. Mend the cause and run again (changed inputs are noticed), "
-        "or curate retry out/.curator/trial; where this is right, set max_failures or allow_empty "
-        "(--allow-empty)\n"
+        "out/.curator/trial/quarantine. Mend the cause and run again (changed inputs are noticed); "
+        "where this is right, set max_failures or allow_empty (--allow-empty)\n"
     )
     said = curate("run", "recipe.yaml", "--quiet")
     assert (said.code, said.out) == (4, "")

@@ -14,6 +14,9 @@ from curator_core.results import QuarantineRecord
 from reportkit import write_run
 
 
+FAILED = QuarantineRecord("t", "stage_0", 0, "no", payload=b"x")
+
+
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -32,21 +35,30 @@ def test_what_is_next_depends_on_how_it_ended(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", stages=1, events=1, command=["/bin/curate", "run", "r.yaml"])
     record = read_run(run, in_short=True)
     assert next_step(record) == ("curate run r.yaml", "does what is new, once there is more input")
-    record.result.quarantined = [QuarantineRecord("t", "stage_0", 0, "no")]
-    assert next_step(record) == (f"curate retry {run}", "tries again what is in quarantine")
+    record.result.quarantined = [FAILED]
+    assert next_step(record)[0] == f"pipeline.retry('{run}')"
+    (tmp_path / "run/recipe.yaml").touch()
+    assert next_step(record)[0] == f"curate retry {run}"
     record.result.status = "failed"
-    assert next_step(record) == ("curate run r.yaml", "goes on from here")
+    assert next_step(record)[0] == "curate run r.yaml"
     assert next_step(replace(record, state="running"))[0] == f"curate status {run} --watch"
+
+
+def test_a_workflow_is_run_again(tmp_path: Path) -> None:
+    run = write_run(tmp_path / ".curator/flow/one", stages=1, events=1, command=["curate", "flow"])
+    record = read_run(run, in_short=True)
+    record.result.quarantined = [FAILED]
+    assert next_step(record)[0] == "curate flow"
 
 
 def test_what_is_next_is_told_once(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", stages=1, events=1, command=["/bin/curate", "run", "r.yaml"])
     record = read_run(run, in_short=True)
-    record.result.quarantined = [QuarantineRecord("t", "stage_0", 0, "no")]
+    record.result.quarantined = [FAILED]
     record.result.status = "failed"
     head = render(record).partition("<h2>")[0]
-    assert "<code>curate run r.yaml</code> goes on from here." in head
-    assert "curate retry" not in head
+    assert "<code>curate run r.yaml</code>" in head
+    assert "retry" not in head
 
 
 @processing_stage(name="refuses")

@@ -156,13 +156,19 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is still in quarantine.")
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="Retry with stages that have changed since the run.",
+)
 @click.option("--logs", is_flag=True, help="Show what stages print in workers of a cluster.")
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
 @speaks
-def retry(screen: Screen, run: str, **said: Any) -> None:
-    """Try again what RUN has in quarantine: a run directory, or the output folder of a run.
+def retry(screen: Screen, run: str, accept_changes: bool, **said: Any) -> None:
+    """Retry what RUN has in quarantine: a run directory, or the output folder of a run.
 
-    Mend the cause first. What goes well now joins the output; what fails again stays where it is.
+    Fix the cause first. Whole tasks and single records start at the stage that they failed in. What
+    succeeds joins the output; what fails again stays in quarantine.
     """
     from curator_core.cli.runs import find_run, pipeline_of
     from curator_core.reporting.directories import read_run
@@ -170,22 +176,32 @@ def retry(screen: Screen, run: str, **said: Any) -> None:
 
     run_dir = find_run(run)
     pipeline, executor = pipeline_of(run_dir)
-    before = _tasks_in(read_run(run_dir).result)
-    if not before:
+    found = read_run(run_dir, in_short=True).result
+    tasks, records = _retryable_in(found)
+    if not tasks + records:
         screen.give({"name": pipeline.name, "run_dir": run_dir, "tried_again": 0})
-        screen.say(f"{pipeline.name}: there is no task in quarantine that could be tried again")
+        damaged = sum(record.items for record in found.quarantined)
+        mend = (
+            f"; mend the files of {counted(damaged, 'damaged record')} and run the recipe again"
+            if damaged
+            else ""
+        )
+        screen.say(f"{pipeline.name}: there is nothing in quarantine that could be retried{mend}")
         return
     wishes = Wishes(**said)
     with _attended(wishes):
-        result = pipeline.retry(run_dir, executor=executor)
-    left = _tasks_in(result)
-    headline = f"{pipeline.name}: {counted(before, 'task')} tried again, {left} still in quarantine"
+        result = pipeline.retry(run_dir, executor=executor, accept_changes=accept_changes)
+    told = [counted(n, kind) for n, kind in ((tasks, "task"), (records, "record")) if n]
+    left = sum(_retryable_in(result))
+    headline = f"{pipeline.name}: {' and '.join(told)} tried again, {left} still in quarantine"
     _close(screen, pipeline.name, result, wishes, headline)
 
 
-def _tasks_in(result: "RunResult") -> int:
-    """Whole tasks in quarantine. Damaged records inside good tasks cannot be tried again."""
-    return sum(record.whole_task for record in result.quarantined)
+def _retryable_in(result: "RunResult") -> tuple[int, int]:
+    """How many whole tasks in quarantine can be retried, and how many records of other tasks."""
+    found = [record for record in result.quarantined if record.can_be_retried]
+    tasks = sum(record.whole_task for record in found)
+    return tasks, sum(record.items for record in found if not record.whole_task)
 
 
 def _run(

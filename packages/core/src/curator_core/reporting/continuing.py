@@ -1,9 +1,9 @@
-"""Continuing: the command with which one goes on from a run, as it was typed."""
+"""Continuing: what to type or call next, once a run has ended."""
 
 import shlex
 from collections.abc import Sequence
 
-from curator_core.filesystems import base_name
+from curator_core.filesystems import base_name, join, open_filesystem, parent_of
 from curator_core.reporting.directories import RunRecord
 from curator_core.results import RunResult
 
@@ -25,12 +25,41 @@ def next_step(record: RunRecord) -> tuple[str, str]:
     command = same_command(record.facts.get("command") or ()) or "the same call again"
     if record.state == "running":
         return f"curate status {shlex.quote(record.path)} --watch", "shows how far it is"
-    if record.result.status != "done":
-        return command, "goes on from here"
-    if _can_be_retried(record.result):
-        return f"curate retry {shlex.quote(record.path)}", "tries again what is in quarantine"
-    return command, "does what is new, once there is more input"
+    is_retry = "status_before" in record.facts  # of a retry that was killed
+    if record.result.status == "done" or is_retry:
+        if is_worth_retrying(record.result):
+            return retry_command(record.path) or command, "tries again what is in quarantine"
+        return command, "does what is new, once there is more input"
+    return command, goes_on(record.result)
 
 
-def _can_be_retried(result: RunResult) -> bool:
-    return any(record.whole_task for record in result.quarantined)
+def goes_on(result: RunResult) -> str:
+    """What running the same command again does, after a run that has not got to its end."""
+    if result.is_complete and result.quarantined and not is_worth_retrying(result):
+        return "does again what is in quarantine, once its inputs are mended"
+    return "resumes the run"
+
+
+def is_worth_retrying(result: RunResult) -> bool:
+    """Whether there is anything in quarantine that may succeed at another time."""
+    return any(record.is_worth_retrying for record in result.quarantined)
+
+
+def retry_command(run_dir: str) -> str:
+    """What to type, or what to call in the program that ran it: only recipes are kept with runs.
+
+    Nothing for a run of a workflow, which retries what failed when it is run again.
+    """
+    if base_name(parent_of(parent_of(run_dir))) == ".curator":
+        return ""
+    if _has_recipe(run_dir):
+        return f"curate retry {shlex.quote(run_dir)}"
+    return f"pipeline.retry({run_dir!r})"
+
+
+def _has_recipe(run_dir: str) -> bool:
+    try:
+        fs, root = open_filesystem(run_dir)
+        return bool(fs.exists(join(root, "recipe.yaml")))
+    except Exception:  # noqa: BLE001 - a hint must not fail, whatever file system that is
+        return False

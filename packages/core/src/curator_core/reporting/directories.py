@@ -159,6 +159,7 @@ def _add_what_was_said(result: RunResult, said: dict[str, Any]) -> None:
     result.stages |= {n: StageCounts.from_json(c) for n, c in said.get("stages", {}).items()}
     result.usages = {n: Usage.from_json(u) for n, u in said.get("usages", {}).items()}
     result.worker_restarts = dict(said.get("worker_restarts", {}))
+    result.is_complete = bool(said.get("is_complete", False))
     result.notes = list(said.get("notes", []))
 
 

@@ -85,7 +85,10 @@ class History:
             heapq.heapreplace(self.slowest, slow)
 
     def _pulse(self, event: dict[str, Any], when: float) -> None:
-        """Every second, fourth, … one, so that there are never too many."""
+        """Every second, fourth, … one, so that there are never too many. Those of a retry tell of
+        some of the stages only."""
+        if self._retries:
+            return
         self._seen += 1
         if self._seen % self._step:
             return

@@ -49,7 +49,7 @@ def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
         back, came = kept_back(counts), came_to(counts)
         writes = wrote and place == last
         makes_more = came > counts.items_in and not writes
-        if makes_more or not place:
+        if makes_more or not whole:
             whole, playing_ms = came, counts.playing_ms
         if back or (makes_more and has_begun):
             made_of = counts.items_in if makes_more and has_begun else 0

@@ -1,12 +1,12 @@
 """Closing summaries: what a run did, where its files are, and what to do next."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curator_core.filesystems import parent_of
+from curator_core.reporting.continuing import goes_on, is_worth_retrying, retry_command
 from curator_core.reporting.figures import count, counted, duration, shortened
 from curator_core.reporting.reasons import failures_of
 from curator_core.reporting.tables import stage_table
@@ -94,14 +94,11 @@ class Summary:
         run_dir = self.result.run_dir
         if not run_dir:
             return []
-        retry = f"curate retry {shlex.quote(run_dir)}"
-        can_be_retried = any(record.whole_task for record in self.result.quarantined)
+        retry = retry_command(run_dir) if is_worth_retrying(self.result) else ""
         if self.result.status == "done":
-            return [("next", retry)] if can_be_retried else []
-        lines = [("next", "run the same command again: it goes on from here")]
-        return lines + (
-            [("", f"{retry}: does what is in quarantine again")] if can_be_retried else []
-        )
+            return [("next", retry)] if retry else []
+        lines = [("next", f"run the same command again: it {goes_on(self.result)}")]
+        return lines + ([("", f"{retry}: tries again what is in quarantine")] if retry else [])
 
 
 def _folders(label: str, files: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -53,8 +53,9 @@ class Failures:
         place = f" ({last.source})" if last and last.source not in last.reason else ""
         told = f": {last.reason}{place}" if last else ""
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
-        can_retry = counts.tasks_failed and self._run_dir and self._plan.recipe
-        retry = f", or curate retry {self._run_dir}" if can_retry else ""
+        can_help = self._run_dir and any(record.is_worth_retrying for record in found)
+        call = f"curate retry {self._run_dir}" if self._plan.recipe else "Pipeline.retry"
+        retry = f", or {call}" if can_help else ""
         rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
         return (
             f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "
