@@ -13,7 +13,6 @@ from curator_core.reporting.pages import render
 from curator_core.results import QuarantineRecord
 from reportkit import write_run
 
-
 FAILED = QuarantineRecord("t", "stage_0", 0, "no", payload=b"x")
 
 

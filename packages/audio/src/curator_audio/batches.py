@@ -27,6 +27,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from curator_core.documents import DocumentBatch
+from curator_core.failing import is_damage
 from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import Dropped, Rejected
 
@@ -221,7 +222,10 @@ class AudioBatch(DocumentBatch):
         """The batch without some rows, and notes that set each of these aside with its reason."""
         if not failed:
             return self, []
-        rejected = [Rejected(str(failed[row]), self.place(row)) for row in sorted(failed)]
+        rejected = [
+            Rejected(str(error), self.place(row), row=row, of=self, damaged=is_damage(error))
+            for row, error in sorted(failed.items())
+        ]
         return self.take([row for row in range(self.num_items) if row not in failed]), rejected
 
     def take(self, rows: Sequence[int]) -> Self:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 import pyarrow as pa
+from curator_core.errors import InputError
 from curator_core.json_columns import json_field
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Entry: TypeAlias = dict[str, Any]
 
 
-class EntriesError(ValueError):
+class EntriesError(InputError, ValueError):
     """A value that is no list of entries, and why."""
 
 

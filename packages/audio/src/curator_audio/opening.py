@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from curator_core import CuratorError, InputError
+from curator_core import InputError
+from curator_core.errors import UnavailableError
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
 from curator_audio.completeness import lacks
@@ -28,8 +29,12 @@ _WAV_OPTIONS = {**_OPTIONS, "max_probe_packets": "2"}
 """What passes for samples of WAV may be DTS, which two packets tell as well as 2,500."""
 
 
-class UndecodableError(CuratorError):
+class UndecodableError(InputError):
     """A recording that cannot be heard, and why."""
+
+
+class UnreachableError(UndecodableError, UnavailableError):
+    """A recording that cannot be reached now, and may be at another time."""
 
 
 @contextmanager
@@ -67,6 +72,8 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
         raise UndecodableError("it is a folder, not a file") from None
     except PermissionError:
         raise UndecodableError("permission denied; allow reading it") from None
+    except UnavailableError as error:
+        raise UnreachableError(str(error)) from None
     except InputError as error:
         raise UndecodableError(str(error)) from None
 

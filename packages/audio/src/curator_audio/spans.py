@@ -101,7 +101,7 @@ class Audience:
             self._end(position / rate)
         except UndecodableError as error:
             rest = (*self._waiting, *self._hearing)
-            self._done += [(ear.row, UndecodableError(str(error))) for ear in rest]
+            self._done += [(ear.row, type(error)(str(error))) for ear in rest]
         yield from self._told()
 
     def _told(self) -> list[tuple[int, Any]]:
@@ -142,4 +142,4 @@ class Audience:
                 )
             self._done.append((ear.row, ear.listener.answer()))
         except UndecodableError as error:
-            self._done.append((ear.row, UndecodableError(str(error))))
+            self._done.append((ear.row, type(error)(str(error))))

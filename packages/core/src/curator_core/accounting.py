@@ -12,7 +12,7 @@ from curator_core.models import told_model
 from curator_core.outcomes import AnyTask, Dropped, Rejected
 from curator_core.plans import PlannedStage
 from curator_core.reports import CallReport, Keys, Part
-from curator_core.results import QuarantineRecord, StageCounts, payload_of
+from curator_core.results import QuarantineRecord, StageCounts, kind_of, payload_of
 from curator_core.samples import Sampler
 from curator_core.scores import told_scores
 from curator_core.tasks import Task
@@ -159,7 +159,8 @@ class Account:
         for items in groups.values():
             of = items[0].of or (parents[0] if len(parents) == 1 else None)
             rows = sorted({item.row for item in items if item.row is not None})
-            subtask_id, subtask = self._subtask(parents[0].task_id, of, rows)
+            known = [f"{item.row} {item.where}" for item in items if item.row is not None]
+            subtask_id, subtask, kind = self._subtask(parents[0].task_id, of, rows, known)
             for item in items:
                 has_row = item.row is not None
                 self._record(
@@ -171,22 +172,24 @@ class Account:
                     payload=item.payload,
                     subtask_id=subtask_id if has_row else "",
                     subtask=subtask if has_row else None,
+                    kind=kind if has_row else "",
                     damaged=item.damaged or not has_row,
                 )
                 subtask = None if has_row else subtask
 
     def _subtask(
-        self, task_id: str, of: AnyTask | None, rows: Sequence[int]
-    ) -> tuple[str, bytes | None]:
-        """The id and the bytes of a task of these rows; no id where it cannot be stored."""
+        self, task_id: str, of: AnyTask | None, rows: Sequence[int], known: Sequence[str]
+    ) -> tuple[str, bytes | None, str]:
+        """The id, bytes and class of a task of these rows; no id where it cannot be stored."""
         if not rows or not isinstance(of, self.planned.takes):
-            return "", None
+            return "", None, ""
         try:
-            subtask = of.take(rows).to_payload()
+            taken = of.take(rows)
+            subtask = taken.to_payload()
         except (TypeError, ValueError, IndexError):
-            return "", None
-        mark = fingerprint(*map(str, rows))[:8]
-        return f"{task_id}.{self.planned.index}r{mark}", subtask
+            return "", None, ""
+        subtask_id = f"{task_id}.{self.planned.index}r{fingerprint(*known)[:8]}"
+        return subtask_id, subtask, kind_of(taken.stored_type)
 
     def explain_shrinking(self, missing: int) -> None:
         """Fewer items than before, with nothing said about it: not lost in silence."""
@@ -254,7 +257,7 @@ class Account:
         if policy.on_error == "quarantine":
             (passed, seen), payload = progress, payload_of(task)
             self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
-                         seen=seen, items=items, payload=payload,
+                         seen=seen, items=items, payload=payload, kind=kind_of(task.stored_type),
                          damaged=is_damage(error))  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:

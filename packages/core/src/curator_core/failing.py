@@ -20,7 +20,7 @@ def reason_of(error: BaseException) -> str:
 
 def is_damage(error: BaseException) -> bool:
     """Whether the input is at fault, so that trying again changes nothing until it is mended."""
-    return isinstance(error, InputError) and not isinstance(error, UnavailableError)
+    return isinstance(error, InputError | UnicodeError) and not isinstance(error, UnavailableError)
 
 
 def detail_of(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from curator_core.answering import misanswer
-from curator_core.errors import CuratorError, InputError
+from curator_core.errors import CuratorError, InputError, UnavailableError
 from curator_core.requiring import not_installed
 
 if TYPE_CHECKING:
@@ -127,7 +127,9 @@ def open_input(path: str, storage_options: StorageOptions | None = None) -> Bina
         return cast(BinaryIO, fs.open(remote, "rb"))
     except FileNotFoundError as error:
         what = None if plain is not None else misanswer(error)
-        raise InputError(f"cannot read {path}: {what or 'it is not there (any more)'}") from None
+        if what:
+            raise UnavailableError(f"cannot read {path}: {what}") from None
+        raise InputError(f"cannot read {path}: it is not there (any more)") from None
     except PermissionError:
         raise InputError(f"cannot read {path}: permission denied; allow reading it") from None
     except IsADirectoryError:

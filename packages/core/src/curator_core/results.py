@@ -120,6 +120,9 @@ class QuarantineRecord:
     passed: int = 0
     seen: int = 0
     payload: bytes | None = field(default=None, repr=False)
+    kind: str = ""
+    """The class of the task that is stored."""
+
     subtask_id: str = ""
     subtask: bytes | None = field(default=None, repr=False)
     damaged: bool = False
@@ -134,6 +137,11 @@ class QuarantineRecord:
     def is_worth_retrying(self) -> bool:
         """Whether it may succeed at another time."""
         return self.can_be_retried and not self.damaged
+
+
+def kind_of(task_class: type[AnyTask]) -> str:
+    """The name of a class of tasks, the same in every process."""
+    return f"{task_class.__module__}:{task_class.__qualname__}"
 
 
 def payload_of(task: AnyTask) -> bytes | None:

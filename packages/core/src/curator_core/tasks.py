@@ -120,6 +120,11 @@ class Task(Generic[T]):
         """The names of its columns, for tasks that have columns."""
         return None
 
+    @property
+    def stored_type(self) -> type["Task[Any]"]:
+        """The class whose `from_payload` reads what `to_payload` gives."""
+        return type(self)
+
     def to_payload(self) -> bytes:
         """The data as bytes that `from_payload` reads back; TypeError where that cannot be."""
         head = {"data": self.data, "dataset_name": self.dataset_name, "metadata": self.metadata}

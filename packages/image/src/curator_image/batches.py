@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from curator_core.documents import DocumentBatch
+from curator_core.failing import is_damage
 from curator_core.outcomes import Dropped, Rejected
 
 from curator_image.decoding import Encoded, Pixels, UndecodableError, decode
@@ -114,13 +115,10 @@ class ImageBatch(DocumentBatch):
         if not failed:
             return self, []
         rejected = [
-            Rejected(str(error), self.place(row), payload=self._payload_of(row))
+            Rejected(str(error), self.place(row), row=row, of=self, damaged=is_damage(error))
             for row, error in failed.items()
         ]
         return self.take([row for row in range(self.num_items) if row not in failed]), rejected
-
-    def _payload_of(self, row: int) -> bytes:
-        return bytes(self.data.column(IMAGE)[row].as_py() or b"")
 
     def _store(self) -> PixelStore:
         known = self.derived.get(_PIXELS)

@@ -7,11 +7,12 @@ import http.client
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+from curator_core.columns import with_column
 from curator_core.documents import DocumentBatch
 from curator_core.downloading.addresses import RefusedError, shown
 from curator_core.downloading.requests import (
@@ -20,7 +21,8 @@ from curator_core.downloading.requests import (
     PassingError,
     refuse_failure,
 )
-from curator_core.errors import InputError, PipelineError
+from curator_core.errors import InputError, PipelineError, UnavailableError
+from curator_core.failing import is_damage
 from curator_core.outcomes import Rejected
 from curator_core.partitioning import parsed_size
 from curator_core.stages import ProcessingStage
@@ -95,9 +97,16 @@ class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
 
     def process(self, task: DocumentBatch) -> Iterator[ImageBatch | Rejected]:
         keys = self._keys(task)
+        keyed = task  # what a retry gets, so that its pictures have the same keys
+        if self.key_field is None:
+            keyed = task.with_data(with_column(task.data, KEY, pa.array(keys, pa.string())))
         for start in range(0, task.num_items, BATCH_ROWS):
             rows = task.data.slice(start, BATCH_ROWS)
-            yield from self._fetched(task, rows, keys[start : start + BATCH_ROWS])
+            for found in self._fetched(task, rows, keys[start : start + BATCH_ROWS]):
+                if isinstance(found, Rejected):
+                    yield replace(found, row=start + (found.row or 0), of=keyed)
+                else:
+                    yield found
 
     def _keys(self, task: DocumentBatch) -> list[str]:
         name = self.key_field or (KEY if KEY in task.data.column_names else None)
@@ -116,7 +125,8 @@ class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
                     if isinstance(found, bytes):
                         held.add(row, found)
                     else:
-                        yield Rejected(str(found), f"key {keys[row]!r}")
+                        where = f"key {keys[row]!r}"
+                        yield Rejected(str(found), where, row=row, damaged=is_damage(found))
                     if held.size >= BATCH_BYTES:
                         yield held.taken()
             finally:
@@ -135,7 +145,7 @@ class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
             except (PassingError, OSError, http.client.HTTPException) as error:
                 if attempt == self.attempts:
                     said = str(error) or type(error).__name__
-                    return InputError(f"{shown(url)} cannot be fetched: {said}")
+                    return UnavailableError(f"{shown(url)} cannot be fetched: {said}")
                 wait = max(getattr(error, "wait_s", 0.0), self.backoff_s * 2 ** (attempt - 1))
                 time.sleep(min(wait, LONGEST_WAIT_S))
         raise AssertionError("check() sees to it that there is an attempt")

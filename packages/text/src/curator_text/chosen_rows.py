@@ -100,6 +100,10 @@ class ChosenRows(DocumentBatch):
             setattr(changed, name, getattr(self, name))
         return changed
 
+    @property
+    def stored_type(self) -> type[DocumentBatch]:
+        return type(self.before)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (self.with_data(self.data),)
 

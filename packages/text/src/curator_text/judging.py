@@ -39,6 +39,7 @@ class Ending(NamedTuple):
 
     reason: str
     failed: bool = False
+    damaged: bool = False
 
 
 @dataclass
@@ -126,7 +127,7 @@ class Hearing:
 
     def _outcome(self, raw: Raw) -> tuple[int, Ending | None]:
         if isinstance(raw, UnicodeDecodeError):
-            return 0, Ending(f"its text is no UTF-8: {raw.reason} at byte {raw.start}", True)
+            return 0, Ending(f"its text is no UTF-8: {raw.reason} at byte {raw.start}", True, True)
         if not raw or raw.isspace():
             return self._blank()
         return self._asked(Text(raw))

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Rejected
-from curator_core.failing import reason_of
+from curator_core.failing import is_damage, reason_of
 from curator_core.rows import rows_where
 from curator_core.watching import TaskTimeoutError
 
@@ -21,7 +21,7 @@ def storable(value: T) -> T:
 
 
 class RowErrors:
-    """Which rows of a batch could not be worked on, and why."""
+    """Which rows of the batch that a stage was given could not be worked on, and why."""
 
     def __init__(self, task: DocumentBatch, found: Mapping[int, Exception] | None = None) -> None:
         self._task = task
@@ -51,6 +51,6 @@ class RowErrors:
         return [changed, *(self._rejected(row) for row in sorted(self._errors))]
 
     def _rejected(self, row: int) -> Rejected:
-        alone = self._task.with_data(self._task.data.slice(row, 1))
+        error = self._errors[row]
         where = f"row {row} of {self._task.task_id or 'the batch'}"
-        return Rejected(reason_of(self._errors[row]), where, payload=alone.to_payload())
+        return Rejected(reason_of(error), where, row=row, damaged=is_damage(error))

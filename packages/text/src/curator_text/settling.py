@@ -11,9 +11,12 @@ from curator_core.rows import rows_at
 from curator_core.scores import Scores, tell_scores
 
 from curator_text.chosen_rows import ChosenRows, Rows
-from curator_text.judging import Verdicts
+from curator_text.judging import Ending, Verdicts
 
 Outcomes: TypeAlias = list[DocumentBatch | Dropped | Rejected]
+
+_SHOWN_BYTES = 4096
+"""How much of a rejected record people are shown; all of it is kept for a retry."""
 
 VERDICTS = "curator_text.verdicts"
 """Where in `task.derived` a stage leaves what was said for those behind it."""
@@ -65,7 +68,7 @@ class Settling:
         places = self.rows.without(self._stays(verdicts, token))
         for ending, found in verdicts.ended(places):
             if ending.failed:
-                yield from map(partial(self._rejected, ending.reason), found)
+                yield from map(partial(self._rejected, ending), found)
             else:
                 yield Dropped(ending.reason, len(found), partial(self._those, found))
 
@@ -75,10 +78,12 @@ class Settling:
     def _those(self, places: Sequence[int]) -> DocumentBatch:
         return self.task.with_data(rows_at(self.rows.table, places))
 
-    def _rejected(self, reason: str, place: int) -> Rejected:
+    def _rejected(self, ending: Ending, place: int) -> Rejected:
         one = self._those([place])
-        where = f"{_name_of(one)}row {self.rows.rank(place)} of its batch"
-        return Rejected(reason, where, payload=_as_bytes(one))
+        row = self.rows.rank(place)
+        where = f"{_name_of(one)}row {row} of its batch"
+        shown = _as_bytes(one)[:_SHOWN_BYTES]
+        return Rejected(ending.reason, where, payload=shown, row=row, damaged=ending.damaged)
 
 
 def _name_of(record: DocumentBatch) -> str:

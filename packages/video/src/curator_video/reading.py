@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from curator_core.errors import InputError
+from curator_core.failing import is_damage
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text
 from curator_core.outcomes import Rejected
@@ -27,13 +28,17 @@ class VideoProbe(ProcessingStage[FileGroup, Video]):
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     def process(self, task: FileGroup) -> Iterator[Video | Rejected]:
-        for part in task.data:
+        for row, part in enumerate(task.data):
+            found = 0
             try:
-                yield from self._of_part(part, task.dataset_name)
+                for video in self._of_part(part, task.dataset_name):
+                    found += 1
+                    yield video
             except InputError as error:
                 if len(task.data) == 1:
                     raise
-                yield Rejected(str(error), where=str(part))  # its neighbours are videos
+                again = None if found else row  # or a shard's videos would be there twice
+                yield Rejected(str(error), str(part), row=again, damaged=is_damage(error))
 
     def _of_part(self, part: FilePart, dataset_name: str) -> Iterator[Video | Rejected]:
         if not is_shard(part.path):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from curator_core.answering import misanswer
-from curator_core.errors import InputError
+from curator_core.errors import InputError, UnavailableError
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
 
@@ -50,7 +50,9 @@ class Distant(io.RawIOBase):
             yield
         except OSError as error:
             what = misanswer(error)
-            raise (InputError(f"cannot read {self._path}: {what}") if what else error) from None
+            raise (
+                UnavailableError(f"cannot read {self._path}: {what}") if what else error
+            ) from None
         except ValueError as error:
             if "range requests" not in str(error) and "seek streaming" not in str(error):
                 raise

@@ -82,7 +82,7 @@ def _stretches(
         try:
             samples = stream.next()
         except UndecodableError as error:
-            failed[stream.row] = UndecodableError(str(error))
+            failed[stream.row] = type(error)(str(error))
         else:
             found.append((place, stream, samples))
     return found

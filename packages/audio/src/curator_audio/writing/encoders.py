@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected
+from curator_core.failing import is_damage
 from curator_core.filesystems import StorageOptions
 
 from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
@@ -96,7 +97,8 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
         heard = task.answers(self.form, lambda: _Encoding(self.format), self.storage_options)
         for row, answer in heard:
             if isinstance(answer, UndecodableError):
-                yield Rejected(str(answer), task.place(row))
+                damaged = is_damage(answer)
+                yield Rejected(str(answer), task.place(row), row=row, damaged=damaged)
                 continue
             done[row] = answer
             size += len(answer[0])

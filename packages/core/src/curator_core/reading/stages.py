@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
+from curator_core.failing import is_damage
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text, base_name
 from curator_core.outcomes import Dropped, Rejected
@@ -70,21 +71,25 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
         batches = _Batches(self, task.task_id)
-        failed: list[tuple[FilePart, InputError]] = []
-        for part in task.data:
+        failed: list[Rejected] = []
+        error: InputError | None = None
+        for row, part in enumerate(task.data):
+            read = False
             try:
                 for piece in self.pieces(part):
+                    read = True
                     if isinstance(piece, Dropped | Rejected):
                         yield piece
                     else:
                         yield from batches.add(piece, part.path)
-            except InputError as error:
-                failed.append((part, error))
+            except InputError as why:
+                error = error or why
+                again = None if read else row  # or what was read of it would be there twice
+                failed.append(Rejected(str(why), str(part), row=again, damaged=is_damage(why)))
         yield from batches.rest()
-        if failed and len(failed) == len(task.data):
-            raise failed[0][1]
-        for part, reason in failed:  # its neighbours were read all the same
-            yield Rejected(str(reason), where=str(part))
+        if error is not None and len(failed) == len(task.data):
+            raise error
+        yield from failed  # its neighbours were read all the same
 
     def check(self) -> Iterator[str]:
         sample = self._sample()

@@ -12,9 +12,10 @@ from typing import Any
 from curator_core.errors import ResumeError
 from curator_core.executors import Executor
 from curator_core.filesystems import StorageOptions
+from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import FailureBudget
-from curator_core.results import QuarantineRecord, RunResult
+from curator_core.results import QuarantineRecord, RunResult, kind_of
 from curator_core.runs.directory import RunDirectory, check_same_stages, differences
 from curator_core.runs.keeping import DirectoryKeeper, options_for
 from curator_core.runs.listing import Quarantined, Source
@@ -125,9 +126,7 @@ def _told(changes: list[str]) -> Iterator[str]:
         yield f"only what was retried was made by the pipeline as it is now ({told})"
 
 
-def _by_stage(
-    plan: Plan, replays: list[Replay]
-) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
+def _by_stage(plan: Plan, replays: list[Replay]) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
     """The tasks that begin at the same stage; one empty group where there are none at all."""
     if not replays:
         yield plan.stages[-1], ()
@@ -159,8 +158,7 @@ def _left_alone(records: list[QuarantineRecord]) -> Iterator[str]:
 
 def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
     record = replay.replaces
-    kind = plan.stages[record.stage_index].takes
-    task = kind.from_payload(replay.payload)
+    task = _class_of(plan, replay.holder).from_payload(replay.payload)
     task.task_id = record.subtask_id or record.task_id
     return Source(
         source_id=retry_id(record),
@@ -168,3 +166,11 @@ def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
         origins=keeper.origins_of(record.source_id),
         replaces=record,
     )
+
+
+def _class_of(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
+    """The class of a stored task: one that a stage of the plan takes or gives, for what is on disk
+    must not decide what is imported."""
+    kinds = (kind for planned in plan.stages for kind in (planned.takes, planned.gives))
+    known = {kind_of(kind): kind for kind in kinds}
+    return known.get(record.kind, plan.stages[record.stage_index].takes)

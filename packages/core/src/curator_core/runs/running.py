@@ -13,7 +13,7 @@ from curator_core.outcomes import AnyTask
 from curator_core.plans import Plan, PlannedStage
 from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.reports import CallReport, Part, Plain
-from curator_core.results import QuarantineRecord, RunResult, StageCounts, payload_of
+from curator_core.results import QuarantineRecord, RunResult, StageCounts, kind_of, payload_of
 from curator_core.runs.closing import label, shown_records, take_back_failures
 from curator_core.runs.emptiness import describe_largest_drop, refuse_emptiness
 from curator_core.runs.events import Events
@@ -239,6 +239,7 @@ class Run:
                     attempts=ATTEMPTS_BEFORE_QUARANTINE + 1,
                     items=task.num_items,
                     payload=payload_of(task),
+                    kind=kind_of(task.stored_type),
                 )
             )
         return self.absorb(report, [task])

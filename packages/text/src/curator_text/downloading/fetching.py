@@ -19,6 +19,7 @@ from curator_core.downloading.requests import (
     PassingError,
     refuse_failure,
 )
+from curator_core.errors import UnavailableError
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -70,7 +71,7 @@ class Fetching:
                 break
             except (PassingError, OSError, http.client.HTTPException) as error:
                 if attempt == self.attempts:
-                    raise InputError(_told(url, error, attempt)) from None
+                    raise UnavailableError(_told(url, error, attempt)) from None
                 wait = max(getattr(error, "wait_s", 0.0), self.backoff_s * 2 ** (attempt - 1))
                 time.sleep(min(wait, LONGEST_WAIT_S))
         self._publish(url, part, target, checksum)

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from curator_core import InputError, ProcessingStage, Rejected
 from curator_core.downloading.addresses import target_of
 from curator_core.downloading.requests import Client
+from curator_core.failing import is_damage
 from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import is_url
 from curator_core.partitioning import parsed_size
@@ -55,13 +56,13 @@ class Downloading(ProcessingStage[FileGroup, FileGroup]):
         with ThreadPoolExecutor(self.parallel) as pool:
             found = list(pool.map(self._fetched, task.paths))
         files = [one for one in found if isinstance(one, FilePart)]
-        failed = [one for one in found if isinstance(one, InputError)]
+        failed = {row: one for row, one in enumerate(found) if isinstance(one, InputError)}
         if failed and not files:
-            raise InputError(str(failed[0]))
+            raise min(failed.values(), key=is_damage)
         if files:
             yield FileGroup(files)
-        for error in failed:
-            yield Rejected(str(error))
+        for row, error in failed.items():
+            yield Rejected(str(error), row=row, damaged=is_damage(error))
 
     def _fetched(self, url: str) -> FilePart | InputError:
         target = Path(self.folder) / file_name(url)
