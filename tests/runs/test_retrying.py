@@ -215,7 +215,7 @@ class TestPipelines:
         before = published(tmp_path / "out")
         changed = words_pipeline(tmp_path, work_s=0.001)
         (tmp_path / "mended").touch()
-        with pytest.raises(ResumeError, match="work_s 0.0 became 0.001") as caught:
+        with pytest.raises(ResumeError, match=r"work_s 0\.0 became 0\.001") as caught:
             retry(tmp_path, changed)
         assert "accept_changes" in str(caught.value)
         assert published(tmp_path / "out") == before
