@@ -10,7 +10,7 @@ import pytest
 SCRIPT = Path(__file__).parent / "jobs" / "crash_points.py"
 SCENARIOS = (
     "fresh", "mixed", "changed", "changed_mixed", "prune", "prune_mixed", "renamed", "retry",
-    "overwrite",
+    "retry_records", "overwrite",
 )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from curator_core import LocalExecutor
+from curator_core import LocalExecutor, Pipeline
 from runkit import (
+    Doubt,
     Pairs,
     Together,
     hidden_leftovers,
@@ -90,6 +91,24 @@ def _retry(folder: Path) -> None:
     words_pipeline(folder).retry(str(folder / "out/.curator/words"), LocalExecutor(workers=0))
 
 
+def _doubtful(folder: Path) -> Pipeline:
+    return words_pipeline(folder, Doubt(str(folder / "mended")))
+
+
+def _run_doubtful(folder: Path) -> None:
+    _doubtful(folder).run(LocalExecutor(workers=0))
+
+
+def _retry_records(folder: Path) -> None:
+    _doubtful(folder).retry(str(folder / "out/.curator/words"), LocalExecutor(workers=0))
+
+
+def _rejected(folder: Path) -> None:
+    _fresh(folder)
+    _run_doubtful(folder)
+    (folder / "mended").touch()
+
+
 def _overwrite(folder: Path) -> None:
     pipeline = words_pipeline(folder, mode="overwrite")
     pipeline.stages[-1].ending = "!"  # type: ignore[attr-defined]
@@ -152,6 +171,7 @@ SCENARIOS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
     "prune": (_removed, _prune),
     "prune_mixed": (_removed_mixed, _prune_mixed),
     "renamed": (_renamed, _run),
+    "retry_records": (_rejected, _retry_records),
     "overwrite": (_changed, _overwrite),
 }
 
@@ -221,10 +241,11 @@ def main(name: str, folder: Path, stride: int) -> None:
 
     begin()
     shutil.rmtree(work / "out", ignore_errors=True)
-    anew = _run if name == "retry" else run
+    anew = {"retry": _run, "retry_records": _run_doubtful}.get(name, run)
     assert _forked(lambda: anew(work)) == 0
     wanted = _state(work)
-    if "mixed" in name:  # which two become one depends on what is left to do
+    if "mixed" in name or name == "retry_records":
+        # Which two become one depends on what is left to do; records get files of their own.
         wanted = {key: wanted[key] for key in ("words", "leftovers", "status", "quarantine")}
     if name == "renamed":  # ids depend on the first names
         wanted = {key: wanted[key] for key in ("words", "leftovers", "status")}
@@ -233,6 +254,8 @@ def main(name: str, folder: Path, stride: int) -> None:
     wrong = {}
     if found := _differences(wanted, _state(work)):
         wrong["undisturbed"] = found
+    if name == "retry_records":
+        wanted = _state(work)
     assert _forked(lambda: run(work)) == 0
     if found := _differences(wanted, _state(work)):
         wrong["again"] = found

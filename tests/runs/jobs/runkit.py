@@ -18,6 +18,7 @@ from curator_core import (
     Mixed,
     Pipeline,
     ProcessingStage,
+    Rejected,
     Task,
     WorkerInfo,
 )
@@ -66,6 +67,18 @@ class Judge(ProcessingStage[Task[str], Task[str]]):
         if task.data.startswith("bad") and not os.path.exists(self.mended):
             raise ValueError(f"cannot judge {task.data}")
         return task.with_data(hashlib.sha1(task.data.encode()).hexdigest())
+
+
+@dataclass
+class Doubt(ProcessingStage[Task[str], Task[str]]):
+    """Rejects half of all words, as records, until the file `mended` is there."""
+
+    mended: str = ""
+
+    def process(self, task: Task[str]) -> Task[str] | Rejected:
+        if task.data < "8" and not os.path.exists(self.mended):
+            return Rejected("not sure", row=0)
+        return task
 
 
 class Pairs(ProcessingStage[Task[str], Task[str]]):
