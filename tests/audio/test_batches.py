@@ -64,6 +64,8 @@ def test_one_bad_row_does_not_take_others_along(tmp_path: Path) -> None:
         ("a.flac 1-0 s", "offset 1 and duration -1 are no part of a recording"),
         ("a.flac 8-inf s", "the span from 8.00 to inf s holds no samples"),
     ]
+    assert [one.row for one in heard.rejected] == [1, 2, 3, 4, 5]
+    assert [one.damaged for one in heard.rejected] == [False, True, True, True, True]
 
 
 def test_bytes_in_the_row_are_heard() -> None:

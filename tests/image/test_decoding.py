@@ -192,7 +192,7 @@ def test_a_batch_decodes_once_for_all_that_follows() -> None:
     first = a_batch().measure(View(short_side=100), lambda pixels: seen.append(id(pixels)))
     [one] = first.rejected
     assert (one.reason, one.where) == ("it is no image of a known format", "s key 'k1'")
-    assert one.payload == b"no picture"
+    assert (one.row, one.damaged) == (1, True)
     kept, dropped = first.batch.with_columns({"n": [0, 2, 3]}).keep([True, False, True], "odd")
     again = kept.measure(View(short_side=100), id)  # type: ignore[union-attr]
     assert again.values == [seen[0], seen[2]]

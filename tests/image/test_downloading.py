@@ -2,12 +2,21 @@ import io
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from corpus.drawing import Dice
 from corpus.pictures import drawn
 from corpus.shards import bomb
-from curator_core import DocumentBatch, Rejected
+from curator_core import (
+    DocumentBatch,
+    JsonlReader,
+    LocalExecutor,
+    ParquetWriter,
+    Pipeline,
+    Rejected,
+)
 from curator_image import ImageBatch, ImageDownloader
 
 
@@ -79,6 +88,33 @@ def test_what_is_no_picture_or_too_large_is_set_aside_alone(server: str) -> None
         "key '/short'": rejected["key '/short'"].removeprefix(server),
     }
     assert "/short cannot be fetched" in rejected["key '/short'"]
+
+
+def test_what_a_server_did_not_give_comes_with_a_retry(server: str, tmp_path: Path) -> None:
+    """Also under the same keys, though these say where in its batch a row was."""
+
+    def pipeline(out: str) -> Pipeline:
+        fetching = ImageDownloader(allow_private=True, attempts=1)
+        stages = [JsonlReader(str(tmp_path / "in.jsonl")), fetching, ParquetWriter(out)]
+        return Pipeline("pictures", stages=stages, max_failures=None)
+
+    def rows(out: str) -> list[dict[str, object]]:
+        found = [
+            row for file in Path(out).glob("*.parquet") for row in pq.read_table(file).to_pylist()
+        ]
+        return sorted(found, key=lambda row: str(row["key"]))
+
+    urls = [f"{server}/{n}" for n in range(6)]
+    (tmp_path / "in.jsonl").write_text("".join(f'{{"url": "{url}"}}\n' for url in urls))
+    there, here = str(tmp_path / "expected"), str(tmp_path / "out")
+    pipeline(there).run(LocalExecutor(workers=0))
+    Pages.failures = {"/2": 1, "/5": 1}
+    result = pipeline(here).run(LocalExecutor(workers=0))
+    assert [record.is_worth_retrying for record in result.quarantined] == [True, True]
+    healed = pipeline(here).retry(str(result.run_dir), LocalExecutor(workers=0))
+    assert healed.quarantined == []
+    assert rows(here) == rows(there)
+    assert len(rows(here)) == 6
 
 
 def test_hosts_of_this_network_are_not_asked(server: str) -> None:

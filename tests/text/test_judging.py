@@ -37,6 +37,14 @@ def test_an_error_in_a_rule_sets_that_document_aside_alone() -> None:
     assert rejected.reason == "ValueError: cannot read 'bad'"
     assert rejected.where == "id 'b', row 1 of its batch"
     assert json.loads(rejected.payload or b"") == ROWS[1]
+    assert (rejected.row, rejected.damaged) == (1, False)
+
+
+def test_what_a_rule_failed_on_is_kept_for_a_retry_by_the_stage_that_raised_it() -> None:
+    stages = [WordCountFilter(1), Fragile(), Fragile("two").with_(name="other")]
+    run = run_stages(stages, [DocumentBatch.from_pylist(ROWS)], on_error="quarantine")
+    kept = [DocumentBatch.from_payload(r.subtask or b"") for r in run.report.quarantined]
+    assert [one.to_pylist() for one in kept] == [[ROWS[1]], [ROWS[2]]]
 
 
 def test_it_is_said_by_the_stage_that_raised_it_at_its_turn() -> None:
@@ -76,7 +84,7 @@ def test_bytes_that_are_no_text_concern_their_own_row() -> None:
     rejected = by_kind[Rejected]
     assert isinstance(rejected, Rejected)
     assert rejected.reason == "its text is no UTF-8: invalid start byte at byte 0"
-    assert DocumentBatch.from_payload(rejected.payload or b"").num_items == 1
+    assert (rejected.row, rejected.damaged) == (1, True)
 
 
 def test_a_column_that_holds_no_text_is_named() -> None:

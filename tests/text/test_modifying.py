@@ -146,9 +146,9 @@ def test_a_text_that_cannot_be_rewritten_is_set_aside_alone() -> None:
 def test_what_was_set_aside_is_kept_whole() -> None:
     batch = DocumentBatch.from_pylist([{"id": 1, "text": "0"}, {"id": 2, "text": "1"}])
     run = run_stages([Reciprocal()], [batch], on_error="quarantine")
-    payload = run.report.quarantined[0].payload
-    assert payload is not None
-    assert DocumentBatch.from_payload(payload).to_pylist() == [{"id": 1, "text": "0"}]
+    subtask = run.report.quarantined[0].subtask
+    assert subtask is not None
+    assert DocumentBatch.from_payload(subtask).to_pylist() == [{"id": 1, "text": "0"}]
 
 
 @dataclass

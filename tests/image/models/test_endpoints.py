@@ -131,6 +131,7 @@ def test_a_picture_without_an_answer_is_set_aside_alone(server: Server) -> None:
         "the endpoint says 500 Internal Server Error: out of luck (after 2 attempts)",
         "it is no image of a known format",
     ]
+    assert [(note.row, note.damaged) for note in rejected] == [(0, False), (1, True)]
 
 
 def test_a_picture_that_is_refused_is_not_sent_again(server: Server) -> None:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from curator_core import Empty, Pipeline, PipelineError
+from curator_core import Empty, FileGroup, Pipeline, PipelineError
 from curator_core.downloading.addresses import is_public, shown, target_of
 from curator_core.testing import StageRun, run_stages
 from curator_text import CommonCrawlReader, Downloader, JsonlWriter
@@ -159,6 +159,17 @@ def test_what_fails_leaves_its_neighbours_alone(
     assert "/endless is larger than 1000000 bytes (max_bytes)" in reasons
     assert "but should have 00000000000000000000000000000000" in reasons
     assert len(list(tmp_path.iterdir())) == 1
+    assert not any(record.is_worth_retrying for record in run.report.quarantined)
+
+
+def test_what_a_busy_server_did_not_give_is_kept_for_a_retry(
+    tmp_path: Path, server: ThreadingHTTPServer
+) -> None:
+    good, busy = url(server, "fine"), url(server, "busy")
+    run = fetch(tmp_path, good, busy, attempts=1)
+    [record] = run.report.quarantined
+    assert record.is_worth_retrying
+    assert FileGroup.from_payload(record.subtask or b"").paths == [busy]
 
 
 def test_private_hosts_are_not_asked(tmp_path: Path, server: ThreadingHTTPServer) -> None:

@@ -67,11 +67,11 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
         plain = local_path(source)
         return open_input(source, storage_options) if plain is None else open(plain, "rb")
     except FileNotFoundError:
-        raise UndecodableError("the file is not there") from None
+        raise UnreachableError("the file is not there") from None
     except IsADirectoryError:
         raise UndecodableError("it is a folder, not a file") from None
     except PermissionError:
-        raise UndecodableError("permission denied; allow reading it") from None
+        raise UnreachableError("permission denied; allow reading it") from None
     except UnavailableError as error:
         raise UnreachableError(str(error)) from None
     except InputError as error:

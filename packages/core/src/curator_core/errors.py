@@ -30,7 +30,7 @@ class InputError(CuratorError):
 
 
 class UnavailableError(InputError):
-    """Input data cannot be reached now, and may be at another time."""
+    """Input data cannot be reached now, but may be later: a server is down, a disk is gone."""
 
 
 class NothingFoundError(InputError):

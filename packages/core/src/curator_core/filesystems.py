@@ -127,10 +127,9 @@ def open_input(path: str, storage_options: StorageOptions | None = None) -> Bina
         return cast(BinaryIO, fs.open(remote, "rb"))
     except FileNotFoundError as error:
         what = None if plain is not None else misanswer(error)
-        if what:
-            raise UnavailableError(f"cannot read {path}: {what}") from None
-        raise InputError(f"cannot read {path}: it is not there (any more)") from None
+        told = what or "it is not there (any more)"
+        raise UnavailableError(f"cannot read {path}: {told}") from None
     except PermissionError:
-        raise InputError(f"cannot read {path}: permission denied; allow reading it") from None
+        raise UnavailableError(f"cannot read {path}: permission denied; allow reading it") from None
     except IsADirectoryError:
         raise InputError(f"cannot read {path}: it is a folder") from None

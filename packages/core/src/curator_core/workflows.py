@@ -147,7 +147,7 @@ class Workflow(ABC):
         done = pipeline.run(
             executor, run_dir=run_dir, resume=resume, removed_inputs=policy, shared=shared
         )
-        if done.sources_skipped and any(r.can_be_retried for r in done.quarantined):
+        if done.sources_skipped and any(r.is_worth_retrying for r in done.quarantined):
             return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
         return done
 

@@ -82,8 +82,8 @@ class Settling:
         one = self._those([place])
         row = self.rows.rank(place)
         where = f"{_name_of(one)}row {row} of its batch"
-        shown = _as_bytes(one)[:_SHOWN_BYTES]
-        return Rejected(ending.reason, where, payload=shown, row=row, damaged=ending.damaged)
+        damaged = ending.damaged
+        return Rejected(ending.reason, where, payload=_shown(one), row=row, damaged=damaged)
 
 
 def _name_of(record: DocumentBatch) -> str:
@@ -96,10 +96,10 @@ def _name_of(record: DocumentBatch) -> str:
         return ""
 
 
-def _as_bytes(record: DocumentBatch) -> bytes:
-    """The record as a line of JSON, or as Arrow writes it where JSON cannot hold it."""
+def _shown(record: DocumentBatch) -> bytes | None:
+    """The beginning of the record as JSON, where JSON can hold it."""
     try:
         [row] = record.to_pylist()
-        return json.dumps(row, default=str).encode()
+        return json.dumps(row, default=str).encode()[:_SHOWN_BYTES]
     except (UnicodeDecodeError, ValueError):
-        return record.to_payload()
+        return None
