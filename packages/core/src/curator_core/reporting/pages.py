@@ -248,12 +248,18 @@ def _environment(record: RunRecord) -> str:
         "executor": facts.get("executor"),
         "started": _time(facts.get("started")),
         "ended": _time(facts.get("ended")),
+        "retries": _retries(facts),
         "Python": facts.get("python"),
         "packages": packages,
         "command": " ".join(map(str, facts.get("command", ()))),
         "run directory": record.path,
     }
     return facts_table((name, str(value)) for name, value in rows.items() if value)
+
+
+def _retries(facts: dict[str, Any]) -> str:
+    times = facts.get("retries")
+    return f"{times}, the last on {_time(facts.get('retried'))}" if times else ""
 
 
 def _time(seconds: Any) -> str:
