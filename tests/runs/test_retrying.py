@@ -256,7 +256,7 @@ class TestDamage:
         first = pipeline.run(HERE)
         again = retry(tmp_path, pipeline)
         [note] = again.notes
-        assert note.startswith("2 damaged records cannot be retried")
+        assert note.startswith("damaged records that cannot be retried: 2")
         assert len(again) == 0
         assert [r.where for r in again.quarantined] == [r.where for r in first.quarantined]
 
@@ -273,7 +273,7 @@ class TestDamage:
         pipeline.run(HERE)
         result = retry(tmp_path, pipeline)
         [note] = result.notes
-        assert "could not be stored" in note
+        assert "could not be stored, and so cannot be retried: 1" in note
         assert len(result.quarantined) == 1
 
 

@@ -152,6 +152,8 @@ class Account:
 
         Of several parents nobody can tell whose row it was.
         """
+        if not self._rejected:
+            return
         rejected, self._rejected = self._rejected, []
         groups: dict[int, list[Rejected]] = {}
         for item in rejected:

@@ -1,7 +1,7 @@
 """What a stage may give back besides tasks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from curator_core.tasks import Task
@@ -39,7 +39,7 @@ class Rejected:
     """Something to look at, for people."""
 
     row: int | None = None
-    of: AnyTask | None = None
+    of: AnyTask | None = field(default=None, repr=False, compare=False)
     damaged: bool = False
     """Whether the record itself is at fault, so that nobody is advised to try it again."""
 

@@ -148,12 +148,12 @@ def _left_alone(records: list[QuarantineRecord]) -> Iterator[str]:
     damaged = sum(record.items for record in left if record.damaged)
     if damaged:
         yield (
-            f"{damaged} damaged records cannot be retried: mend their files and run the pipeline "
-            "again, it notices changed files"
+            f"damaged records that cannot be retried: {damaged}; mend their files and run the "
+            "pipeline again, it notices changed files"
         )
     unstored = sum(not record.damaged for record in left)
     if unstored:
-        yield f"{unstored} failures could not be stored, so they cannot be retried"
+        yield f"failures that could not be stored, and so cannot be retried: {unstored}"
 
 
 def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
