@@ -116,4 +116,5 @@ def test_a_run_directory_may_be_a_path(tmp_path: Path) -> None:
     pipeline = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
     done = pipeline.run(LocalExecutor(workers=0), [Task(0)], run_dir=tmp_path / "run")
     assert done.run_dir == str(tmp_path / "run")
-    assert pipeline.retry(tmp_path / "run").quarantined == []
+    again = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
+    assert again.retry(tmp_path / "run").quarantined == []
