@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from curator_text.stop_words import STOP_WORDS
+from curator_text.html.stop_lists import stop_list
 
 Algorithm: TypeAlias = Literal["resiliparse", "trafilatura", "justext"]
 
@@ -70,10 +70,11 @@ def _trafilatura(options: dict[str, Any]) -> Callable[[str], str]:
 def _justext(options: dict[str, Any]) -> Extract:
     from justext import justext
 
+    """Without a stop list its thresholds are 0: only lengths and links decide."""
     no_words = {**options, "stopwords_low": 0.0, "stopwords_high": 0.0}
 
     def extract(page: str, language: str | None) -> str:
-        words = STOP_WORDS.get(language or "")
+        words = stop_list(language)
         found = justext(page, words, **options) if words else justext(page, (), **no_words)
         return "\n\n".join(one.text for one in found if not one.is_boilerplate)
 
@@ -82,7 +83,7 @@ def _justext(options: dict[str, Any]) -> Extract:
 
 def _dense(extract: Callable[[str], str], density: float, page: str, language: str | None) -> str:
     """Only lines with enough stop words; all where those of the language are unknown."""
-    words = STOP_WORDS.get(language or "")
+    words = stop_list(language)
     text = extract(page)
     if not words:
         return text

@@ -2,7 +2,9 @@
 
 import codecs
 import re
-from functools import lru_cache
+
+from curator_text.html.detection import decode_undeclared
+from curator_text.html.labels import REPLACEMENT, USER_DEFINED, codec_of
 
 _META = re.compile(rb"<meta\b[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 _SEARCHED = 4096
@@ -12,42 +14,44 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-
-_MEANT = {  # what pages say, and what browsers take it for
-    "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
-    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949",
-    "utf-16": "utf-8", "utf-16-le": "utf-8", "utf-16-be": "utf-8", "utf-7": "utf-8",
-}  # fmt: skip
+_UTF_16 = frozenset({"utf-16-le", "utf-16-be"})
+_PRIVATE_USE = {byte: 0xF700 + byte for byte in range(0x80, 0x100)}
+"""Where x-user-defined has the bytes beyond ASCII."""
 
 
 def decoded(page: bytes, charset: str | None = None) -> str:
-    """A mark at the beginning counts most, then what the server said, then what the page says.
+    """The text of a page.
 
-    Where nobody says anything it is UTF-8 if it can be, and else Windows-1252.
+    A byte order mark counts most, then what the server said, then what the page says. A page that
+    declares nothing is UTF-8 if it can be; otherwise its charset is detected.
     """
     for mark, name in _MARKS.items():
         if page.startswith(mark):
             return page[len(mark) :].decode(name, "replace")
-    said = _known(charset) or _known(_in_meta(page))
-    if said:
-        return page.decode(said, "replace")
-    try:
-        return page.decode()
-    except UnicodeDecodeError:
-        return page.decode("cp1252", "replace")
+    codec = _served(page, charset) or _declared(page)
+    if codec is None:
+        return decode_undeclared(page)
+    if codec == REPLACEMENT:
+        return "\ufffd"
+    if codec == USER_DEFINED:
+        return page.decode("latin-1").translate(_PRIVATE_USE)
+    return page.decode(codec, "replace")
+
+
+def _served(page: bytes, charset: str | None) -> str | None:
+    """The server's charset. Without a NUL byte a page is not UTF-16, whatever the server says."""
+    codec = codec_of(charset)
+    return None if codec in _UTF_16 and b"\0" not in page[:_SEARCHED] else codec
+
+
+def _declared(page: bytes) -> str | None:
+    """The charset in the page. Where it can be read, it is neither UTF-16 nor x-user-defined."""
+    codec = codec_of(_in_meta(page))
+    if codec in _UTF_16:
+        return "utf-8"
+    return "cp1252" if codec == USER_DEFINED else codec
 
 
 def _in_meta(page: bytes) -> str | None:
     found = _META.search(page, 0, _SEARCHED)
     return found[1].decode("ascii", "replace") if found else None
-
-
-@lru_cache(1024)
-def _known(name: str | None) -> str | None:
-    """Python's name of a charset of text; other codecs of its, such as base64, are not meant."""
-    try:
-        found = codecs.lookup(name or "").name
-        "x".encode(found)
-    except (LookupError, ValueError, TypeError):
-        return None
-    return _MEANT.get(found, found)

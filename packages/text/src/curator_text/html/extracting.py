@@ -8,13 +8,15 @@ from typing import Any, get_args
 import pyarrow as pa
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected, WorkerInfo
 from curator_core.columns import with_column
+from curator_core.requiring import not_installed
 from curator_core.suggestions import hint
 
 from curator_text.byte_columns import BytesColumn
 from curator_text.html.algorithms import EXTRAS, MODULES, OPTIONS, Algorithm
 from curator_text.html.children import Child, Extracted, Page
+from curator_text.html.detection import MODULE as CHARSET_DETECTOR
+from curator_text.html.stop_lists import LANGUAGES, MODULE, stop_list
 from curator_text.rejecting import RowErrors
-from curator_text.stop_words import STOP_WORDS
 
 
 @dataclass
@@ -47,7 +49,9 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Whether to keep the column of pages."""
 
     language: str | None = field(default=None, kw_only=True)
-    """Whose stop words count; those of the language that a page names unless given."""
+    """justext, and with stop_word_density: the language of the stop list, such as `de`. By default
+    the one that each page names. Without a list stop words do not count: Chinese, Japanese, Korean
+    and Thai have none."""
 
     page_timeout_s: float = field(default=30.0, kw_only=True)
     """How many seconds of CPU time a page may take."""
@@ -62,7 +66,8 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
     """resiliparse, trafilatura: write out the targets of links (false)."""
 
     stop_word_density: float | None = field(default=None, kw_only=True)
-    """resiliparse, trafilatura: the least share of stop words in a line (none; .32 elsewhere)."""
+    """resiliparse, trafilatura: the least share of stop words in a line (none; NeMo Curator: .32).
+    Needs `curator-text[justext]` for the stop lists."""
 
     favor_precision: bool | None = field(default=None, kw_only=True)
     """trafilatura: rather less text, but only what is text (false)."""
@@ -114,22 +119,37 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
             known = get_args(Algorithm)
             yield f"no algorithm {self.algorithm!r}{hint(self.algorithm, known)}"
             return
-        if find_spec(MODULES[self.algorithm]) is None:
-            extra = EXTRAS[self.algorithm]
-            yield (
-                f"algorithm {self.algorithm!r} is not installed: "
-                f"pip install 'curator-text[{extra}]'"
-            )
+        extra = EXTRAS[self.algorithm]
+        problem = not_installed(
+            f"algorithm {self.algorithm!r}",
+            list(dict.fromkeys((MODULES[self.algorithm], CHARSET_DETECTOR))),
+            f"pip install 'curator-text[{extra}]'",
+        )
+        if problem is not None:
+            yield problem
+        yield from self._stop_list_problems()
         for name in self._given():
             if name not in OPTIONS[self.algorithm]:
                 of = " and ".join(one for one, options in OPTIONS.items() if name in options)
                 yield f"{name} is an option of {of}, but algorithm is {self.algorithm!r}"
-        if self.language is not None and self.language not in STOP_WORDS:
-            yield f"no stop words of language {self.language!r}; known: {', '.join(STOP_WORDS)}"
         if self.page_timeout_s <= 0:
             yield f"page_timeout_s is {self.page_timeout_s}, but must be more than 0"
         if len(set(self.outputs())) < len(self.outputs()):
             yield f"two of its results would be written to one column: {', '.join(self.outputs())}"
+
+    def _stop_list_problems(self) -> Iterator[str]:
+        if not (self.algorithm == "justext" or self.stop_word_density):
+            if self.language is not None:
+                yield "language chooses a stop list, but none is used without stop_word_density"
+        elif find_spec(MODULE) is None:
+            if self.algorithm != "justext":
+                yield (
+                    "stop_word_density needs the stop lists of jusText: "
+                    "pip install 'curator-text[justext]'"
+                )
+        elif self.language is not None and stop_list(self.language) is None:
+            known = ", ".join(LANGUAGES)
+            yield f"there is no stop list for language {self.language!r} (known: {known})"
 
     def setup(self, worker: WorkerInfo) -> None:
         self._child = Child(self.algorithm, self._given(), self.language, self.page_timeout_s)
