@@ -44,6 +44,26 @@ def test_the_columns_of_a_page(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("label", [b"", b"Content-Type: text/html\r\n"])
+def test_an_answer_that_is_not_labelled_as_one_is_taken_apart(tmp_path: Path, label: bytes) -> None:
+    labelled = b"Content-Type: application/http; msgtype=response\r\n"
+    data = record(4, b"<p>x")
+    assert labelled in data
+    path = write(tmp_path / "a.warc", data.replace(labelled, label))
+    [row] = rows(read(WarcReader(path)))
+    assert (row["http_status"], row["content_type"]) == (200, "text/html")
+    assert (row["charset"], row["content"]) == ("utf-8", b"<p>x")
+
+
+def test_a_labelled_response_that_is_no_http_answer_stays_as_it_is(tmp_path: Path) -> None:
+    labelled = b"Content-Type: application/http; msgtype=response\r\n"
+    data = record(4, b"20240105 site.example 192.0.2.1", http=b"").replace(
+        labelled, b"Content-Type: text/dns\r\n"
+    )
+    [row] = rows(read(WarcReader(write(tmp_path / "a.warc", data))))
+    assert (row["content_type"], row["http_status"]) == ("text/dns", None)
+
+
 def test_it_keeps_what_every_stage_promises(tmp_path: Path) -> None:
     path = write(tmp_path / "a.warc.gz", zipped([record(4, b"<p>x"), record(5, b"<p>y")]))
     check_stage(WarcReader(path), Empty())

@@ -23,6 +23,8 @@ RECORD_TYPES = (
     "continuation",
 )  # fmt: skip
 
+_ANSWERS = frozenset({"response", "revisit"})
+
 DEFAULT_RECORD_BYTES = "16MiB"
 
 _TOO_LARGE = "larger than max_record_bytes"
@@ -98,7 +100,7 @@ class WarcReading(_WarcReading):
         kind, charset = media_type(headers.get("content-type"))
         status: int | None = None
         body: Bytes = content
-        if kind == "application/http":
+        if kind == "application/http" or _is_answer(headers, content):
             try:
                 status, kind, charset, body = payload_of(content, self.choice.most)
             except TooLargeError:
@@ -126,6 +128,11 @@ class WetReading(_WarcReading):
             reason = f"the text is not UTF-8: 0x{content[error.start]:02x} at {error.start}"
             return Rejected(reason, f"{part.path} byte {record.offset}", payload=bytes(content))
         return (*_name(headers), headers.get("warc-identified-content-language"), text)
+
+
+def _is_answer(headers: dict[str, str], content: memoryview) -> bool:
+    """Whether a record holds an HTTP answer; some archives do not label them."""
+    return headers.get("warc-type", "").lower() in _ANSWERS and content[:5] == b"HTTP/"
 
 
 def _name(headers: dict[str, str]) -> tuple[str | None, str | None, str | None]:
