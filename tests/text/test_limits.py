@@ -3,6 +3,7 @@
 import pytest
 from curator_text import (
     FineWebQualityFilter,
+    GeneralCommentToCodeFilter,
     GopherQualityFilter,
     MeanWordLengthFilter,
     NonAlphaNumericFilter,
@@ -54,3 +55,23 @@ def test_limits_that_cannot_be_meant(rule: TextFilter, problem: str) -> None:
 )
 def test_limits_that_can_be_meant(rule: TextFilter) -> None:
     assert list(rule.check()) == []
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        WordCountFilter("50"),  # type: ignore[arg-type]
+        WordCountFilter(True),
+        WordCountFilter(None),  # type: ignore[arg-type]
+        GeneralCommentToCodeFilter("text/x-c", "text/x-c++"),  # type: ignore[arg-type]
+        TokenCountFilter(str.split, max_tokens="9"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_limit_that_is_no_number_is_a_problem_of_the_plan(stage: TextFilter) -> None:
+    [problem] = stage.check()
+    assert "must be a number" in problem
+
+
+def test_a_limit_may_be_missing_or_of_another_kind_of_number() -> None:
+    assert list(TokenCountFilter(str.split, max_tokens=None).check()) == []
+    assert list(WordCountFilter(max_words=1e5).check()) == []  # type: ignore[arg-type]

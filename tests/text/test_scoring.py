@@ -202,3 +202,13 @@ def test_it_runs_in_a_worker_as_by_hand() -> None:
 def test_mistakes_are_told_where_they_are_made(make: Any, problem: str) -> None:
     with pytest.raises(PipelineError, match=problem):
         make()
+
+
+@pytest.mark.parametrize(
+    ("rule", "column", "fact"),
+    [(len, None, "None"), (123, "n", "123"), (WordCountFilter, "n", "WordCountFilter(...)")],
+)
+def test_a_filter_without_rule_or_column_is_refused(rule: Any, column: Any, fact: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        Filter(rule, column)
+    assert fact in str(caught.value)

@@ -1,4 +1,5 @@
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from curator_core import DocumentBatch
 from curator_core.errors import PluginError, StageError
 from curator_core.testing import run_stage
 from curator_text import Score, Text, TokenCountFilter
+from curator_text.filters import tokens
 
 
 class Halves:
@@ -64,12 +66,83 @@ def test_an_empty_vocabulary_is_no_tokenizer(tmp_path: Path) -> None:
         TokenCountFilter(hf_model_name=str(tmp_path)).score(Text("a"))
 
 
-def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(
-        PluginError, match=r"needs the package transformers: pip install 'curator-t"
-    ):
-        TokenCountFilter(hf_model_name="x/y").score(Text("a"))
+def _without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+    def found(name: str) -> object:
+        return None if name in modules else find_spec(name)
+
+    monkeypatch.setattr(tokens, "find_spec", found)
+    for name in modules:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_tokens_are_counted_without_transformers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _without(monkeypatch, "transformers", "torch")
+    rule = TokenCountFilter(hf_model_name=str(folder), min_tokens=2)
+    assert list(rule.check()) == []
+    [kept] = run_stage(rule, DocumentBatch.from_pylist([{"text": "one, two"}, {"text": "one"}]))
+    assert kept.data["text"].to_pylist() == ["one, two"]
+
+
+def test_a_text_is_counted_whole_whatever_the_tokenizer_was_saved_with(folder: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    short = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    short.enable_truncation(2)
+    short.enable_padding(length=9)
+    saved = folder.parent / "short"
+    saved.mkdir(exist_ok=True)
+    short.save(str(saved / "tokenizer.json"))
+    assert TokenCountFilter(hf_model_name=str(saved)).score(Text("one two one")) == 3
+
+
+@pytest.mark.parametrize(
+    ("missing", "options", "extra"),
+    [
+        (("tokenizers", "transformers"), {}, "tokenizers"),
+        (("transformers",), {"transformers_init_kwargs": {"use_fast": False}}, "models"),
+    ],
+)
+def test_what_is_missing_is_a_problem_of_the_plan(
+    missing: tuple[str, ...],
+    options: dict[str, Any],
+    extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _without(monkeypatch, *missing)
+    rule = TokenCountFilter(hf_model_name="x/y", **options)
+    [problem] = rule.check()
+    assert "'x/y'" in problem
+    assert f"curator-text[{extra}]" in problem
+    with pytest.raises(PluginError) as caught:
+        rule.score(Text("a"))
+    assert str(caught.value) == problem
+
+
+def test_a_folder_in_another_format_needs_transformers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vocab.txt").write_text("one")
+    _without(monkeypatch, "transformers")
+    [problem] = TokenCountFilter(hf_model_name=str(tmp_path)).check()
+    assert "curator-text[models]" in problem
+
+
+def test_the_token_is_handed_on_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    asked: list[dict[str, Any]] = []
+
+    def refuse(*names: str, **options: Any) -> str:
+        asked.append({"names": names, **options})
+        raise OSError("401 Unauthorized")
+
+    monkeypatch.setattr(hub, "hf_hub_download", refuse)
+    _without(monkeypatch, "transformers")
+    rule = TokenCountFilter(None, "x/y", "hf_abc", transformers_init_kwargs={"revision": "v1"})
+    with pytest.raises(PluginError, match="401 Unauthorized"):
+        rule.score(Text("a"))
+    assert asked == [{"names": ("x/y", "tokenizer.json"), "token": "hf_abc", "revision": "v1"}]
+    assert "hf_abc" not in repr(rule)
 
 
 def test_exactly_one_of_both_says_how_to_count() -> None:

@@ -96,3 +96,17 @@ def test_a_normal_form_of_endless_marks_does_not_take_endless_time() -> None:
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_what_is_left_alone_ftfy_would_leave_alone(text: str) -> None:
     assert UnicodeReformatter().rewrite(text) == ftfy.fix_text(text, NEMO)
+
+
+def test_a_configuration_of_ftfy_stands_for_all_options() -> None:
+    stage = UnicodeReformatter(ftfy.TextFixerConfig(uncurl_quotes=True, unescape_html=False))
+    assert list(stage.check()) == []
+    assert stage.rewrite("\u201ca\u201d &amp; sch\u00c3\u00b6n") == '"a" &amp; sch\u00f6n'
+
+
+def test_a_configuration_beside_other_options_is_told() -> None:
+    config = ftfy.TextFixerConfig()
+    [problem] = UnicodeReformatter(config, uncurl_quotes=True).check()
+    assert "uncurl_quotes" in problem
+    [problem] = UnicodeReformatter(True).check()
+    assert "TextFixerConfig" in problem

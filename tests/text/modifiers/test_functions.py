@@ -136,3 +136,17 @@ def test_it_is_called_like_its_functions() -> None:
     assert Modify(shout).name == "modify_shout"
     assert Modify([shout, UrlRemover()]).name == "modify_shout_url_remover"
     assert Modify(lambda text: text).name == "modify"
+
+
+@pytest.mark.parametrize(
+    ("stage", "facts"),
+    [
+        (Modify(123), ("modifier_fn", "123")),  # type: ignore[arg-type]
+        (Modify(UrlRemover), ("modifier_fn", "UrlRemover(...)")),
+        (Modify(str.upper, None), ("input_fields", "None")),  # type: ignore[arg-type]
+        (Modify(str.upper, [None]), ("input_fields", "None")),  # type: ignore[list-item]
+    ],
+)
+def test_what_is_no_modifier_or_no_column_is_told(stage: Modify, facts: tuple[str, str]) -> None:
+    [problem] = stage.check()
+    assert all(fact in problem for fact in facts)

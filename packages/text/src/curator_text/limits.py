@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from numbers import Real
+from types import UnionType
+from typing import Any, get_args
 
 SHARES = frozenset(
     {
@@ -37,6 +39,7 @@ SHARES = frozenset(
 
 def limit_problems(stage: Any) -> Iterator[str]:
     """What is wrong with the limits of a rule."""
+    yield from _type_problems(stage)
     numbers = {
         one.name: value
         for one in fields(stage)
@@ -48,3 +51,16 @@ def limit_problems(stage: Any) -> Iterator[str]:
             yield f"{name} is {value}, but {most} is {numbers[most]}: no number is in between"
         if name in SHARES and value > 1:
             yield f"{name} is {value:g}, but a share is at most 1 ({value:g} % are {value / 100:g})"
+
+
+def _type_problems(stage: Any) -> Iterator[str]:
+    """Options that must be numbers and are not: a comparison would fail on every document."""
+    for one in fields(stage):
+        kinds = set(get_args(one.type)) if isinstance(one.type, UnionType) else {one.type}
+        value = getattr(stage, one.name)
+        if not kinds & {int, float} or not kinds <= {int, float, type(None)}:
+            continue
+        if value is None and type(None) in kinds:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Real):
+            yield f"{one.name} must be a number, but is {value!r:.60}"

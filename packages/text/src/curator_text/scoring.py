@@ -82,9 +82,8 @@ def _filter(rule: Rule, column: str | None, score: str | None, invert: bool) -> 
     stage: Any
     if isinstance(rule, TextFilter | ColumnFilter):
         stage = rule.with_()
-    elif isinstance(rule, type) or not callable(rule):
-        raise PipelineError(f"a rule is a filter or a function, but here is {rule!r}{_call(rule)}")
     else:
+        _demand_rule(rule)
         stage = FunctionFilter(rule)
     stage.text_field = column or stage.text_field
     stage.score_field = score or stage.score_field
@@ -210,11 +209,20 @@ class Filter(RuleRow):
     def decompose(self) -> Sequence[AnyStage]:
         rules = rules_in(self.filter_fn, "filter_fn")
         columns = _each(self.filter_field, len(rules), "filter_field")
+        for rule, column in zip(rules, columns, strict=True):
+            _demand_rule(rule)
+            if not isinstance(column, str):
+                raise PipelineError(f"filter_field must name a column, but is {column!r:.60}")
         inverted = _each(self.invert, len(rules), "invert")
         return [
             FieldFilter(rule, column, invert=flip)
             for rule, column, flip in zip(rules, columns, inverted, strict=True)
         ]
+
+
+def _demand_rule(rule: object) -> None:
+    if isinstance(rule, type) or not (isinstance(rule, TextFilter) or callable(rule)):
+        raise PipelineError(f"a rule is a filter or a function, but here is {rule!r}{_call(rule)}")
 
 
 def _call(rule: object) -> str:

@@ -16,15 +16,11 @@ from curator_text.texts import Text
 _XML = "<?xml version="
 
 
-@dataclass
-class _CommentFilter(TextFilter):
-    """Drops code with too few or too many comments."""
+class _CommentLimits:
+    """The decision by the share of comments."""
 
-    min_comment_to_code_ratio: float = 0.01
-    """The least share of characters that belong to comments."""
-
-    max_comment_to_code_ratio: float = 0.85
-    """The largest share of characters that belong to comments."""
+    min_comment_to_code_ratio: float
+    max_comment_to_code_ratio: float
 
     @property
     def reason(self) -> str:
@@ -36,9 +32,15 @@ class _CommentFilter(TextFilter):
 
 
 @dataclass
-class PythonCommentToCodeFilter(_CommentFilter):
+class PythonCommentToCodeFilter(_CommentLimits, TextFilter):
     """Drops Python with too few or too many comments. Docstrings are comments, with their marks
     left out; code that does not parse, or has over four million characters, has none."""
+
+    min_comment_to_code_ratio: float = 0.01
+    """The least share of characters that belong to comments."""
+
+    max_comment_to_code_ratio: float = 0.85
+    """The largest share of characters that belong to comments."""
 
     def score(self, text: Text) -> float:
         try:
@@ -48,14 +50,20 @@ class PythonCommentToCodeFilter(_CommentFilter):
 
 
 @dataclass
-class GeneralCommentToCodeFilter(_CommentFilter):
+class GeneralCommentToCodeFilter(_CommentLimits, TextFilter):
     """Drops code with too few or too many comments, without the marks around them.
 
     Code that ends within a comment cannot be read: it has the score 9999, and is dropped.
     """
 
-    language: str = "text/x-c"
+    language: str
     """What the code is, by its MIME type, such as `text/x-c`, `text/x-java` or `text/html`."""
+
+    min_comment_to_code_ratio: float = 0.01
+    """The least share of characters that belong to comments."""
+
+    max_comment_to_code_ratio: float = 0.85
+    """The largest share of characters that belong to comments."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()

@@ -1,6 +1,6 @@
 """Rules over the lines and paragraphs of a text. Blank lines do not count as lines."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from curator_text.filtering import TextFilter, share
@@ -90,7 +90,7 @@ class BoilerPlateStringFilter(TextFilter):
 
     cost: ClassVar[float] = 12.0
 
-    max_boilerplate_string_ratio: float = 0.4
+    max_boilerplate_string_ratio: float = field(default=0.4, kw_only=True)
     """The largest share of paragraphs with a phrase such as `privacy policy` or `uses cookies`."""
 
     @property

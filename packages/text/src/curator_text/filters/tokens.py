@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar
 
 from curator_core import WorkerInfo
@@ -11,6 +13,10 @@ from curator_models.loading import knows_words
 
 from curator_text.filtering import TextFilter
 from curator_text.texts import Text
+
+_FILE = "tokenizer.json"
+_OF_THE_HUB = frozenset({"cache_dir", "revision"})
+"""Options that say which file to load, and not what to do with it."""
 
 
 @dataclass
@@ -27,7 +33,11 @@ class TokenCountFilter(TextFilter):
 
     hf_model_name: str | None = None
     """In its place the folder of a tokenizer, or its name at Hugging Face, which is asked once
-    for each node. Needs `curator-text[models]`."""
+    for each node. A `tokenizer.json` needs `curator-text[tokenizers]`, other formats need
+    `curator-text[models]`."""
+
+    hf_token: str | None = field(default=None, repr=False)
+    """The token for a tokenizer that is not public: `${secret:HF_TOKEN}`."""
 
     min_tokens: int = 0
     """The fewest tokens a text may have."""
@@ -36,7 +46,8 @@ class TokenCountFilter(TextFilter):
     """The most tokens a text may have."""
 
     transformers_init_kwargs: dict[str, Any] = field(default_factory=dict)
-    """What else to load the tokenizer with, such as `revision`. Code of others is never run."""
+    """What else to load the tokenizer with, such as `revision`. Code of others is never run.
+    Options other than `revision` and `cache_dir` need `curator-text[models]`."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -49,6 +60,10 @@ class TokenCountFilter(TextFilter):
                 f"tokenizer is the text {name!r}, but must be a function or an object with a "
                 f"method encode; a tokenizer of that name is hf_model_name={name!r}"
             )
+        elif self.hf_model_name is not None:
+            problem = _missing_for(self.hf_model_name, self.transformers_init_kwargs)
+            if problem is not None:
+                yield problem
         if "trust_remote_code" in self.transformers_init_kwargs:
             yield "transformers_init_kwargs has trust_remote_code, but code of others is never run"
 
@@ -62,14 +77,10 @@ class TokenCountFilter(TextFilter):
         return self.hf_model_name is None
 
     def setup_on_node(self, node: NodeInfo) -> None:
-        if self.hf_model_name is not None:
-            _tokenizer(self.hf_model_name, self.transformers_init_kwargs)
+        self._loaded()
 
     def setup(self, worker: WorkerInfo) -> None:
-        tokenizer: Any = self.tokenizer
-        if self.hf_model_name is not None:
-            tokenizer = _tokenizer(self.hf_model_name, self.transformers_init_kwargs)
-        self._encode: Callable[[str], Sized] = getattr(tokenizer, "encode", tokenizer)
+        self._encode: Callable[[str], Sized] = self._loaded()
 
     def teardown(self) -> None:
         vars(self).pop("_encode", None)
@@ -82,23 +93,104 @@ class TokenCountFilter(TextFilter):
     def keeps(self, score: float) -> bool:
         return self.min_tokens <= score and (self.max_tokens is None or score <= self.max_tokens)
 
+    def _loaded(self) -> Callable[[str], Sized]:
+        if self.hf_model_name is None:
+            tokenizer: Any = self.tokenizer
+            encode: Callable[[str], Sized] = getattr(tokenizer, "encode", tokenizer)
+            return encode
+        return _loaded(self.hf_model_name, self.hf_token, self.transformers_init_kwargs)
 
-def _tokenizer(name: str, options: dict[str, Any]) -> Any:
+
+def _missing_for(name: str, options: dict[str, Any]) -> str | None:
+    """What to install for a tokenizer, or None where nothing is known to be missing."""
+    if find_spec("transformers") is not None:
+        return None
+    folder = Path(name)
+    if folder.is_dir() and not (folder / _FILE).is_file():
+        why = f"has no {_FILE}, so it needs transformers"
+    elif not options.keys() <= _OF_THE_HUB:
+        named = ", ".join(sorted(options.keys() - _OF_THE_HUB))
+        why = f"is loaded with {named}, so it needs transformers"
+    elif find_spec("tokenizers") is None:
+        return (
+            f"the tokenizer {name!r} needs tokenizers, which is not installed: "
+            "pip install 'curator-text[tokenizers]', or give a function as tokenizer"
+        )
+    else:
+        return None
+    return (
+        f"the tokenizer {name!r} {why}, which is not installed: "
+        "pip install 'curator-text[models]', or give a function as tokenizer"
+    )
+
+
+def _loaded(name: str, token: str | None, options: dict[str, Any]) -> Callable[[str], Sized]:
+    """The function that makes tokens.
+
+    Wherever there is a tokenizer.json, it alone decides, so that counts do not depend on what is
+    installed.
+    """
+    if (problem := _missing_for(name, options)) is not None:
+        raise PluginError(problem)
+    if options.keys() <= _OF_THE_HUB and find_spec("tokenizers") is not None:
+        path = _file_of(name, token, options)
+        if path is not None:
+            return _of_file(path, name)
+    return _of_transformers(name, token, options)
+
+
+def _file_of(name: str, token: str | None, options: dict[str, Any]) -> Path | None:
+    """The tokenizer.json of a folder or of a name at Hugging Face; None where it has none."""
+    if Path(name).is_dir():
+        path = Path(name) / _FILE
+        return path if path.is_file() else None
+    from huggingface_hub import hf_hub_download
+
     try:
-        from transformers import AutoTokenizer
-    except ImportError:
-        raise PluginError(
-            f"the tokenizer {name!r} needs the package transformers: "
-            "pip install 'curator-text[models]', or give a function as tokenizer"
-        ) from None
-    try:
-        found = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+        return Path(hf_hub_download(name, _FILE, token=token, **options))
     except (OSError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise PluginError(_lack_of_tokenizer(name, first)) from error
+        if find_spec("transformers") is not None:  # it may have another format
+            return None
+        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
+
+
+def _of_file(path: Path, name: str) -> Callable[[str], Sized]:
+    from tokenizers import Tokenizer
+
+    try:
+        found = Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
+    if not found.get_vocab_size(with_added_tokens=False):
+        raise PluginError(_lack_of_tokenizer(name, "there is no vocabulary in it"))
+    found.no_truncation()
+    found.no_padding()
+
+    def encode(text: str) -> Sized:
+        tokens: list[int] = found.encode(text).ids
+        return tokens
+
+    return encode
+
+
+def _of_transformers(
+    name: str, token: str | None, options: dict[str, Any]
+) -> Callable[[str], Sized]:
+    from transformers import AutoTokenizer
+
+    given = options if token is None else {**options, "token": token}
+    try:
+        found = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **given)
+    except (OSError, ValueError) as error:
+        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
     if not knows_words(found):
         raise PluginError(_lack_of_tokenizer(name, "there is no vocabulary in it"))
-    return found
+    encode: Callable[[str], Sized] = found.encode
+    return encode
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def _lack_of_tokenizer(name: str, why: str) -> str:

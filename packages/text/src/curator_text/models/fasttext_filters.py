@@ -1,7 +1,7 @@
 """Rules over what a fastText model says about a text."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -34,11 +34,11 @@ class FastTextQualityFilter(TextFilter):
     alpha: float | None = 3.0
     """The shape of the distribution: the larger, the fewer of the others stay. Null: none."""
 
-    min_score: float = 1.0
-    """From this score on a text stays whatever the draw."""
-
     seed: int = 42
     """Another seed, other draws."""
+
+    min_score: float = field(default=1.0, kw_only=True)
+    """From this score on a text stays whatever the draw."""
 
     @property
     def reason(self) -> str:

@@ -2,8 +2,9 @@
 
 import html
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,6 +66,9 @@ class HtmlEntityDecoder(TextRewriter):
 class UnicodeReformatter(TextRewriter):
     """Repairs texts that were decoded wrongly (`schÃ¶n`), by ftfy, with its own options."""
 
+    config: Any = None
+    """In Python, a `ftfy.TextFixerConfig` in place of all other options."""
+
     unescape_html: bool | Literal["auto"] = "auto"
     """Decode HTML entities; `auto` does so unless there is a `<` in the text."""
 
@@ -110,6 +114,15 @@ class UnicodeReformatter(TextRewriter):
     max_decode_length: int = 1_000_000
     """The most characters that are looked at together."""
 
+    def check(self) -> Iterable[str]:
+        if self.config is None:
+            return
+        if not hasattr(self.config, "fix_encoding"):
+            yield f"config is {self.config!r:.60}, but must be a ftfy.TextFixerConfig"
+        given = [name for name in _FIXES if getattr(self, name) != _FIXES[name]]
+        if given:
+            yield f"config stands for all options of ftfy, but {', '.join(given)} is given too"
+
     def setup(self, worker: WorkerInfo) -> None:
         import ftfy  # noqa: F401 - its tables are built before the first text comes
 
@@ -118,26 +131,18 @@ class UnicodeReformatter(TextRewriter):
 
         if _SOUND.fullmatch(text):
             return text
-        if self.normalization is not None:
+        config = self.config
+        if config is None:
+            chosen: Any = {name: getattr(self, name) for name in _FIXES}
+            config = ftfy.TextFixerConfig(explain=False, **chosen)
+        if config.normalization is not None:
             text = stream_safe(text)
-        return ftfy.fix_text(
-            text,
-            ftfy.TextFixerConfig(
-                unescape_html=self.unescape_html,
-                remove_terminal_escapes=self.remove_terminal_escapes,
-                fix_encoding=self.fix_encoding,
-                restore_byte_a0=self.restore_byte_a0,
-                replace_lossy_sequences=self.replace_lossy_sequences,
-                decode_inconsistent_utf8=self.decode_inconsistent_utf8,
-                fix_c1_controls=self.fix_c1_controls,
-                fix_latin_ligatures=self.fix_latin_ligatures,
-                fix_character_width=self.fix_character_width,
-                uncurl_quotes=self.uncurl_quotes,
-                fix_line_breaks=self.fix_line_breaks,
-                fix_surrogates=self.fix_surrogates,
-                remove_control_chars=self.remove_control_chars,
-                normalization=self.normalization,
-                max_decode_length=self.max_decode_length,
-                explain=False,
-            ),
-        )
+        return ftfy.fix_text(text, config)
+
+
+_FIXES = {
+    one.name: one.default
+    for one in fields(UnicodeReformatter)
+    if one.name not in ("config", "text_field")
+}
+"""The options of ftfy, and what they are by default."""

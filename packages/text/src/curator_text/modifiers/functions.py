@@ -113,9 +113,21 @@ class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
         modifiers = self._modifiers()
         if not modifiers:
             raise ValueError("modifier_fn is an empty list, so there is nothing to do")
+        for one in modifiers:
+            _demand_modifier(one)
         inputs = _inputs(self.input_fields, len(modifiers))
         outputs = _outputs(self.output_fields, inputs)
         return [_Step(*each) for each in zip(modifiers, inputs, outputs, strict=True)]
+
+
+def _demand_modifier(given: object) -> None:
+    if isinstance(given, type) and issubclass(given, TextModifier | TextRewriter):
+        raise ValueError(
+            f"modifier_fn holds the class {given.__name__}: call it to make one, "
+            f"{given.__name__}(...)"
+        )
+    if not (isinstance(given, TextModifier | TextRewriter) or callable(given)):
+        raise ValueError(f"modifier_fn must be functions or modifiers, but one is {given!r:.60}")
 
 
 def _named(modifiers: Sequence[Modifier]) -> str:
@@ -127,13 +139,18 @@ def _inputs(fields: Fields, number: int) -> list[tuple[str, ...]]:
     """The columns that each of the functions reads."""
     if isinstance(fields, str):
         return [(fields,)] * number
-    each = [(one,) if isinstance(one, str) else tuple(one) for one in fields]
+    listed = fields if isinstance(fields, Sequence) else [fields]
+    each = [(one,) if isinstance(one, str) else one for one in listed]
+    for one in each:
+        if not isinstance(one, Sequence) or not all(isinstance(name, str) for name in one):
+            raise ValueError(f"input_fields must be names of columns, but one is {one!r:.60}")
     if len(each) not in (1, number):
         raise ValueError(
             f"input_fields names {len(each)} columns for {number} functions; give one for each "
             'of them, or a list of lists for functions of several columns: [["title", "body"]]'
         )
-    return each * number if len(each) == 1 else each
+    named = [tuple(one) for one in each]
+    return named * number if len(named) == 1 else named
 
 
 def _outputs(

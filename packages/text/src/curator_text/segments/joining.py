@@ -40,7 +40,7 @@ class DocumentJoiner(ProcessingStage[DocumentBatch, DocumentBatch]):
     separator: str = "\n\n"
     """What to put between the segments."""
 
-    max_length: int | None = None
+    max_length: int | None = field(default=None, kw_only=True)
     """The longest document to make, in characters: then a new one begins, with the same id.
     A segment that is longer by itself stays whole."""
 

@@ -132,7 +132,7 @@ class WetReading(_WarcReading):
 
 def _is_answer(headers: dict[str, str], content: memoryview) -> bool:
     """Whether a record holds an HTTP answer; some archives do not label them."""
-    return headers.get("warc-type", "").lower() in _ANSWERS and content[:5] == b"HTTP/"
+    return headers.get("warc-type", "").lower() in _ANSWERS and bytes(content[:5]) == b"HTTP/"
 
 
 def _name(headers: dict[str, str]) -> tuple[str | None, str | None, str | None]:
