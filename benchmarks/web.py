@@ -21,7 +21,7 @@ from curator_core.files import FileGroup, FilePart
 from curator_text import HtmlExtractor
 from curator_text.sources.warc import WarcReading
 from measuring.figures import Figure
-from measuring.paragraphs import unpacked
+from measuring.paragraphs import pages as book_pages
 from measuring.rows import Row, run_rows
 from measuring.timing import in_turns
 
@@ -44,7 +44,7 @@ QUICK = Sizes(rounds=1, pages=6, copies=1)
 
 def book(number: int) -> list[bytes]:
     """So many of its pages in some languages, the same ones each time."""
-    found = (path for name in LANGUAGES for path in sorted((unpacked() / name).glob("*.html")))
+    found = (path for name in LANGUAGES for path in sorted((book_pages() / name).glob("*.html")))
     plain = [path.read_bytes() for path in islice(found, number)]
     return [_dressed(page) if place % 2 else page for place, page in enumerate(plain)]
 

@@ -17,7 +17,7 @@ SHORTEST = 80
 
 _PARAGRAPH = re.compile(r'<div class="para">(.*?)</div>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
-_CODES = {"nb": "no"}
+_CODES = {"nb": "no", "nn": "no"}
 _SOURCE = "en-US"
 
 
@@ -30,27 +30,36 @@ class Paragraph(NamedTuple):
 
 def paragraphs(of_each: int = OF_EACH) -> list[Paragraph]:
     """As many of each language, those left out that nobody has translated."""
-    books = _books(unpacked())
+    books = _books(pages())
     source = books.pop(_SOURCE)
     chosen = [*_chosen("en", [text for text in source if len(text) >= SHORTEST], of_each)]
     for name, texts in sorted(books.items()):
-        language = name.partition("-")[0]
-        chosen += _chosen(_CODES.get(language, language), _translated(texts, source), of_each)
+        chosen += _chosen(language_of(name), _translated(texts, source), of_each)
     return chosen
 
 
-def unpacked() -> Path:
-    """The folder with a folder of pages for each language; fetched once."""
-    folder = CACHE / PACKAGE
-    pages = folder / "usr" / "share" / "doc" / PACKAGE / "html"
-    if pages.is_dir():
-        return pages
+def language_of(locale: str) -> str:
+    """The code that stages use for the language of a locale such as `pt_BR`."""
+    language = re.split("[-_]", locale)[0]
+    return _CODES.get(language, language)
+
+
+def pages() -> Path:
+    """The folder with a folder of pages for each language."""
+    return unpacked(PACKAGE) / "usr" / "share" / "doc" / PACKAGE / "html"
+
+
+def unpacked(package: str) -> Path:
+    """The files of a Debian package; fetched once."""
+    folder = CACHE / package
+    if (folder / "usr").is_dir():
+        return folder
     folder.mkdir(parents=True, exist_ok=True)
-    _run(["apt-get", "download", PACKAGE], folder)
-    [package] = folder.glob("*.deb")
-    _run(["dpkg-deb", "--extract", package.name, "."], folder)
-    package.unlink()
-    return pages
+    _run(["apt-get", "download", package], folder)
+    [archive] = folder.glob("*.deb")
+    _run(["dpkg-deb", "--extract", archive.name, "."], folder)
+    archive.unlink()
+    return folder
 
 
 def _run(command: list[str], folder: Path) -> None:
@@ -79,11 +88,11 @@ def _translated(texts: list[str], source: list[str]) -> list[str]:
     return [
         text
         for text, original in zip(texts, source, strict=True)
-        if len(text) >= SHORTEST and text not in untranslated and _differs(text, original)
+        if len(text) >= SHORTEST and text not in untranslated and differs(text, original)
     ]
 
 
-def _differs(text: str, original: str) -> bool:
+def differs(text: str, original: str) -> bool:
     """Whether less than 40 % of the words stand in the English paragraph too: names, commands."""
     here, there = set(text.split()), set(original.split())
     return len(here & there) < 0.4 * max(1, min(len(here), len(there)))

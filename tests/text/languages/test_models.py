@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from curator_core import CuratorError
 from curator_text.languages.codes import language_code
-from curator_text.languages.models import CLD2, missing_for, teller
+from curator_text.languages.models import CLD2, FASTTEXT, missing_for, teller
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +62,23 @@ def test_so_has_every_text(text: str) -> None:
 
 def test_control_characters_do_not_hide_a_language() -> None:
     assert teller(CLD2)(PAGES["de"].replace(" ", "\x00 "))[0] == "de"
+
+
+@pytest.mark.parametrize("text", ["a v s e e f g a qkc", "a=1\nb\nc=1\nd=2"])
+def test_junk_is_no_sure_language(text: str) -> None:
+    assert teller(CLD2)(text)[1] < 0.3
+
+
+def test_a_language_that_cld2_does_not_know_is_left_to_langid() -> None:
+    assert teller(CLD2)("Azul fellawen, amek telliḍ?")[0] == "kab"
+
+
+@pytest.mark.parametrize("model", [CLD2, FASTTEXT])
+@pytest.mark.parametrize("text", ["!!! ???", "12 34", "—", "\u0301"])
+def test_a_text_without_letters_has_no_language(model: str, text: str) -> None:
+    if missing_for(model):
+        pytest.skip("not installed")
+    assert teller(model)(text) == ("und", 0.0)
 
 
 def test_a_model_is_loaded_once() -> None:

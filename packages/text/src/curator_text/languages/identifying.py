@@ -61,7 +61,8 @@ class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 class LanguageIdentifier(_Identifier):
     """Adds the language of each text as a two-letter code, and how sure the model is of it.
 
-    A language of several standards has one code: `zh`, `no`. A missing or blank text has none.
+    A language of several standards has one code: `zh`, `no`. A missing or blank text has none, and
+    one without letters is `und`.
     """
 
     model: str = CLD2
@@ -74,7 +75,8 @@ class LanguageIdentifier(_Identifier):
     """A column for the language."""
 
     score_field: str = field(default="language_score", kw_only=True)
-    """A column for how sure the model is, from 0 to 1."""
+    """A column for how sure the model is, from 0 to 1: a probability, or, where CLD2 is sure, the
+    share of the text that is in this language."""
 
     @property
     def _fields(self) -> tuple[str, str]:

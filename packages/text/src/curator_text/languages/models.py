@@ -28,7 +28,7 @@ _NEEDS = {
 }
 
 _MOSTLY = 80
-"""Below this many percent of one language CLD2 may have taken names for English: ask again."""
+"""Below this percentage of one language CLD2 may have taken names for English: ask langid."""
 
 # CLD2 takes control characters and the like for damage, and refuses the whole text.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -51,8 +51,17 @@ def teller(model: str) -> Teller:
     if problem is not None:
         raise CuratorError(problem)
     if model == CLD2:
-        return _cld2()
-    return _fasttext(bundled_model() if model == FASTTEXT else Path(model))
+        return _of_letters(_cld2())
+    return _of_letters(_fasttext(bundled_model() if model == FASTTEXT else Path(model)))
+
+
+def _of_letters(ask: Teller) -> Teller:
+    """A text without a letter is in no language, whatever a model makes of it."""
+
+    def tell(text: str) -> Told:
+        return ask(text) if any(map(str.isalpha, text)) else (UNDETERMINED, 0.0)
+
+    return tell
 
 
 def _fasttext(path: Path) -> Teller:
@@ -86,11 +95,12 @@ def _cld2() -> Teller:
     import pycld2
 
     def detect(text: str) -> tuple[bool, str, int]:
+        # With bestEffort it would call a row of letters reliable English.
         try:
-            found = pycld2.detect(text, isPlainText=True, bestEffort=True)
+            found = pycld2.detect(text, isPlainText=True, bestEffort=False)
         except (pycld2.error, UnicodeEncodeError):
             try:
-                found = pycld2.detect(_REFUSED.sub(" ", text), isPlainText=True, bestEffort=True)
+                found = pycld2.detect(_REFUSED.sub(" ", text), isPlainText=True, bestEffort=False)
             except pycld2.error:
                 return False, UNDETERMINED, 0
         is_reliable, _, [(_, code, percent, _), *_] = found
