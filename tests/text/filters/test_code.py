@@ -135,6 +135,10 @@ def test_limits(rule: TextFilter, text: str, stays: bool) -> None:
         ("one<!-- open", "one"),
         ("one<p title='open>", "one"),
         ("<scripted>one", "one"),
+        ("<ul>\n    <li>one\n    <li>two\n</ul>\n    ", "\none\n    two\n "),
+        ("<p>  </p>&#32; <p>", "  "),
+        ("<pre>\n    </pre>\t\t<textarea>  </textarea></pre>   ", "\n        "),
+        ("<b>one</b>\u00a0 <b>two</b>", "one\u00a0 two"),
     ],
 )
 def test_what_is_seen_of_html(source: str, seen: str) -> None:

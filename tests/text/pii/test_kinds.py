@@ -58,6 +58,39 @@ def test_planted_addresses_of_mail(local: str, labels: list[str], before: str, b
     assert found(f"{before}{address}{behind}", "email") == [address]
 
 
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("Abc..123@example.com", "Abc..123@example.com"),
+        ("email..email@example.com", "email..email@example.com"),
+        ("an .email@example.com", "email@example.com"),
+        ("write to us...bob@example.com", "bob@example.com"),
+        ("user@münchen.de", "user@münchen.de"),
+        ("Jörg.Müller@example.de", "Jörg.Müller@example.de"),
+        ("иван@почта.рф", "иван@почта.рф"),
+        ("a@xn--mnchen-3ya.de", "a@xn--mnchen-3ya.de"),
+        ("a@example.xn--p1ai", "a@example.xn--p1ai"),
+        ("请联系bob@例子.com谢谢", "bob@例子.com"),
+        ("bob@[192.0.2.1]", "bob@[192.0.2.1]"),
+    ],
+)
+def test_unusual_addresses_of_mail(text: str, address: str) -> None:
+    assert found(f"({text})", "email") == [address]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("http://example.com/188.46.244.216my-page", "188.46.244.216"),
+        ("host188.46.244.216", "188.46.244.216"),
+        ("ip_10.0.2.15_a", "10.0.2.15"),
+        ("是1.2.3.4吗", "1.2.3.4"),
+    ],
+)
+def test_addresses_of_machines_that_touch_letters(text: str, address: str) -> None:
+    assert found(text, "ip") == [address]
+
+
 @given(card_numbers(), st.sampled_from(["", " ", "-"]), AROUND, BEHIND)
 def test_planted_cards(number: str, separator: str, before: str, behind: str) -> None:
     assume(not separator or len(number) == 16)
@@ -129,8 +162,10 @@ def test_phones_beside_each_other_are_not_one_that_is_too_long() -> None:
     [
         "a@b",
         "@example.com",
-        "a..b@example.com",
         "a.@example.com",
+        "a@b.c",
+        "lib1.0.0.1",
+        "1.2.3.4rc1",
         "a@-example.com",
         "1.2.3.4.5",
         "256.1.1.1",

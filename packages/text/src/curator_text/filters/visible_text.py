@@ -7,19 +7,34 @@ import re
 _UNSEEN = re.compile(
     r"<(?P<raw>script|style)(?=[\s/>])(?:.*?</(?P=raw)\s*>|.*)"
     r"|<!--(?:.*?-->|.*)"
-    r"|</?[a-z](?:[^>\"']++|\"[^\"]*+\"|'[^']*+'|[\"'])*+>?"
+    r"|<(?P<close>/)?(?:(?P<kept>pre|textarea)(?=[\s/>])|[a-z])"
+    r"(?:[^>\"']++|\"[^\"]*+\"|'[^']*+'|[\"'])*+>?"
     r"|<[!?][^>]*+>?",
     re.DOTALL | re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
+_SPACES = " \t\n\f\r"
 
 
 def visible_length(source: str) -> int:
     """How many characters there are outside of tags, comments, scripts and styles.
 
-    An entity is the character that it stands for. White space counts as it stands there.
+    An entity is the character that it stands for. White space alone between two tags, such as
+    indentation, is one character, except in `pre` and `textarea`.
     """
-    text = _UNSEEN.sub("", source)
-    return (
-        len(_ENTITY.sub(lambda found: html.unescape(found[0]), text)) if "&" in text else len(text)
-    )
+    length = end = kept = 0
+    for found in _UNSEEN.finditer(source):
+        if found.start() > end:
+            length += _length(source[end : found.start()], kept > 0)
+        end = found.end()
+        if found["kept"]:
+            kept = max(0, kept - 1) if found["close"] else kept + 1
+    return length + _length(source[end:], kept > 0)
+
+
+def _length(text: str, is_kept: bool) -> int:
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+    if not is_kept and text and not text.strip(_SPACES):
+        return 1
+    return len(text)

@@ -20,13 +20,19 @@ class Span(NamedTuple):
 
 
 # Whatever repeats within a pattern is bounded, so that no text makes it start over and over.
+# Letters of languages that are written without spaces are not part of a name: they are text.
+_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u052f"
+_NAME = rf"{_LETTERS}0-9!#$%&'*+/=?^_`{{|}}~\-"
 _EMAIL = re.compile(
-    r"(?<![A-Za-z0-9.!#$%&'*+/=?^_`{|}~-])"
-    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-][A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{0,63}"
-    r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}"
-    r"(?![A-Za-z0-9@-])"
+    rf"(?<![{_NAME}])[{_NAME}][{_NAME}.]{{0,63}}@"
+    r"(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}"
+    r"(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59}|[\u0370-\u1fff]{2,24}(?!\w))(?![A-Za-z0-9@-])"
+    r"|\[[0-9]{1,3}(?:\.[0-9]{1,3}){3}\])"
 )
-_IPV4 = re.compile(r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\w|\.[0-9])", re.ASCII)
+_ELLIPSIS = "..."
+_IPV4 = re.compile(r"(?<![0-9.])(?<![vV])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
+_SHORTEST_TOUCHING = len("10.0.2.15")
+"""What is shorter and touches letters is mostly a version: `rc1.0.0.1`, `1.2.3.4b`."""
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}"
     r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{1,4}|(?<=::))(?![\w:]|\.[0-9])",
@@ -40,6 +46,7 @@ _PHONE = re.compile(
     r"(?![\w@]|[.-][0-9])",
     re.ASCII,
 )
+_WORD = re.compile(r"\w", re.ASCII)
 _RUN_OF_DIGITS = re.compile(r"(?<![\w.])[0-9]+(?:[ -][0-9]+)*(?!\w)", re.ASCII)
 _DIGITS = re.compile(r"[0-9]+")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?=[ A-Z0-9])")
@@ -52,12 +59,14 @@ _SHORTEST_CARD, _LONGEST_CARD = 13, 19
 
 
 def find_emails(text: str) -> Iterator[tuple[int, int]]:
-    """Addresses as people write them, with a domain that ends in letters."""
+    """Addresses as people write them, also wrongly (`a..b@c.org`), and in other scripts."""
     if "@" in text:
         for found in _EMAIL.finditer(text):
             local = found[0].partition("@")[0]
-            if ".." not in local and not local.endswith("."):
-                yield found.span()
+            if not local.endswith("."):
+                start, end = found.span()
+                before = local.rfind(_ELLIPSIS)  # it ends what was said before the address
+                yield (start if before < 0 else start + before + len(_ELLIPSIS)), end
 
 
 def find_ips(text: str, public_only: bool = False) -> Iterator[tuple[int, int]]:
@@ -66,8 +75,16 @@ def find_ips(text: str, public_only: bool = False) -> Iterator[tuple[int, int]]:
     for pattern in patterns:
         for found in pattern.finditer(text):
             address = _address(found[0])
-            if address is not None and (address.is_global or not public_only):
+            if address is None or (public_only and not address.is_global):
+                continue
+            if pattern is not _IPV4 or _is_apart(text, *found.span()):
                 yield found.span()
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    """Whether an address touches no letters, or is too long for the number of a version."""
+    touches = _WORD.match(text, max(0, start - 1), start) or _WORD.match(text, end)
+    return end - start >= _SHORTEST_TOUCHING or touches is None
 
 
 def _address(written: str) -> IPv4Address | IPv6Address | None:
