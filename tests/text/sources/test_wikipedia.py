@@ -115,6 +115,28 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
         ("a<br/>b &nbsp; <b>c</b> __TOC__", "a\nb   c"),
         ("''''' five '''''", "five"),
         ("", ""),
+        ("see <nowiki>[[x]] '''b''' &amp; <b></nowiki> here", "see [[x]] '''b''' & <b> here"),
+        ("it<nowiki/>s <nowiki />[[cat]]", "its cat"),
+        ("<nowiki>* no list</nowiki>", "* no list"),
+        ("a <nowiki> never [[closed]]", "a  never [[closed]]"),
+        ("a {{{1|def}}} b", "a def b"),
+        ("a {{{1}}} b {{{2|}}} c", "a  b  c"),
+        ("a {{t|{{{1|{{u}}}}}}} b", "a  b"),
+        ("a {{{{{1|x}}}|y}} b", "a  b"),
+        ("{{a|b=|}}c", "c"),
+        ("{{a|\n{| class=x\n| b\n|}}}c", "c"),
+        ("{{a}}} b", "} b"),
+        ("{| a\n| {{{1|}}}\n|}after", "after"),
+        ("x{{a|{b}}}y", "x}y"),
+        ("f(x) = {x | x > 0} {a|b}", "f(x) = {x | x > 0} {a|b}"),
+        (
+            "<syntaxhighlight lang=c>\nx [[a|b]]\n\n\n\n  &amp; {{x}}\n</syntaxhighlight>",
+            "x [[a|b]]\n\n\n\n  &amp; {{x}}",
+        ),
+        ("<source lang=c>int a[[1]];</source>", "int a[[1]];"),
+        ("a <pre>  '''b'''</pre>", "a   '''b'''"),
+        ("<ref><nowiki>[[</nowiki></ref>x", "x"),
+        ("\x020\x03<nowiki>a</nowiki>", "0\x03a"),
     ],
 )
 def test_wikitext(wikitext: str, text: str) -> None:
@@ -123,7 +145,26 @@ def test_wikitext(wikitext: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "mark",
-    ["{{", "[[", "<!--", "{|", "<ref>", "[[a|", "[http://", "'", "=", "<", "&", "{{{{}}", "[[]]"],
+    [
+        "{{",
+        "[[",
+        "<!--",
+        "{|",
+        "<ref>",
+        "[[a|",
+        "[http://",
+        "'",
+        "=",
+        "<",
+        "&",
+        "{{{{}}",
+        "[[]]",
+        "{{{",
+        "}",
+        "|}",
+        "<nowiki>",
+        "<pre>[[",
+    ],
 )
 def test_the_time_grows_with_the_length(mark: str) -> None:
     begun = time.process_time()

@@ -21,7 +21,8 @@ def cleaned(source: str) -> str:
     text = _between(source, r"\begin{document}", r"\end{document}")
     if macros:
         text = _WORD.sub(lambda found: macros.get(found[1], found[0]), text)
-    text = _without(text, r"\begin{thebibliography}", r"\end{thebibliography}")
+    for name in ("thebibliography", "references", "REFERENCES"):
+        text = _without(text, rf"\begin{{{name}}}", rf"\end{{{name}}}")
     return _BLANK_LINES.sub("\n\n", _BIBLIOGRAPHY.sub("", text)).strip()
 
 

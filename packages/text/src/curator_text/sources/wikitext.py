@@ -9,14 +9,23 @@ import re
 
 _DEEPEST = 40
 
+_TAGS = "ref|gallery|math|timeline|score|nowiki|pre|syntaxhighlight|source"
 _MARKS = re.compile(
-    r"<!--|-->|\{\{|\}\}|\{\||\|\}|\[\[|\]\]"
-    r"|<(?:ref|references|gallery|math|timeline|score)\b[^<>]{0,500}/>"
-    r"|<(?P<open>ref|gallery|math|timeline|score|syntaxhighlight|source)\b[^<>]{0,500}>"
-    r"|</(?P<close>ref|gallery|math|timeline|score|syntaxhighlight|source)\s{0,9}>",
+    r"<!--|-->|\{{2,}|\|?\}+|\{\||\[\[|\]\]"
+    rf"|<(?:references|{_TAGS})\b[^<>]{{0,500}}/>"
+    rf"|<(?P<open>{_TAGS})\b[^<>]{{0,500}}>"
+    rf"|</(?P<close>{_TAGS})\s{{0,9}}>",
     re.I,
 )
-_CLOSING = {"<!--": "-->", "{{": "}}", "{|": "|}", "[[": "]]"}
+_CLOSING = {"<!--": "-->", "{|": "|}", "[[": "]]"}
+_TEMPLATE, _PARAMETER = "}}", "}}}"
+_VERBATIM = frozenset({"nowiki", "pre", "syntaxhighlight", "source"})
+"""Tags in which marks mean nothing, and readers see all that is inside."""
+
+_CODE = frozenset({"syntaxhighlight", "source"})
+_KEPT = re.compile("\x02([0-9]{1,9})\x03")
+"""What stands for a text that is kept as it is until all else is done."""
+
 _PICTURES = frozenset("""
     file image media category datei bild kategorie fichier catégorie archivo imagen categoría
     файл изображение категория immagine categoria bestand afbeelding categorie plik grafika
@@ -32,40 +41,92 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def plain_text(wikitext: str) -> str:
-    text = _without_marks(wikitext)
+    kept: list[str] = []
+    text = _without_marks(wikitext.replace("\x02", ""), kept)
     text = _EXTERNAL.sub(r"\1", text)
     text = _TAG.sub("", _BREAK.sub("\n", text))
     text = html.unescape(_SWITCH.sub("", _QUOTES.sub("", text)))
     lines = map(_line, text.replace("\xa0", " ").split("\n"))
-    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
+    text = _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
+    return _KEPT.sub(lambda found: kept[int(found[1])], text) if kept else text
 
 
-def _without_marks(text: str) -> str:
+def _without_marks(text: str, kept: list[str]) -> str:
     """What is never closed is text, without the mark that opened it."""
-    frames: list[tuple[str, list[str]]] = [("", [])]
+    walk = _Walk(kept)
     end = 0
     for mark in _MARKS.finditer(text):
-        frames[-1][1].append(text[end : mark.start()])
+        walk.frames[-1][1].append(text[end : mark.start()])
         end = mark.end()
-        _take(frames, mark)
-    frames[-1][1].append(text[end:])
-    return "".join(piece for _, pieces in frames for piece in pieces)
+        walk.take(mark)
+    walk.frames[-1][1].append(text[end:])
+    return "".join(piece for _, pieces in walk.frames for piece in pieces)
 
 
-def _take(frames: list[tuple[str, list[str]]], mark: re.Match[str]) -> None:
-    said = mark[0]
-    opened, closed = mark["open"], mark["close"]
-    awaited = frames[-1][0]
-    if (closed.lower() if closed else said) == awaited:
-        _, pieces = frames.pop()
+class _Walk:
+    """The marks that are open: which mark closes each, and the text inside."""
+
+    def __init__(self, kept: list[str]) -> None:
+        self.frames: list[tuple[str, list[str]]] = [("", [])]
+        self._kept = kept
+
+    def take(self, mark: re.Match[str]) -> None:
+        said = mark[0]
+        opened, closed = mark["open"], mark["close"]
+        awaited = self.frames[-1][0]
+        if awaited in _VERBATIM or awaited == "-->":  # marks mean nothing in there
+            if (closed.lower() if closed else said) == awaited:
+                self._close()
+            elif awaited in _VERBATIM:
+                self.frames[-1][1].append(said)
+        elif "}" in said:
+            self._close_braces(said)
+        elif (closed.lower() if closed else said) == awaited:
+            self._close()
+        elif opened or said in _CLOSING:
+            self._open(opened.lower() if opened else _CLOSING[said])
+        elif said.startswith("{{"):
+            self._open_braces(len(said))
+
+    def _open(self, awaited: str) -> None:
+        if len(self.frames) <= _DEEPEST:
+            self.frames.append((awaited, []))
+
+    def _open_braces(self, count: int) -> None:
+        """Three are a parameter; of five the outer two are a template that the others name."""
+        while count >= 2 and len(self.frames) <= _DEEPEST:
+            size = 3 if count in (3, 6) else 2
+            self._open(_PARAMETER if size == 3 else _TEMPLATE)
+            count -= size
+
+    def _close_braces(self, said: str) -> None:
+        """Close tables, templates and parameters; single braces are text."""
+        count = said.count("}")
+        awaited = self.frames[-1][0]
+        if said.startswith("|"):
+            if awaited == "|}":
+                self._close()
+                count -= 1
+            else:
+                self.frames[-1][1].append("|")
+        while count >= 2 and self.frames[-1][0] in (_TEMPLATE, _PARAMETER):
+            count -= min(count, len(self.frames[-1][0]))
+            self._close()
+        if count == 1:
+            self.frames[-1][1].append("}")
+
+    def _close(self) -> None:
+        awaited, pieces = self.frames.pop()
+        inside = "".join(pieces)
+        shown = ""
         if awaited == "]]":
-            frames[-1][1].append(_link("".join(pieces)))
-    elif awaited == "-->":  # marks in a comment mean nothing
-        return
-    elif (opened or said in _CLOSING) and len(frames) <= _DEEPEST:
-        frames.append((opened.lower() if opened else _CLOSING[said], []))
-    elif said == "|}" and awaited == "}}":  # an empty last value of a template: {{a|b=|}} is split
-        frames[-1][1].append(said)
+            shown = _link(inside)
+        elif awaited == _PARAMETER:
+            shown = inside.partition("|")[2]  # its default
+        elif awaited in _VERBATIM:
+            self._kept.append(inside.strip("\n") if awaited in _CODE else html.unescape(inside))
+            shown = f"\x02{len(self._kept) - 1}\x03"
+        self.frames[-1][1].append(shown)
 
 
 def _link(inside: str) -> str:
