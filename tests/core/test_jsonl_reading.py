@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 import pytest
 from curator_core.documents import DocumentBatch
-from curator_core.errors import InputError
+from curator_core.errors import InputError, PipelineError
 from curator_core.files import FileGroup, FilePart
 from curator_core.json_columns import is_json
 from curator_core.outcomes import Rejected
@@ -429,3 +429,87 @@ def test_a_record_that_is_nested_too_deeply_costs_only_itself(tmp_path: Path):
     assert batch.data.column("b").to_pylist() == ['{"c":1}', "2"]
     assert [one.where for one in rejected] == [f"{path} line 2", f"{path} line 3 column 1"]
     assert rejected[0].reason == "nested too deeply: more than 250 levels"
+
+
+# Texts that are none, large integers, other formats
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("12345", "a number"),
+        ("true", "a truth value"),
+        ('["a"]', "a list"),
+        ('{"a":1}', "an object"),
+    ],
+)
+def test_a_text_that_is_none_is_set_aside_alone(tmp_path: Path, value: str, kind: str):
+    lines = ['{"text":"one"}', "", f'{{"text":{value}}}', '{"text":null}', '{"id":1}']
+    path = write(tmp_path / "a.jsonl", "\n".join(lines).encode())
+    [batch], [rejected] = read(path)
+    assert batch.data["text"].to_pylist() == ["one", None, None]
+    assert kind in rejected.reason
+    assert "'text'" in rejected.reason
+    assert (rejected.where, rejected.payload) == (f"{path} line 3", lines[2].encode())
+
+
+def test_another_column_than_that_of_the_text_may_hold_anything(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", [{"text": 1, "body": "x"}])
+    for options in ({"text_field": "body"}, {"text_field": None}, {"fields": ["body"]}):
+        [batch], rejected = read(path, **options)
+        assert (batch.num_items, rejected) == (1, [])
+
+
+def test_a_byte_order_mark_does_not_hide_a_record_that_is_looked_at_alone(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text":"one"}\n{"text":2}\n')
+    [batch], [_] = read(path)
+    assert batch.to_pylist() == [{"text": "one"}]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**64, -(2**64), 2**200, 2**64 + 1, [2**64 + 1, 1], {"a": [2**64 + 1, 1.5, "é"]}],
+    ids=str,
+)
+def test_integers_of_any_size_are_kept(tmp_path: Path, value: Any):
+    record = json.dumps({"text": "x", "n": value})
+    path = write(tmp_path / "a.jsonl", f'{record}\n{{"text":"y","n":1.5}}\n{{"n":7}}'.encode())
+    [batch], rejected = read(path)
+    assert [json.loads(one) for one in batch.data["n"].to_pylist()] == [value, 1.5, 7]
+    assert rejected == []
+
+
+def test_large_fractions_stay_fractions(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", b'{"n":1e30,"s":"12345678901234567890123"}\n{"n":1.5}')
+    [batch], _ = read(path, text_field=None)
+    assert batch.data["n"].to_pylist() == [1e30, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "reader"),
+    [
+        (b"id,text\n1,one\n", "text.csv_reader"),
+        (b'\xef\xbb\xbf"id";"the text"\r\n1;"one"\r\n', "text.csv_reader"),
+        (b"id\ttext\n1\tone\n", "text.tsv_reader"),
+    ],
+)
+def test_separated_values_are_pointed_to_their_reader(tmp_path: Path, content: bytes, reader: str):
+    path = write(tmp_path / "a.jsonl", content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert path in str(caught.value)
+    assert reader in str(caught.value)
+
+
+def test_one_line_of_words_before_records_is_a_bad_line(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", b'Loading, please wait\n{"text":"one"}\n')
+    [batch], [rejected] = read(path)
+    assert batch.to_pylist() == [{"text": "one"}]
+    assert rejected.where.startswith(f"{path} line 1")
+
+
+def test_a_folder_of_csv_files_names_their_reader(tmp_path: Path):
+    (tmp_path / "a.csv.gz").write_bytes(b"")
+    (tmp_path / "a.csv").write_bytes(b"id,text\n")
+    with pytest.raises(PipelineError, match=r"text\.csv_reader"):
+        Pipeline("p", stages=[JsonlReader(str(tmp_path))]).build()

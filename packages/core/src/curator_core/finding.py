@@ -69,6 +69,7 @@ def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | N
     if fs.isdir(inner) and wanted.extensions:
         told += f"; only names that end in {_endings(wanted.extensions)} count"
         told += ": set file_extensions?" if not (wanted.include or wanted.exclude) else ""
+        told += _other_readers(inner, storage_options)
     if fs.isdir(inner) and (wanted.include or wanted.exclude):
         told += "; look at include and exclude"
     return told
@@ -105,6 +106,27 @@ def _holdings(folder: str, storage_options: StorageOptions | None) -> str:
     if more:
         told.append(f"{more} other")
     return f"{' and '.join(told)} file{'s' * (len(names) != 1)}" if told else "no files"
+
+
+_READERS = {
+    ".csv": "text.csv_reader",
+    ".tsv": "text.tsv_reader",
+    ".txt": "text.text_reader",
+    ".parquet": "core.parquet_reader",
+    ".jsonl": "core.jsonl_reader",
+}
+
+
+def _other_readers(folder: str, storage_options: StorageOptions | None) -> str:
+    """The stages that read what lies directly in a folder."""
+    fs, inner = open_filesystem(folder, storage_options)
+    try:
+        names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
+    except (InputError, OSError):
+        return ""
+    known = [f"{reader} reads {ending} files" for ending, reader in _READERS.items()
+             if any(ending in os.path.splitext(base_name(name))[1] for name in names)]  # fmt: skip
+    return f" ({', '.join(known)})" if known else ""
 
 
 def _found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> Iterator[FilePart]:

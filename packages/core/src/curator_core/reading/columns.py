@@ -10,11 +10,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from curator_core.json_columns import json_field
-from curator_core.reading.records import Record
+from curator_core.reading.records import Record, dumped
 
 NULL, TEXT, JSON, FLOAT = "null", "text", "json", "float"
 
@@ -44,6 +44,21 @@ class Columns:
 
     arrays: dict[str, tuple[str, pa.Array]]
     rows: int
+
+    def may_be_rounded(self) -> bool:
+        """Whether a number can have been an integer of more than 64 bits."""
+        return any(_may_be_rounded(*column) for column in self.arrays.values())
+
+
+def _may_be_rounded(kind: str, array: pa.Array) -> bool:
+    if kind == JSON:
+        return True
+    if kind == _LIST + FLOAT:
+        array = array.flatten()
+    elif kind != FLOAT:
+        return False
+    extremes = pc.min_max(array)
+    return any((one.as_py() or 0) >= 2**63 for one in (extremes["max"], pc.negate(extremes["min"])))
 
 
 def columns_of(
@@ -119,14 +134,14 @@ def _type_of(kind: str) -> pa.DataType:
 
 def _array(values: list[Any], kind: str) -> pa.Array:
     if kind == JSON:
-        values = [None if value is None else orjson.dumps(value).decode() for value in values]
+        values = [None if value is None else dumped(value) for value in values]
     elif kind == TEXT and not set(map(type, values)) <= {str, type(None)}:
         values = [_as_text(value) for value in values]
     return pa.array(values, _type_of(kind), memory_pool=_POOL)
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+    return value if value is None or isinstance(value, str) else dumped(value)
 
 
 def _united(name: str, pieces: Sequence[Columns]) -> tuple[pa.Field, pa.ChunkedArray]:

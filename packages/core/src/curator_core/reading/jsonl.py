@@ -22,12 +22,21 @@ from curator_core.outcomes import Rejected
 from curator_core.partitioning import Split
 from curator_core.reading.columns import Columns, columns_of, table_of
 from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.reading.records import BadLine, Parsed, foreign, parse, parse_shallow
+from curator_core.reading.records import (
+    BadLine,
+    Parsed,
+    Record,
+    foreign,
+    has_long_digits,
+    parse,
+    parse_strictly,
+)
 from curator_core.reading.stages import FileReader, Piece, ReadingStage
 
 _PLAIN = (".jsonl", ".json", ".ndjson")
 JSONL_ENDINGS = (*_PLAIN, *(f"{plain}.{kind}" for plain in _PLAIN for kind in COMPRESSIONS))
 
+_BEGINNING = 4096
 _SAMPLED_BYTES = 256 * 1024
 
 
@@ -63,11 +72,28 @@ class JsonlReading(ReadingStage[Columns]):
 
     def _parsed(self, lines: Lines) -> tuple[Parsed, Columns]:
         parsed = parse(lines)
-        try:
-            return parsed, columns_of(parsed.records, self.fields, self.text_field)
-        except orjson.JSONEncodeError:  # nested deeper than can be written: its neighbours are fine
-            parsed = parse_shallow(lines)
-            return parsed, columns_of(parsed.records, self.fields, self.text_field)
+        if self._has_only_texts(parsed.records):
+            try:
+                columns = columns_of(parsed.records, self.fields, self.text_field)
+            except orjson.JSONEncodeError:  # nested deeper than can be written
+                pass
+            else:
+                if not (columns.may_be_rounded() and has_long_digits(lines.data)):
+                    return parsed, columns
+        parsed = parse_strictly(lines, self._text_column)
+        return parsed, columns_of(parsed.records, self.fields, self.text_field)
+
+    @property
+    def _text_column(self) -> str | None:
+        """The column that must hold text, where it is read."""
+        is_read = self.fields is None or self.text_field in self.fields
+        return self.text_field if is_read else None
+
+    def _has_only_texts(self, records: Sequence[Record]) -> bool:
+        name = self._text_column
+        if name is None:
+            return True
+        return {type(record.get(name)) for record in records} <= {str, type(None)}
 
     def table(self, pieces: Sequence[Columns]) -> pa.Table:
         return table_of(pieces)
@@ -85,7 +111,8 @@ class JsonlReading(ReadingStage[Columns]):
 class JsonlReader(FileReader):
     """Reads JSON Lines (.jsonl .json .ndjson, also .gz .zst .bz2 .xz) into document batches.
 
-    Lines that are no JSON objects are set aside with their place, and the others are kept.
+    Lines that are no JSON objects are set aside with their place, and so are records whose text is
+    a number, a list or an object. The others are kept.
     """
 
     endings: ClassVar[tuple[str, ...]] = JSONL_ENDINGS
@@ -104,7 +131,7 @@ def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
 
 def _refuse_foreign(part: FilePart, lines: Lines) -> None:
     """A file of another kind is refused whole: its million lines would all say the same."""
-    reason = None if part.start or lines.offset else foreign(lines.data[:64])
+    reason = None if part.start or lines.offset else foreign(lines.data[:_BEGINNING])
     if reason:
         raise InputError(f"cannot read {part.path}: {reason}")
 

@@ -1,5 +1,6 @@
 """Records: lines of JSON parsed many at a time, and what is wrong with the lines that are not."""
 
+import json
 import re
 import secrets
 from typing import Any, NamedTuple, TypeAlias
@@ -48,10 +49,7 @@ def parse(lines: Lines) -> Parsed:
     if lines.too_long:
         reason = f"the line is longer than {LONGEST_LINE // 2**20} MiB"
         return Parsed([], [BadLine(0, lines.offset, reason, lines.data)], 1)
-    data = lines.data
-    if lines.offset == 0 and data.startswith(_BOM):
-        data = b"   " + data[len(_BOM) :]
-    body = data[:-1] if data.endswith(b"\n") else data
+    body = _body(lines)
     joined = body.replace(b"\n", _SEPARATOR)
     breaks = (len(joined) - len(body)) // (len(_SEPARATOR) - 1)  # faster than counting them
     records = _together(joined, breaks + 1)
@@ -61,26 +59,72 @@ def parse(lines: Lines) -> Parsed:
     return Parsed(_halved(_split(body, lines.offset), bad), bad, breaks + 1)
 
 
-def parse_shallow(lines: Lines) -> Parsed:
-    """The same, but one by one, without the records that could be read but not written again."""
-    bad = list(parse(lines).bad)
+def parse_strictly(lines: Lines, text_field: str | None) -> Parsed:
+    """Parse lines one by one: with exact integers, and without records that cannot be used."""
+    if lines.too_long:
+        return parse(lines)
+    bad: list[BadLine] = []
     records = []
-    for line in _split(lines.data, lines.offset):
-        for record in _alone(line, []):
-            if _is_writable(record):
+    body = _body(lines)
+    for line in _split(body, lines.offset):
+        for record in _alone(line, bad):
+            record = _exact(line.text, record)
+            reason = _problem(record, text_field)
+            if reason is None:
                 records.append(record)
             else:
-                reason = "nested too deeply: more than 250 levels"
                 bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
-    return Parsed(records, sorted(bad), lines.data.count(b"\n") + 1)
+    return Parsed(records, bad, body.count(b"\n") + 1)
 
 
-def _is_writable(record: Record) -> bool:
+def _body(lines: Lines) -> bytes:
+    """The lines without the last line end, and without a byte order mark."""
+    data = lines.data
+    if lines.offset == 0 and data.startswith(_BOM):
+        data = b"   " + data[len(_BOM) :]
+    return data[:-1] if data.endswith(b"\n") else data
+
+
+def _problem(record: Record, text_field: str | None) -> str | None:
+    """Why a record cannot be used, or None where it can."""
     try:
-        orjson.dumps(record)
+        dumped(record)
     except orjson.JSONEncodeError:
-        return False
-    return True
+        return "nested too deeply: more than 250 levels"
+    text = record.get(text_field) if text_field is not None else None
+    if text is None or isinstance(text, str):
+        return None
+    return f"field {text_field!r} is {_article(text)}, but must be text"
+
+
+_LONG = re.compile(rb"[0-9]{20}")
+_DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+
+
+def has_long_digits(data: bytes) -> bool:
+    """Whether there may be an integer of more than 64 bits, quickly found."""
+    return data.translate(_DIGITS).find(b"0" * 20) >= 0
+
+
+def _exact(text: bytes, record: Record) -> Record:
+    """The record with all integers as they are; orjson rounds those of more than 64 bits."""
+    if not _LONG.search(text):
+        return record
+    try:
+        exact: Record = json.loads(text)
+    except (ValueError, RecursionError):  # longer than Python reads, or nested deeper
+        return record
+    return exact
+
+
+def dumped(value: Any) -> str:
+    """A value as JSON; `orjson` alone refuses integers of more than 64 bits."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError as error:
+        if not str(error).startswith("Integer exceeds"):
+            raise
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _together(joined: bytes, count: int) -> list[Record] | None:
@@ -143,10 +187,21 @@ _FOREIGN = {
 }
 
 
+_HEAD = rb"\"?[A-Za-z_\x80-\xff][\w\x80-\xff .-]{0,80}\"?"
+_HEADS = re.compile(rb"%s(?:([,;\t])%s)(?:\1%s){0,500}" % (_HEAD, _HEAD, _HEAD))
+"""The names of columns in the first line of a CSV file."""
+
+
 def foreign(beginning: bytes) -> str | None:
     """What a file is that begins like this, if it is a well-known mistake."""
-    if beginning.partition(b"\n")[0].strip() in (b"[", b"[{"):
+    first, line_end, rest = beginning.partition(b"\n")
+    if first.strip() in (b"[", b"[{"):
         return "it is one JSON list, not JSON Lines; make a line of each record (jq -c '.[]')"
+    heads = _HEADS.fullmatch(first.removeprefix(_BOM).rstrip())
+    if heads and line_end and not rest.lstrip().startswith(b"{"):
+        kind, reader = ("tab-separated", "TsvReader") if heads[1] == b"\t" else ("CSV", "CsvReader")
+        stage = f"text.{reader[:3].lower()}_reader"
+        return f"it looks like {kind} values; read it with {stage} ({reader} of curator-text)"
     return next((said for sign, said in _FOREIGN.items() if beginning.startswith(sign)), None)
 
 
@@ -170,5 +225,6 @@ def _encoding_problem(text: bytes) -> tuple[str, int] | None:
 
 
 def _article(value: Any) -> str:
-    names = {list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
+    names = {list: "a list", dict: "an object", str: "a string", bool: "a truth value",
+             type(None): "null"}  # fmt: skip
     return names.get(type(value), "a number")

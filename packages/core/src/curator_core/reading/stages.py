@@ -195,7 +195,8 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
     """About so many bytes make one task (256MB): small files together, large ones divided."""
 
     text_field: str | None = "text"
-    """The column that is always text, whatever its values look like; null for none."""
+    """The column that must hold text; null for none. In JSON Lines, records where it holds
+    something else are set aside."""
 
     add_id: bool | str | None = None
     """Adds an id for each record: true for a column `id`, or the name of the column."""
