@@ -245,3 +245,19 @@ def test_what_is_read_and_written_is_the_same(
 
 def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
     check_stage(JsonlWriter(str(tmp_path / "out")), batch({"text": "one"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["18446744073709551617", "[36893488147419103233, 1]", '{"a": -18446744073709551617, "b": "é"}'],
+)
+def test_integers_of_any_size_are_written_as_they_are(text: str):
+    table = pa.table([pa.array([text, "1", None])], schema=pa.schema([json_field("n")]))
+    lines = b"".join(json_lines(table)).splitlines()
+    assert [json.loads(line)["n"] for line in lines] == [json.loads(text), 1, None]
+
+
+def test_long_digits_in_what_is_no_json_stay_text():
+    text = "[NaN, 18446744073709551617]"
+    table = pa.table([pa.array([text])], schema=pa.schema([json_field("n")]))
+    assert json.loads(b"".join(json_lines(table))) == {"n": text}

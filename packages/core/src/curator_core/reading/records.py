@@ -124,7 +124,7 @@ def dumped(value: Any) -> str:
     except orjson.JSONEncodeError as error:
         if not str(error).startswith("Integer exceeds"):
             raise
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _together(joined: bytes, count: int) -> list[Record] | None:

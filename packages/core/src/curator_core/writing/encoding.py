@@ -1,6 +1,7 @@
 """Encoding: tables become lines of JSON, a slice at a time."""
 
 import base64
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from curator_core.json_columns import is_json
+from curator_core.reading.records import dumped, has_long_digits
 
 _ROWS = 256
 """How many rows are encoded together: little enough to stay in a processor's cache."""
@@ -50,11 +52,26 @@ def _values(column: pa.Array, field: pa.Field) -> list[Any]:
 
 def _parsed(texts: list[str | None]) -> list[Any]:
     """The values that marked texts stand for; a text that is no JSON (any more) stays a text."""
+    together = "[" + ",".join([text or "null" for text in texts]) + "]"
     try:
-        values = orjson.loads("[" + ",".join([text or "null" for text in texts]) + "]")
+        values = list(orjson.loads(together))
     except orjson.JSONDecodeError:
-        values = ()
-    return list(values) if len(values) == len(texts) else [_parsed_alone(text) for text in texts]
+        values = []
+    if len(values) != len(texts):
+        values = [_parsed_alone(text) for text in texts]
+    if has_long_digits(together.encode()):
+        values = [_exact(*pair) for pair in zip(texts, values, strict=True)]
+    return values
+
+
+def _exact(text: str | None, value: Any) -> Any:
+    """The value with all digits of its integers, which orjson rounds above 64 bits."""
+    if text is None or not has_long_digits(text.encode()):
+        return value
+    try:
+        return orjson.Fragment(dumped(json.loads(text)))
+    except (ValueError, RecursionError):  # no JSON, longer than Python reads, or nested too deeply
+        return value
 
 
 def _parsed_alone(text: str | None) -> Any:
