@@ -83,7 +83,7 @@ class NumberOfLinesOfCodeFilter(TextFilter):
     """Drops files of code that are too short or too long."""
 
     min_lines: int = 10
-    """The fewest lines a file may have. Blank ones count."""
+    """The fewest lines a file may have, 10 unless given. Blank ones count."""
 
     max_lines: int = 20000
     """The most lines a file may have."""

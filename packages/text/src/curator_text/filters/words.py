@@ -20,12 +20,16 @@ _RINGED = re.compile(
 
 @dataclass
 class WordCountFilter(WordFilter):
-    """Drops texts that are too short or too long."""
+    """Drops texts that are too short or too long.
+
+    Both limits always hold: with `max_words: 200` alone, texts of 50 to 200 words stay. Set
+    `min_words: 0` for no lower limit.
+    """
 
     cost: ClassVar[float] = 8.0
 
     min_words: int = 50
-    """The fewest words a text may have."""
+    """The fewest words a text may have; 50 unless given, also where only max_words is."""
 
     max_words: int = 100000
     """The most words a text may have."""
@@ -48,10 +52,10 @@ class MeanWordLengthFilter(WordFilter):
     cost: ClassVar[float] = 14.0
 
     min_mean_word_length: float = 3
-    """The least mean number of characters per word."""
+    """The least mean number of characters per word; 3 unless given."""
 
     max_mean_word_length: float = 10
-    """The largest mean number of characters per word."""
+    """The largest mean number of characters per word; 10 unless given."""
 
     @property
     def reason(self) -> str:
