@@ -7,18 +7,23 @@ processes which read the pages included.
 
 import gzip
 import os
+import re
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from curator_core import DocumentBatch, WorkerInfo
 from curator_core.files import FileGroup, FilePart
 from curator_text import HtmlExtractor
+from curator_text.html.algorithms import extractor
+from curator_text.html.charsets import decoded
 from curator_text.sources.warc import WarcReading
 from measuring.figures import Figure
 from measuring.paragraphs import pages as book_pages
@@ -27,6 +32,35 @@ from measuring.timing import in_turns
 
 LANGUAGES = ("en-US", "de-DE", "fr-FR")
 LEAST_HTML, LEAST_WARC = 15.0, 2.0
+LEAST_CHARSETS = 0.9
+
+STOP_LISTS = {
+    "de-DE": ("de", "German"),
+    "pl-PL": ("pl", "Polish"),
+    "ru-RU": ("ru", "Russian"),
+    "tr-TR": ("tr", "Turkish"),
+}
+
+CHARSETS = {
+    "de-DE": ["cp1252"],
+    "fr-FR": ["cp1252"],
+    "es-ES": ["cp1252"],
+    "pl-PL": ["cp1250", "iso8859-2"],
+    "cs-CZ": ["cp1250"],
+    "ru-RU": ["cp1251", "koi8-r", "cp866"],
+    "el-GR": ["cp1253"],
+    "tr-TR": ["cp1254"],
+    "ar-MA": ["cp1256"],
+    "ja-JP": ["cp932", "euc_jp", "iso2022_jp"],
+    "ko-KR": ["cp949"],
+    "zh-CN": ["gb18030"],
+    "zh-TW": ["big5"],
+}
+"""What pages in these languages are usually written in, where it is not UTF-8."""
+
+_DECLARATION = re.compile(r"<\?xml[^>]*>|<meta[^>]*charset[^>]*>")
+_PARAGRAPH = re.compile(r'<div class="para">(.*?)</div>', re.DOTALL)
+_TAG = re.compile(r"<[^>]+>")
 
 
 @dataclass(frozen=True)
@@ -180,7 +214,79 @@ def _cpu_of(work: Callable[[], object]) -> float:
     return sum(after[:4]) - sum(before[:4])
 
 
-ROWS: dict[str, Row[Sizes]] = {"pages": extraction, "archives": archives}
+def charsets(sizes: Sizes) -> Iterator[Figure]:
+    """Pages of the book in the charsets of their languages, none of them declared."""
+    pages = [
+        (_undeclared(page), charset)
+        for locale, names in CHARSETS.items()
+        for page in _pages_of(locale, sizes.pages // 24 or 1)
+        for charset in names
+    ]
+    right = Counter(
+        charset
+        for page, charset in pages
+        if (data := page.encode(charset, "xmlcharrefreplace"))
+        and decoded(data) == data.decode(charset)
+    )
+    asked = Counter(charset for _, charset in pages)
+    share = right.total() / len(pages)
+    yield Figure(
+        f"right of {len(pages)} pages in {len(asked)} charsets that none declares",
+        f">= {LEAST_CHARSETS}",
+        f"{share:.3f}",
+        share >= LEAST_CHARSETS,
+        {"right": {name: f"{right[name]} of {asked[name]}" for name in asked}},
+    )
+
+
+def _pages_of(locale: str, number: int) -> list[str]:
+    """The longest of its pages."""
+    found = sorted((book_pages() / locale).glob("*.html"), key=lambda path: -path.stat().st_size)
+    return [path.read_text(encoding="utf-8") for path in found[:number]]
+
+
+def _undeclared(page: str) -> str:
+    return _DECLARATION.sub("", page)
+
+
+def stop_lists(sizes: Sizes) -> Iterator[Figure]:
+    """What jusText keeps of pages in languages with many forms of a word, and what it keeps alone."""
+    from justext import get_stoplist, justext
+
+    extract = extractor("justext", {})
+    kept = {}
+    differing = 0
+    for locale, (language, name) in STOP_LISTS.items():
+        shares = []
+        for page in _pages_of(locale, sizes.pages // 24 or 1):
+            text = extract(page, language)
+            alone = [
+                one.text for one in justext(page, get_stoplist(name)) if not one.is_boilerplate
+            ]
+            differing += text != "\n\n".join(alone)
+            shares.append(_share_kept(page, text))
+        kept[language] = round(mean(shares), 3)
+    yield Figure(
+        "pages of which jusText keeps something else than it does alone",
+        "0",
+        f"{differing} (kept of paragraphs: {', '.join(f'{k} {v:.2f}' for k, v in kept.items())})",
+        differing == 0,
+        {"kept": kept},
+    )
+
+
+def _share_kept(page: str, text: str) -> float:
+    """The share of the words in its paragraphs that are in the text."""
+    wanted = Counter(" ".join(_TAG.sub(" ", one) for one in _PARAGRAPH.findall(page)).split())
+    return (wanted & Counter(text.split())).total() / max(1, wanted.total())
+
+
+ROWS: dict[str, Row[Sizes]] = {
+    "pages": extraction,
+    "archives": archives,
+    "charsets": charsets,
+    "stop_lists": stop_lists,
+}
 
 if __name__ == "__main__":
     sys.exit(run_rows("html", __doc__, ROWS, Sizes(), QUICK))
