@@ -250,7 +250,7 @@ def _undeclared(page: str) -> str:
 
 
 def stop_lists(sizes: Sizes) -> Iterator[Figure]:
-    """What jusText keeps of pages in languages with many forms of a word, and what it keeps alone."""
+    """What jusText keeps of pages in some languages, here and by itself."""
     from justext import get_stoplist, justext
 
     extract = extractor("justext", {})
