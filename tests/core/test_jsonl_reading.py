@@ -453,6 +453,14 @@ def test_a_text_that_is_none_is_set_aside_alone(tmp_path: Path, value: str, kind
     assert (rejected.where, rejected.payload) == (f"{path} line 3", lines[2].encode())
 
 
+def test_lines_are_counted_right_behind_one_that_was_set_aside(tmp_path: Path):
+    records = [{"text": "x" * 1000} for _ in range(1200)]  # several pieces
+    records[0] = records[-1] = {"text": 1}  # type: ignore[dict-item]
+    path = write(tmp_path / "a.jsonl", records)
+    _, rejected = read(path)
+    assert [one.where for one in rejected] == [f"{path} line 1", f"{path} line 1200"]
+
+
 def test_another_column_than_that_of_the_text_may_hold_anything(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [{"text": 1, "body": "x"}])
     for options in ({"text_field": "body"}, {"text_field": None}, {"fields": ["body"]}):

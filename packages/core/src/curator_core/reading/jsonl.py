@@ -29,7 +29,7 @@ from curator_core.reading.records import (
     foreign,
     has_long_digits,
     parse,
-    parse_strictly,
+    parse_shallow,
 )
 from curator_core.reading.stages import FileReader, Piece, ReadingStage
 
@@ -80,7 +80,7 @@ class JsonlReading(ReadingStage[Columns]):
             else:
                 if not (columns.may_be_rounded() and has_long_digits(lines.data)):
                     return parsed, columns
-        parsed = parse_strictly(lines, self._text_column)
+        parsed = parse_shallow(lines, self._text_column)
         return parsed, columns_of(parsed.records, self.fields, self.text_field)
 
     @property

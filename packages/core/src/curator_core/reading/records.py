@@ -59,22 +59,20 @@ def parse(lines: Lines) -> Parsed:
     return Parsed(_halved(_split(body, lines.offset), bad), bad, breaks + 1)
 
 
-def parse_strictly(lines: Lines, text_field: str | None) -> Parsed:
-    """Parse lines one by one: with exact integers, and without records that cannot be used."""
-    if lines.too_long:
-        return parse(lines)
-    bad: list[BadLine] = []
-    records = []
+def parse_shallow(lines: Lines, text_field: str | None = None) -> Parsed:
+    """The same, but one by one: with exact integers, without records that cannot be used."""
     body = _body(lines)
+    bad = list(parse(lines).bad)
+    records = []
     for line in _split(body, lines.offset):
-        for record in _alone(line, bad):
+        for record in _alone(line, []):
             record = _exact(line.text, record)
             reason = _problem(record, text_field)
             if reason is None:
                 records.append(record)
             else:
                 bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN]))
-    return Parsed(records, bad, body.count(b"\n") + 1)
+    return Parsed(records, sorted(bad), body.count(b"\n") + 1)
 
 
 def _body(lines: Lines) -> bytes:

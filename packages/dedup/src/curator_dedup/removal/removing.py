@@ -14,7 +14,7 @@ from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, InputError
 from curator_core.filesystems import StorageOptions
 from curator_core.reading.columns import Columns, columns_of, table_of
 from curator_core.reading.lines import Lines
-from curator_core.reading.records import parse, parse_strictly
+from curator_core.reading.records import parse, parse_shallow
 from curator_core.reading.stages import BATCH_BYTES
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, is_parquet
@@ -110,7 +110,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
         try:
             return columns_of(parse(lines).records, None, self.text_field), []
         except orjson.JSONEncodeError:
-            parsed = parse_strictly(lines, None)
+            parsed = parse_shallow(lines)
             columns = columns_of(parsed.records, None, self.text_field)
             return columns, [bad.number for bad in parsed.bad]
 
