@@ -229,6 +229,17 @@ def _counted(run: Callable[[Path], None], folder: Path, at: int | None, note: Pa
         note.write_text(str(points.number))
 
 
+def _comparable(name: str, state: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what may differ from a run of all inputs at once."""
+    keys = ["words", "leftovers", "status"]
+    if name == "renamed":  # ids depend on the first names
+        return {key: state[key] for key in keys}
+    if "mixed" in name or name == "retry_records":
+        # Which two become one depends on what is left to do; records get files of their own.
+        return {key: state[key] for key in (*keys, "quarantine")}
+    return state
+
+
 def main(name: str, folder: Path, stride: int) -> None:
     prepare, run = SCENARIOS[name]
     work, template, note = folder / "work", folder / "template", folder / "points"
@@ -243,12 +254,7 @@ def main(name: str, folder: Path, stride: int) -> None:
     shutil.rmtree(work / "out", ignore_errors=True)
     anew = {"retry": _run, "retry_records": _run_doubtful}.get(name, run)
     assert _forked(lambda: anew(work)) == 0
-    wanted = _state(work)
-    if "mixed" in name or name == "retry_records":
-        # Which two become one depends on what is left to do; records get files of their own.
-        wanted = {key: wanted[key] for key in ("words", "leftovers", "status", "quarantine")}
-    if name == "renamed":  # ids depend on the first names
-        wanted = {key: wanted[key] for key in ("words", "leftovers", "status")}
+    wanted = _comparable(name, _state(work))
     begin()
     assert _forked(lambda: _counted(run, work, None, note)) == 0
     wrong = {}
