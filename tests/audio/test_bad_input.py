@@ -1,15 +1,18 @@
 """What is wrong with a recording is told of it alone, and all the others come through the line."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 from curator_audio import AudioMeasurer, ManifestReader, SegmentWriter, SpeechFinder
 from curator_audio.decoding import decode
 from curator_audio.forms import NATIVE
 from curator_core import LocalExecutor, Pipeline
+from fsspec.implementations.memory import MemoryFileSystem
 from sounds import encoded, put, tone, voice, wav
 
 pytest.importorskip("silero_vad")
@@ -83,6 +86,50 @@ def test_the_rest_goes_on(tmp_path: Path) -> None:
     assert set(told) == set(QUARANTINED)
     for name, reason in QUARANTINED.items():
         assert told[name].startswith(reason), name
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"audio_filepath": "ftp://127.0.0.1:9/a.wav"},
+        {"audio_filepath": "http://127.0.0.1:9/a.wav"},
+        {"audio_filepath": "foo://a.wav"},
+        {"audio_filepath": "a\0b.wav"},
+        {"audio_filepath": "a" * 5_000 + ".wav"},
+        {"audio_filepath": "good.wav/b.wav"},
+        {"audio_filepath": "unreadable://a.wav"},
+        {"offset": "soon"},
+        {"offset": 0.0, "duration": "long"},
+    ],
+    ids=lambda fault: str(fault)[:60].replace("\0", "NUL"),
+)
+def test_a_bad_row_fails_alone(tmp_path: Path, fault: dict[str, Any]) -> None:
+    fsspec.register_implementation("unreadable", Unreadable, clobber=True)
+    put(tmp_path, "good.wav", wav(tone(1)))
+    lines: list[dict[str, Any]] = [{"audio_filepath": "good.wav"} for _ in range(5)]
+    lines[2] |= fault
+    manifest = put(tmp_path, "m.jsonl", "\n".join(map(json.dumps, lines)).encode())
+    stages = [ManifestReader(manifest), AudioMeasurer(["duration"])]
+
+    result = Pipeline(name="all", stages=stages).run(LocalExecutor(), on_error="quarantine")
+
+    assert sum(batch.num_items for batch in result) == 4
+    (failed,) = result.quarantined
+    assert Path(str(failed.where)).name == Path(lines[2]["audio_filepath"]).name
+
+
+class Unreadable(MemoryFileSystem):
+    """Storage that opens what it cannot read."""
+
+    protocol = "unreadable"
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+        return UnreadableFile()
+
+
+class UnreadableFile(io.BytesIO):
+    def read(self, size: int | None = -1) -> bytes:
+        raise ConnectionResetError("the server hung up")
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:

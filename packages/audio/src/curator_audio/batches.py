@@ -78,7 +78,10 @@ class AudioBatch(DocumentBatch):
     def place(self, row: int) -> str:
         """A row for messages: its file, and the seconds where it is a segment."""
         path = self._value(PATH, row) or f"row {row}"
-        start, end = self._given_span(row)
+        try:
+            start, end = self._given_span(row)
+        except UndecodableError:
+            return str(path)
         return str(path) if start is None else f"{path} {start:g}-{end:g} s"
 
     def source(self, row: int) -> Source:
@@ -98,7 +101,7 @@ class AudioBatch(DocumentBatch):
     def span(self, row: int) -> Span:
         """The part of the recording that the row is; all of it where it has no offset."""
         start, end = self._given_span(row)
-        gain = 10 ** ((self._value(GAIN, row) or 0.0) / 20)
+        gain = 10 ** ((self._number(GAIN, row) or 0.0) / 20)
         if start is None:
             return Span(gain=gain)
         if not (isfinite(start) and start >= 0 and end > start):
@@ -112,12 +115,17 @@ class AudioBatch(DocumentBatch):
         return self.given_offset(row) or 0.0
 
     def given_offset(self, row: int) -> float | None:
-        found = self._value(OFFSET, row)
-        return None if found is None else float(found)
+        return self._number(OFFSET, row)
 
     def given_duration(self, row: int) -> float | None:
-        found = self._value(DURATION, row)
-        return None if found is None else float(found)
+        return self._number(DURATION, row)
+
+    def _number(self, name: str, row: int) -> float | None:
+        found = self._value(name, row)
+        try:
+            return None if found is None else float(found)
+        except (TypeError, ValueError):
+            raise UndecodableError(f"{name} is {found!r}, which is not a number") from None
 
     def _given_span(self, row: int) -> tuple[float | None, float]:
         start = self.given_offset(row)

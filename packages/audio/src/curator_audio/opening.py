@@ -1,12 +1,14 @@
 """Opening: containers of audio, from a file or from bytes, with what they may do held short."""
 
+import errno
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from curator_core import InputError
+from curator_core import CuratorError
 from curator_core.errors import UnavailableError
+from curator_core.failing import reason_of
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
 from curator_audio.completeness import lacks
@@ -60,22 +62,67 @@ def opened(
         file.close()
 
 
+_BAD_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.ELOOP, errno.EINVAL}
+"""What the system says of names that no file can have. All else may be wrong with every row."""
+
+
 def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
+    """A file to read from. What is wrong with a name, or its storage, is the fault of its row."""
     if isinstance(source, bytes | memoryview):
         return io.BytesIO(source)
+    plain = local_path(source)
+    if plain is None:
+        return _open_remote(source, storage_options)
     try:
-        plain = local_path(source)
-        return open_input(source, storage_options) if plain is None else open(plain, "rb")
+        return open(plain, "rb")
     except FileNotFoundError:
         raise UnreachableError("the file is not there") from None
     except IsADirectoryError:
         raise UndecodableError("it is a folder, not a file") from None
     except PermissionError:
         raise UnreachableError("permission denied; allow reading it") from None
+    except ValueError as error:  # a NUL byte
+        raise UndecodableError(f"no file can have this name: {error}") from None
+    except OSError as error:
+        if error.errno not in _BAD_NAMES:
+            raise
+        raise UndecodableError(f"no file can have this name: {error.strerror}") from None
+
+
+def _open_remote(source: str, storage_options: StorageOptions | None) -> BinaryIO:
+    try:
+        return cast(BinaryIO, _RemoteFile(open_input(source, storage_options)))
     except UnavailableError as error:
         raise UnreachableError(str(error)) from None
-    except InputError as error:
+    except CuratorError as error:
         raise UndecodableError(str(error)) from None
+    except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
+        raise UndecodableError(f"cannot open {source}: {reason_of(error)}") from None
+
+
+class _RemoteFile:
+    """A file in storage, where any error in reading it is one of this recording alone."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._file.read(size)
+        except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
+            raise UnreachableError(f"cannot be read any further: {reason_of(error)}") from None
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _container(file: BinaryIO, av: Any, head: bytes) -> "InputContainer":

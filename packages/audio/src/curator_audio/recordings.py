@@ -100,7 +100,7 @@ class Recordings:
         path = local_path(source) if isinstance(source, str) else None
         try:
             return path is None or os.stat(path).st_size <= self._room
-        except OSError:  # whoever opens it says what is wrong with it
+        except (OSError, ValueError):  # opening it says what is wrong with it
             return True
 
 
