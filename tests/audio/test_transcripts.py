@@ -51,6 +51,32 @@ def pairs(count: int) -> list[tuple[str, str]]:
     return [(sentence(), sentence()) for _ in range(count)]
 
 
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ("x\u200by", "xy"),
+        ("co\u00adoperate", "cooperate"),
+        (
+            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+            "\u0645\u06cc\u062e\u0648\u0627\u0647\u0645",
+        ),
+        ("\u0130stanbul", "istanbul"),
+        ("I\u0307zmir", "\u0130ZM\u0130R"),
+    ],
+    ids=[
+        "zero-width space",
+        "soft hyphen",
+        "Persian non-joiner",
+        "capital I",
+        "two signs",
+    ],
+)
+def test_what_cannot_be_heard_is_no_mistake(said: str, heard: str) -> None:
+    batch = AudioBatch.from_pylist([{"text": said, "pred_text": heard}])
+    (rated,) = run_stage(WerFilter(), batch)
+    assert rated.to_pylist()[0]["wer"] == 0.0
+
+
 def test_a_thousand_pairs_are_as_by_jiwer() -> None:
     for said, heard in pairs(1_000):
         assert word_error_rate(said, heard) == jiwer.wer(said, heard)

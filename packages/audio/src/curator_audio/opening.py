@@ -71,10 +71,12 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
     if isinstance(source, bytes | memoryview):
         return io.BytesIO(source)
     plain = local_path(source)
-    if plain is None:
-        return _open_remote(source, storage_options)
+    return _open_remote(source, storage_options) if plain is None else _open_local(plain)
+
+
+def _open_local(path: str) -> BinaryIO:
     try:
-        return open(plain, "rb")
+        return open(path, "rb")
     except FileNotFoundError:
         raise UnreachableError("the file is not there") from None
     except IsADirectoryError:

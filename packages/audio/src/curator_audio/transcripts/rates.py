@@ -18,13 +18,14 @@ class Normalization:
     """Leave out everything that is neither letter, digit nor mark, but apostrophes in words."""
 
     compatible: bool = True
-    """Bring full-width and other compatible forms to plain ones (NFKC)."""
+    """Bring full-width and other compatible forms to plain ones (NFKC), and remove characters that
+    cannot be seen: zero-width spaces and joiners, soft hyphens, marks of direction."""
 
     def __call__(self, text: str) -> str:
         if self.compatible:
-            text = unicodedata.normalize("NFKC", text)
+            text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
         if self.lowercase:
-            text = text.lower()
+            text = text.replace("\u0130", "i").lower()  # of İ, lower() alone makes i and a dot
         if self.punctuation:
             text = _APOSTROPHES.sub("'", text)
             text = "".join(c if _counts(c) else " " for c in text)
@@ -33,6 +34,13 @@ class Normalization:
 
 
 AS_WRITTEN = Normalization(lowercase=False, punctuation=False, compatible=False)
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+"""What Unicode calls default ignorable: no reader sees it, and no listener hears it."""
 
 _APOSTROPHES = re.compile("[\u2019\u02bc]")
 _LOOSE = re.compile(r"(?<!\w)'|'(?!\w)")
