@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -25,3 +27,21 @@ def test_compiled_functions_are_refused_with_the_way_out() -> None:
 
     with pytest.raises(RuntimeError, match=r"forced_align is compiled code.*matching pair"):
         forced_align()
+
+
+def test_torchaudio_of_another_cuda_is_loaded_without_its_compiled_part() -> None:
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class OtherCuda(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "torchaudio._extension":
+            raise RuntimeError("PyTorch and TorchAudio were compiled with different CUDA versions")
+
+sys.meta_path.insert(0, OtherCuda())
+from curator_audio._torchaudio import torchaudio
+print(type(torchaudio.models.squim_objective_base()).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "SquimObjective", done.stderr

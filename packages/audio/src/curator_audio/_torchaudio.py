@@ -1,8 +1,8 @@
 """The only module that imports torchaudio; the others say `from ... import torchaudio`.
 
-Its Linux wheel is linked against CUDA and fails to load next to a CPU-only torch, although
-resampling, spectrograms and the like are plain PyTorch. There it is loaded without its compiled
-part, which is what torchaudio does by itself inside a .pex file.
+Only SQUIM needs it, whose network is plain PyTorch. The compiled part of its wheel fails to load
+beside a torch for the CPU, or for another CUDA, and pip lets any two versions meet. There it is
+loaded without its compiled part, which is what torchaudio does by itself inside a .pex file.
 """
 
 import sys
@@ -37,7 +37,9 @@ def forget_torchaudio() -> None:
 
 try:
     import torchaudio
-except OSError:
+except (OSError, RuntimeError, ImportError) as error:
+    if isinstance(error, ModuleNotFoundError):
+        raise
     forget_torchaudio()
     sys.modules[EXTENSION] = NoExtension(EXTENSION)
     import torchaudio

@@ -18,6 +18,7 @@ from curator_audio.batches import PATH, AudioBatch
 from curator_audio.cutting import Awaited, Cut, CuttingListener, Piece
 from curator_audio.forms import SPEECH, Form
 from curator_audio.settling import numbers_in, settled
+from curator_audio.torch_extra import torch_problem
 
 LOG = logging.getLogger("curator_audio")
 
@@ -88,7 +89,13 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
     def outputs(self) -> Sequence[str]:
         return (*self.columns(), self.model_column)
 
+    def needs_torch(self) -> bool:
+        """Whether the model, as it is asked for, runs on torch."""
+        return True
+
     def check(self) -> Iterable[str]:
+        if self.needs_torch() and (problem := torch_problem(self.name)):
+            yield problem
         for source in self.sources():
             yield from source.problems()
         if self.model_batch_size < 1:
@@ -99,7 +106,8 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
             source.fetch()
 
     def setup(self, worker: WorkerInfo) -> None:
-        keep_to_cores(worker)
+        if self.needs_torch():
+            keep_to_cores(worker)
         self._known_as = self.load(worker)
         LOG.info("stage %r uses %s", self.name, self._known_as)
         self._batches = MicroBatches(

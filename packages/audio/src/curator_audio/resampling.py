@@ -1,21 +1,24 @@
 """Resampling: a stream of blocks at another rate, as if it had been one piece."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
-from math import ceil, gcd
+from math import ceil, floor, gcd
 from typing import TYPE_CHECKING, Any
 
 from curator_audio.forms import Quality
 
 if TYPE_CHECKING:
-    import torch
-
     from curator_audio.waveforms import Samples
 
 _WIDTH, _ROLLOFF, _BETA = 64, 0.9475937167399596, 14.769656459379492
 """The window that librosa knows as `kaiser_best`: aliases lie 148 dB below."""
 
 _TINY = 4096
+
+_AT_ONCE = 256 * 1024
+"""Samples that are laid out as a matrix at a time: they stay in a processor's cache."""
 
 
 def resampled(
@@ -78,40 +81,79 @@ def _joined(frames: Iterable[Any]) -> Any:
 
 
 def _windowed(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
-    """Pieces with what lies around them, so that no seam can be heard."""
-    import torch
+    """Each output sample is a weighted sum of those within the window around its moment."""
+    import numpy as np
+
+    bank = _bank(old, new)
+    waiting: Samples | None = None
+    taken = given = 0
+    for block in blocks:
+        if waiting is None:  # before the beginning there was nothing
+            waiting = np.zeros((block.shape[0], bank.reach), np.float32)
+        waiting = np.concatenate([waiting, block], axis=1)
+        taken += block.shape[1]
+        steps = (waiting.shape[1] - 2 * bank.reach) // bank.step_in
+        if steps > 0:
+            yield bank.apply(waiting, steps)
+            given += steps * bank.step_out
+            waiting = waiting[:, steps * bank.step_in :]
+    missing = -(-taken * new // old) - given
+    if waiting is not None and missing > 0:
+        steps = ceil(missing / bank.step_out)
+        size = steps * bank.step_in + 2 * bank.reach
+        padded = np.pad(waiting, ((0, 0), (0, max(0, size - waiting.shape[1]))))
+        yield bank.apply(padded, steps)[:, :missing]
+
+
+@dataclass(frozen=True)
+class _Bank:
+    """Weights for the output samples of one step, in groups that see nearly the same input."""
+
+    step_in: int
+    step_out: int
+    reach: int
+    """Input samples that the window sees before and after the moment of an output sample."""
+
+    groups: "tuple[tuple[int, int, Samples], ...]"
+    """The first output sample of a group, the first input sample that it sees, and (input samples,
+    output samples) weights."""
+
+    def apply(self, samples: "Samples", steps: int) -> "Samples":
+        """The output of `steps` steps, the first of which begins `reach` samples into the input."""
+        import numpy as np
+
+        made = np.empty((samples.shape[0], steps, self.step_out), np.float32)
+        for channel, row in enumerate(samples):
+            for first, start, weights in self.groups:
+                seen, count = weights.shape
+                views = np.lib.stride_tricks.sliding_window_view(row[start:], seen)
+                at_once = max(1, _AT_ONCE // seen)
+                for step in range(0, steps, at_once):
+                    last = min(steps, step + at_once)
+                    part = views[step * self.step_in : last * self.step_in : self.step_in]
+                    made[channel, step:last, first : first + count] = (
+                        np.ascontiguousarray(part) @ weights
+                    )
+        return made.reshape(samples.shape[0], -1)
+
+
+@lru_cache(maxsize=8)
+def _bank(old: int, new: int) -> _Bank:
+    """A sinc below the lower of both rates, under a Kaiser window."""
+    import numpy as np
 
     unit = gcd(old, new)
-    step_in, step_out = old // unit, new // unit
-    steps = ceil(_WIDTH * max(1.0, old / new) / _ROLLOFF / step_in) + 1
-    margin = steps * step_in
-    waiting: torch.Tensor | None = None
-    lead = 0
-    for block in blocks:
-        fresh = torch.from_numpy(block)
-        waiting = fresh if waiting is None else torch.cat([waiting, fresh], dim=1)
-        ready = (waiting.shape[1] - lead - margin) // step_in * step_in
-        if ready > 0:
-            whole = _convolved(waiting[:, : lead + ready + margin], old, new)
-            start = lead // step_in * step_out
-            yield whole[:, start : start + ready // step_in * step_out].numpy()
-            cut = max(0, lead + ready - margin)
-            waiting, lead = waiting[:, cut:], lead + ready - cut
-    if waiting is not None and waiting.shape[1] > lead:
-        whole = _convolved(waiting, old, new)
-        yield whole[:, lead // step_in * step_out :].numpy()
-
-
-def _convolved(samples: "torch.Tensor", old: int, new: int) -> "torch.Tensor":
-    from curator_audio._torchaudio import torchaudio
-
-    found: torch.Tensor = torchaudio.functional.resample(
-        samples,
-        old,
-        new,
-        lowpass_filter_width=_WIDTH,
-        rolloff=_ROLLOFF,
-        resampling_method="sinc_interp_kaiser",
-        beta=_BETA,
-    )
-    return found
+    cutoff = min(1.0, new / old) * _ROLLOFF
+    reach = ceil(_WIDTH / cutoff)
+    repeats = ceil(2 * reach / (old // unit))  # short steps together: less is copied
+    step_in, step_out = old // unit * repeats, new // unit * repeats
+    size = min(step_out, max(1, 2 * reach * step_out // step_in))
+    groups = []
+    for first in range(0, step_out, size):
+        moments = np.arange(first, min(step_out, first + size)) * (old / new)
+        start, end = floor(moments[0]), floor(moments[-1]) + 2 * reach + 1
+        apart = (np.arange(start, end)[:, None] - reach - moments[None]) * cutoff
+        inside = np.sqrt(np.maximum(0, 1 - (apart / _WIDTH) ** 2))
+        window = np.where(np.abs(apart) < _WIDTH, np.i0(_BETA * inside) / np.i0(_BETA), 0)
+        groups.append((first, start, (cutoff * np.sinc(apart) * window).astype(np.float32)))
+    return _Bank(step_in, step_out, reach, tuple(groups))

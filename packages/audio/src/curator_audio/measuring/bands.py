@@ -1,11 +1,15 @@
 """Bands: up to which frequency there is anything, whatever the sample rate promises."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from curator_audio.waveforms import Waveform
 
 if TYPE_CHECKING:
-    import torch
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.floating]
 
 _POINTS = 512
 _FLOOR_DB = -50.0
@@ -16,38 +20,46 @@ class Bandwidth:
     """The highest frequency, in Hz, at which the mean spectrum is not 50 dB below its peak."""
 
     def __init__(self) -> None:
-        self._power: torch.Tensor | float = 0.0
+        self._power: Numbers | float = 0.0
         self._frames = 0
-        self._rest: torch.Tensor | None = None
+        self._rest: Numbers | None = None
         self._rate = 0
 
     def hear(self, piece: Waveform) -> None:
-        import torch
+        import numpy as np
 
-        mono = torch.from_numpy(piece.samples).mean(dim=0)
+        mono = piece.samples.mean(axis=0)
         if self._rest is not None:
-            mono = torch.cat([self._rest, mono])
+            mono = np.concatenate([self._rest, mono])
         self._rate = piece.sample_rate
         frames = mono.shape[0] // _POINTS
         self._add(mono[: frames * _POINTS].reshape(-1, _POINTS))
         self._rest = mono[frames * _POINTS :]
 
-    def _add(self, frames: "torch.Tensor") -> None:
-        import torch
+    def _add(self, frames: "Numbers") -> None:
+        import numpy as np
 
         if frames.shape[0]:
-            spectra = torch.fft.rfft(frames * torch.hann_window(_POINTS))
-            self._power = self._power + spectra.abs().square().double().sum(dim=0)
+            spectra = np.fft.rfft(frames * _taper())
+            power = np.square(spectra.real) + np.square(spectra.imag)
+            self._power = self._power + power.sum(axis=0, dtype=np.float64)
             self._frames += frames.shape[0]
 
     def answer(self) -> float:
-        import torch
+        import numpy as np
 
         if not self._frames and self._rest is not None:
-            self._add(torch.nn.functional.pad(self._rest, (0, _POINTS - self._rest.shape[0]))[None])
-        power = torch.as_tensor(self._power)
+            self._add(np.pad(self._rest, (0, _POINTS - self._rest.shape[0]))[None])
+        power = np.atleast_1d(self._power)
         peak = float(power.max())
         if peak <= 0:
             return 0.0
-        heard = torch.nonzero(power >= peak * 10 ** (_FLOOR_DB / 10))
+        heard = np.flatnonzero(power >= peak * 10 ** (_FLOOR_DB / 10))
         return float(heard.max()) * self._rate / _POINTS
+
+
+@cache
+def _taper() -> "Numbers":
+    import numpy as np
+
+    return np.hanning(_POINTS + 1)[:-1].astype(np.float32)

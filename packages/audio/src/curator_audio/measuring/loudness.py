@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from curator_audio.waveforms import Waveform
 
 if TYPE_CHECKING:
-    import torch
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from curator_audio.waveforms import Samples
+
+    Energies = NDArray[np.float64]
+    Spectrum = NDArray[np.complexfloating]
 
 SILENT_LUFS = -70.0
 """The absolute gate: what is quieter has this loudness."""
@@ -29,70 +35,71 @@ class IntegratedLoudness:
     """LUFS; None for less than 400 ms, which have no loudness, and for rates below 4,000."""
 
     def __init__(self) -> None:
-        self._waiting: torch.Tensor | None = None
-        self._energies: list[torch.Tensor] = []
-        self._filtered: torch.Tensor | None = None
+        self._waiting: Samples | None = None
+        self._energies: list[Energies] = []
+        self._filtered: Samples | None = None
         self._rate = 0
 
     def hear(self, piece: Waveform) -> None:
-        import torch
+        import numpy as np
 
         self._rate = piece.sample_rate
         if self._rate < _LOWEST_RATE:
             return
-        fresh = torch.from_numpy(piece.samples)
+        fresh = piece.samples
         if self._waiting is None:  # before the beginning there was nothing
-            self._waiting = torch.zeros(fresh.shape[0], self._memory)
-        self._waiting = torch.cat([self._waiting, fresh], dim=1)
+            self._waiting = np.zeros((fresh.shape[0], self._memory), np.float32)
+        self._waiting = np.concatenate([self._waiting, fresh], axis=1)
         step = _length(self._rate) - 2 * self._memory
         while self._waiting.shape[1] >= self._memory + step:
             self._take(self._waiting[:, : self._memory + step])
             self._waiting = self._waiting[:, step:]
 
     def answer(self) -> float | None:
-        import torch
+        import numpy as np
 
         if self._waiting is not None and self._waiting.shape[1] > self._memory:
             self._take(self._waiting)
-        hops = torch.cat(self._energies, dim=1) if self._energies else torch.zeros(1, 0)
+        hops = np.concatenate(self._energies, axis=1) if self._energies else np.zeros((1, 0))
         if hops.shape[1] < _HOPS:
             return None
-        blocks = hops.unfold(1, _HOPS, 1).mean(dim=2)
-        weights = torch.tensor(_WEIGHTS.get(hops.shape[0], (1.0,) * hops.shape[0]))
-        return _gated((weights.double()[:, None] * blocks).sum(dim=0))
+        blocks = np.lib.stride_tricks.sliding_window_view(hops, _HOPS, axis=1).mean(axis=2)
+        weights = np.array(_WEIGHTS.get(hops.shape[0], (1.0,) * hops.shape[0]))
+        return _gated(weights @ blocks)
 
     @property
     def _memory(self) -> int:
         """Samples after which the filters have forgotten what they heard."""
         return self._rate // 2 + 1
 
-    def _take(self, samples: "torch.Tensor") -> None:
+    def _take(self, samples: "Samples") -> None:
         """Filter a stretch with what was before it, and add up its hops."""
-        import torch
+        import numpy as np
 
         count = _length(self._rate)
-        spectrum = torch.fft.rfft(samples, count) * _response(self._rate)
-        heard = torch.fft.irfft(spectrum, count)[:, self._memory : samples.shape[1]]
+        spectrum = np.fft.rfft(samples, count) * _response(self._rate)
+        whole = np.asarray(np.fft.irfft(spectrum, count), np.float32)
+        heard = whole[:, self._memory : samples.shape[1]]
         if self._filtered is not None:
-            heard = torch.cat([self._filtered, heard], dim=1)
+            heard = np.concatenate([self._filtered, heard], axis=1)
         hop = max(1, round(self._rate / 10))
         hops = heard.shape[1] // hop
-        whole = heard[:, : hops * hop].reshape(heard.shape[0], hops, hop)
-        self._energies.append(whole.square().mean(dim=2, dtype=torch.float64))
+        parts = heard[:, : hops * hop].reshape(heard.shape[0], hops, hop)
+        self._energies.append(np.square(parts).mean(axis=2, dtype=np.float64))
         self._filtered = heard[:, hops * hop :]
 
 
-def _gated(power: "torch.Tensor") -> float:
+def _gated(power: "Energies") -> float:
     """The mean of the blocks that are neither silent nor far quieter than the others."""
-    import torch
+    import numpy as np
 
-    loudness = _OFFSET + 10 * torch.log10(power.clamp_min(1e-20))
+    loudness = _OFFSET + 10 * np.log10(np.maximum(power, 1e-20))
     loud = loudness > SILENT_LUFS
-    if not bool(loud.any()):
+    if not loud.any():
         return SILENT_LUFS
-    gate = _OFFSET + 10 * torch.log10(power[loud].mean()) + _RELATIVE_GATE_LU
+    gate = _OFFSET + 10 * np.log10(power[loud].mean()) + _RELATIVE_GATE_LU
     chosen = power[loud & (loudness > gate)].mean()
-    return float(_OFFSET + 10 * torch.log10(chosen))
+    return float(_OFFSET + 10 * np.log10(chosen))
 
 
 def _length(rate: int) -> int:
@@ -100,20 +107,20 @@ def _length(rate: int) -> int:
 
 
 @cache
-def _response(rate: int) -> "torch.Tensor":
+def _response(rate: int) -> "Spectrum":
     """The K weighting: a shelf for the head, and a high-pass, made for this rate."""
-    import torch
+    import numpy as np
 
     count = _length(rate)
-    turn = torch.exp(-2j * pi * torch.arange(count // 2 + 1, dtype=torch.float64) / count)
+    turn = np.exp(-2j * pi * np.arange(count // 2 + 1) / count)
     shelf, high_pass = _shelf(rate), _high_pass(rate)
-    whole = torch.ones_like(turn)
+    whole: Spectrum = np.ones_like(turn)
     for above, below in (shelf, high_pass):
         whole = whole * _polynomial(above, turn) / _polynomial(below, turn)
-    return whole.to(torch.complex64)
+    return np.asarray(whole, np.complex64)
 
 
-def _polynomial(factors: tuple[float, float, float], turn: "torch.Tensor") -> "torch.Tensor":
+def _polynomial(factors: tuple[float, float, float], turn: "Spectrum") -> "Spectrum":
     return factors[0] + factors[1] * turn + factors[2] * turn * turn
 
 

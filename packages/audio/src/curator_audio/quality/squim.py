@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import WorkerInfo
+from curator_core.requiring import not_installed
 from curator_models.devices import device_of
 from curator_models.digests import digest_of
 from curator_models.locating import ModelError
@@ -43,14 +44,10 @@ class SquimFilter(ScoringModel):
         return (WeightsFile("SQUIM", extra, (), self.weights, None, _FILE),)
 
     def check(self) -> Iterable[str]:
-        from curator_audio._torchaudio import torchaudio
-
         yield from super().check()
-        if not hasattr(torchaudio.models, "squim_objective_base"):
-            yield (
-                f"SQUIM is not in torchaudio {torchaudio.__version__}: "
-                "pip install 'torchaudio>=2.1'"
-            )
+        command = "pip install 'curator-audio[squim]'"
+        if problem := not_installed("SQUIM", ["torchaudio"], command):
+            yield problem
 
     def limits(self) -> Mapping[str, float | None]:
         return {

@@ -27,6 +27,7 @@ from curator_audio.speakers.turns import (
     told,
 )
 from curator_audio.speech.finding import SPEECH_COLUMN
+from curator_audio.torch_extra import torch_problem
 
 DIARIZATION = "diarization"
 
@@ -76,13 +77,9 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         known = get_args(engines.Backend)
         if self.backend not in known:
             yield f"backend is {self.backend!r}{hint(self.backend, known)}"
-        elif self.backend == "weak":
-            if is_learned(self.voices, None):
-                yield from learned(None).problems()
         else:
-            if problem := engines.uninstalled(self.backend):
-                yield problem
-            if not self.model:
+            yield from self._not_installed()
+            if self.backend != "weak" and not self.model:
                 yield f"model is not given; {self.backend} needs a path, or a name at Hugging Face"
         if self.max_speakers < 1:
             yield f"max_speakers is {self.max_speakers}, but must be 1 or more"
@@ -92,6 +89,14 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
                 "set"
             )
 
+    def _not_installed(self) -> Iterator[str]:
+        if problem := engines.uninstalled(self.backend):
+            yield problem
+        if self.backend == "weak" and is_learned(self.voices, None):
+            if problem := torch_problem(self.name):
+                yield problem
+            yield from learned(None).problems()
+
     def inputs(self) -> Sequence[str]:
         return (PATH, self.spans_field) if self.backend == "weak" else (PATH,)
 
@@ -99,7 +104,8 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         return (TURNS_COLUMN, SPEAKERS_COLUMN, OVERLAP_COLUMN, DIARIZATION)
 
     def setup(self, worker: WorkerInfo) -> None:
-        keep_to_cores(worker)
+        if self.backend != "weak" or is_learned(self.voices, None):
+            keep_to_cores(worker)
         self._engine = self._made()
 
     def _made(self) -> engines.Engine | engines.WeakEngine:

@@ -28,6 +28,9 @@ class SpeakerEmbedder(AudioModel):
     weights: str | None = None
     """Another pretrained.pt of resemblyzer."""
 
+    def needs_torch(self) -> bool:
+        return is_learned(self.voices, self.weights)
+
     def sources(self) -> Sequence[WeightsFile]:
         return (learned(self.weights),) if is_learned(self.voices, self.weights) else ()
 

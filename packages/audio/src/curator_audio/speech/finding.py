@@ -17,6 +17,7 @@ from curator_audio.speech.detectors import RATE
 from curator_audio.speech.listening import Probabilities, probabilities
 from curator_audio.speech.segmenting import Rules, spans_of_speech
 from curator_audio.speech.weights import DetectorError, load, locate
+from curator_audio.torch_extra import torch_problem
 from curator_audio.waveforms import Waveform
 
 SPEECH_COLUMN, SHARE_COLUMN, DETECTOR_COLUMN = "speech", "speech_share", "speech_detector"
@@ -69,6 +70,8 @@ class SpeechFinder(ProcessingStage[AudioBatch, AudioBatch]):
         shortest = 2 * self.padding + 0.1
         if self.max_speech is not None and self.max_speech < max(shortest, self.min_speech):
             yield f"max_speech is {self.max_speech:g}, which is too short to be speech"
+        if problem := torch_problem(self.name):
+            yield problem
         try:
             locate(self.weights)
         except DetectorError as error:
@@ -81,7 +84,6 @@ class SpeechFinder(ProcessingStage[AudioBatch, AudioBatch]):
         return (SPEECH_COLUMN, SHARE_COLUMN, DETECTOR_COLUMN)
 
     def setup(self, worker: WorkerInfo) -> None:
-        from curator_audio._torchaudio import torchaudio  # noqa: F401 - first, for those behind
         from curator_audio.speech.detectors import SpeechDetector
 
         loaded = load(self.weights)
