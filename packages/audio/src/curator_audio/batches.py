@@ -180,11 +180,20 @@ class AudioBatch(DocumentBatch):
         storage_options: StorageOptions | None = None,
     ) -> Iterator[tuple[int, T | UndecodableError]]:
         """Rows as they have been heard, in the order of their ends, for answers that are large."""
+        yield from self.answers_of_rows(form, lambda _: listener(), storage_options)
+
+    def answers_of_rows(
+        self,
+        form: Form,
+        listener: Callable[[int], Listener[T]],
+        storage_options: StorageOptions | None = None,
+    ) -> Iterator[tuple[int, T | UndecodableError]]:
+        """The same, with listeners that know which row they are to hear."""
         failed: dict[int, UndecodableError] = {}
         found = self._by_source(failed)
         yield from failed.items()
         for source, rows in found.items():
-            audience = Audience({row: (span, listener()) for row, span in rows.items()})
+            audience = Audience({row: (span, listener(row)) for row, span in rows.items()})
             yield from audience.follow(self._recordings().hear(source, form, storage_options))
 
     def waveforms(

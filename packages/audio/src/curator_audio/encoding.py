@@ -1,10 +1,14 @@
-"""Encoding: waveforms as files of WAV, FLAC or Opus, in memory."""
+"""Encoding: waveforms as files of WAV, FLAC or Opus, at once or block by block."""
 
 import io
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from curator_audio.cores import one_core
+from curator_audio.opening import UndecodableError
 from curator_audio.waveforms import Waveform
+
+if TYPE_CHECKING:
+    from curator_audio.waveforms import Samples
 
 Format: TypeAlias = Literal["flac", "wav", "opus"]
 
@@ -17,50 +21,110 @@ OPUS_RATES = (8_000, 12_000, 16_000, 24_000, 48_000)
 MOST_CHANNELS = {"flac": 8, "wav": 64, "opus": 2}
 
 
+_LARGEST_WAV = 2**32 - 4096
+"""Bytes of samples: its header counts them with 32 bits."""
+
+
 def encode(wave: Waveform, kind: Format, bit_rate: int | None = None) -> bytes:
     """The bytes of a file; the same waveform gives the same bytes. Opus may have a bit rate."""
-    import av
-
-    container_format, codec, sample_format = _CODECS[kind]
     file = io.BytesIO()
-    with av.open(
-        file, "w", format=container_format, container_options={"fflags": "+bitexact"}
-    ) as container:
-        layout = _layout(wave.samples.shape[0])
-        stream: Any = container.add_stream(codec, rate=wave.sample_rate, layout=layout)
-        stream.format = sample_format
-        if bit_rate is not None:
-            stream.bit_rate = bit_rate
+    encoder = Encoder(file, kind, bit_rate)
+    encoder.write(wave)
+    encoder.close()
+    return file.getvalue()
+
+
+class Encoder:
+    """Writes a recording to a file block by block; the bytes do not depend on the blocks."""
+
+    def __init__(self, file: BinaryIO, kind: Format, bit_rate: int | None = None) -> None:
+        self._file, self._kind, self._bit_rate = file, kind, bit_rate
+        self._container: Any = None
+        self._held: Samples | None = None
+        self._written = 0
+        self.samples, self.sample_rate = 0, 1
+
+    @property
+    def seconds(self) -> float:
+        return self.samples / self.sample_rate
+
+    def write(self, wave: Waveform) -> None:
+        """Encode a block as far as it fills frames; the rest waits for the next one."""
+        import numpy as np
+
+        if self._container is None:
+            self._open(wave.samples.shape[0], wave.sample_rate)
+        self.samples += wave.samples.shape[1]
+        if self._kind == "wav" and self.samples * wave.samples.shape[0] * 2 > _LARGEST_WAV:
+            raise UndecodableError("a WAV file holds no more than 4 GiB; choose flac")
+        held = wave.samples
+        if self._held is not None and self._held.shape[1]:
+            held = np.concatenate([self._held, held], axis=1)
+        whole = held.shape[1] // self._frame_size * self._frame_size
+        self._encode(held[:, :whole])
+        self._held = held[:, whole:].copy()
+
+    def close(self) -> None:
+        """Write what is left, and complete the header."""
+        if self._held is not None:
+            self._encode(self._held)
+            self._container.mux(self._stream.encode(None))
+        self.abort()
+
+    def abort(self) -> None:
+        """Let go of the file as it is."""
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+
+    def _open(self, channels: int, rate: int) -> None:
+        import av
+
+        if channels > MOST_CHANNELS[self._kind]:
+            raise UndecodableError(
+                f"{self._kind} holds up to {MOST_CHANNELS[self._kind]} channels, not {channels}; "
+                "choose mono, or wav"
+            )
+        container_format, codec, self._sample_format = _CODECS[self._kind]
+        self._container = av.open(
+            self._file, "w", format=container_format, container_options={"fflags": "+bitexact"}
+        )
+        self._layout = _layout(channels)
+        stream: Any = self._container.add_stream(codec, rate=rate, layout=self._layout)
+        stream.format = self._sample_format
+        if self._bit_rate is not None:
+            stream.bit_rate = self._bit_rate
         stream.codec_context.options = {"flags": "+bitexact"}
         stream.open()
-        frames = _frames(wave, sample_format, layout, stream.frame_size)
-        first = next(frames, None)
-        if first is not None:
-            with one_core():  # here FFmpeg decides how many threads convert its samples
-                packets = stream.encode(first)
-            container.mux(packets)
-        for frame in frames:
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-    return file.getvalue()
+        self._stream, self.sample_rate = stream, rate
+        self._frame_size = stream.frame_size or 4096
+
+    def _encode(self, samples: "Samples") -> None:
+        for first in range(0, samples.shape[1], self._frame_size):
+            frame = self._frame(samples[:, first : first + self._frame_size])
+            if self._written:
+                packets = self._stream.encode(frame)
+            else:
+                with one_core():  # here FFmpeg decides how many threads convert its samples
+                    packets = self._stream.encode(frame)
+            self._container.mux(packets)
+            self._written += frame.samples
+
+    def _frame(self, samples: "Samples") -> Any:
+        import av
+        import numpy as np
+
+        values: Any = np.clip(samples, -1.0, 1.0)
+        if self._sample_format == "s16":
+            values = np.round(values * 32767).astype(np.int16)
+        frame = av.AudioFrame.from_ndarray(
+            np.ascontiguousarray(values.T.reshape(1, -1)),
+            format=self._sample_format,
+            layout=self._layout,
+        )
+        frame.sample_rate, frame.pts = self.sample_rate, self._written
+        return frame
 
 
 def _layout(channels: int) -> str:
     return {1: "mono", 2: "stereo"}.get(channels, f"{channels} channels")
-
-
-def _frames(wave: Waveform, sample_format: str, layout: str, size: int) -> Any:
-    import av
-    import numpy as np
-
-    values = np.clip(wave.samples, -1.0, 1.0)
-    if sample_format == "s16":
-        values = np.round(values * 32767).astype(np.int16)
-    size = size or 4096
-    for first in range(0, values.shape[1], size):
-        piece = values[:, first : first + size].T.reshape(1, -1)
-        frame = av.AudioFrame.from_ndarray(
-            np.ascontiguousarray(piece), format=sample_format, layout=layout
-        )
-        frame.sample_rate, frame.pts = wave.sample_rate, first
-        yield frame

@@ -1,8 +1,9 @@
 """Encoders: rows become files of their own, as bytes in a column."""
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import get_args
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected
@@ -10,10 +11,9 @@ from curator_core.failing import is_damage
 from curator_core.filesystems import StorageOptions
 
 from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
-from curator_audio.encoding import MOST_CHANNELS, OPUS_RATES, Format, encode
+from curator_audio.encoding import OPUS_RATES, Encoder, Format
 from curator_audio.forms import Channels, Form, Quality
 from curator_audio.opening import UndecodableError
-from curator_audio.spans import Collecting
 from curator_audio.speech.joining import PARTS
 from curator_audio.waveforms import Waveform
 from curator_audio.writing.naming import name_of
@@ -24,25 +24,65 @@ BATCH_BYTES = 32 * 1024 * 1024
 """Where a batch of encoded recordings ends."""
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """What is known of a row that became a file."""
+
+    seconds: float
+    sample_rate: int
+
+
+@dataclass(frozen=True)
+class _InMemory(Encoded):
+    data: bytes
+
+
 class _Encoding:
-    """Collects a row, and is asked for its file: samples are gone when the next one is heard."""
+    """Encodes a row as it comes; only the encoded bytes are kept."""
 
     def __init__(self, kind: Format) -> None:
-        self._kind = kind
-        self._collected = Collecting()
+        self._file = io.BytesIO()
+        self._encoder = Encoder(self._file, kind)
 
     def hear(self, piece: Waveform) -> None:
-        self._collected.hear(piece)
+        self._encoder.write(piece)
 
-    def answer(self) -> tuple[bytes, float, int]:
-        wave = self._collected.answer()
-        channels = wave.samples.shape[0]
-        if channels > MOST_CHANNELS[self._kind]:
-            raise UndecodableError(
-                f"{self._kind} holds up to {MOST_CHANNELS[self._kind]} channels, not {channels}; "
-                "choose mono, or wav"
-            )
-        return encode(wave, self._kind), wave.seconds, wave.sample_rate
+    def answer(self) -> _InMemory:
+        self._encoder.close()
+        encoder = self._encoder
+        return _InMemory(encoder.seconds, encoder.sample_rate, self._file.getvalue())
+
+
+def file_name(task: AudioBatch, row: int, kind: Format) -> str:
+    """What the file of a row is called."""
+    try:
+        seconds = task.given_duration(row)
+    except UndecodableError:  # no number: the recording tells how long it is
+        seconds = None
+    path = str(task.data.column(PATH)[row].as_py() or "audio")
+    return f"{name_of(path, task.given_offset(row), seconds)}.{kind}"
+
+
+def describe_rows(
+    task: AudioBatch, rows: Sequence[int], encoded: Sequence[Encoded], names: Sequence[str]
+) -> AudioBatch:
+    """Rows as those of their new files, which say where they came from."""
+    taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
+    paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
+    starts = [taken.given_offset(place) for place in range(len(rows))]
+    concatenated = {PARTS, SOURCE} <= set(taken.columns())
+    sources = taken.data.column(SOURCE) if concatenated else None
+    known = taken.with_columns(
+        {
+            PATH: pa.array(names, pa.string()),
+            DURATION: pa.array([one.seconds for one in encoded], pa.float64()),
+            "sample_rate": pa.array([float(one.sample_rate) for one in encoded], pa.float64()),
+            SOURCE: pa.array(paths, pa.string()) if sources is None else sources,
+            SOURCE_OFFSET: pa.array(starts, pa.float64()),
+        }
+    )
+    gone = [name for name in (OFFSET, GAIN) if name in known.columns()]
+    return known.with_data(known.data.drop_columns(gone))
 
 
 @dataclass
@@ -92,7 +132,7 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
         return (before - {OFFSET, GAIN}) | set(self.outputs())
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
-        done: dict[int, tuple[bytes, float, int]] = {}
+        done: dict[int, _InMemory] = {}
         size = 0
         heard = task.answers(self.form, lambda: _Encoding(self.format), self.storage_options)
         for row, answer in heard:
@@ -101,34 +141,19 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
                 yield Rejected(str(answer), task.place(row), row=row, damaged=damaged)
                 continue
             done[row] = answer
-            size += len(answer[0])
+            size += len(answer.data)
             if size >= BATCH_BYTES:
                 yield self._batch(task, done)
                 size = 0
         if done:
             yield self._batch(task, done)
 
-    def _batch(self, task: AudioBatch, done: dict[int, tuple[bytes, float, int]]) -> AudioBatch:
+    def _batch(self, task: AudioBatch, done: dict[int, _InMemory]) -> AudioBatch:
         """The rows that are done, which are let go of: the batch has copies."""
         rows = sorted(done)
-        taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
-        paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
-        starts = [taken.given_offset(place) for place in range(len(rows))]
-        names = [
-            f"{name_of(path, start, taken.given_duration(place))}.{self.format}"
-            for place, (path, start) in enumerate(zip(paths, starts, strict=True))
-        ]
-        concatenated = {PARTS, SOURCE} <= set(taken.columns())
-        sources = taken.data.column(SOURCE) if concatenated else None
-        columns: dict[str, Any] = {
-            PATH: pa.array(names, pa.string()),
-            AUDIO: pa.array([done[row][0] for row in rows], pa.binary()),
-            DURATION: pa.array([done[row][1] for row in rows], pa.float64()),
-            "sample_rate": pa.array([float(done[row][2]) for row in rows], pa.float64()),
-            SOURCE: pa.array(paths, pa.string()) if sources is None else sources,
-            SOURCE_OFFSET: pa.array(starts, pa.float64()),
-        }
+        encoded = [done[row] for row in rows]
+        names = [file_name(task, row, self.format) for row in rows]
+        described = describe_rows(task, rows, encoded, names)
+        data = pa.array([one.data for one in encoded], pa.binary())
         done.clear()
-        known = taken.with_columns(columns)
-        gone = [name for name in (OFFSET, GAIN) if name in known.columns()]
-        return known.with_data(known.data.drop_columns(gone))
+        return described.with_columns({AUDIO: data})

@@ -1,48 +1,130 @@
 """Segments as files, with a manifest that names them."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-from curator_core import AnyStage, CompositeStage, DocumentBatch, FileGroup, FilePart
+from curator_core import AnyStage, CompositeStage, DocumentBatch, FileGroup, FilePart, Rejected
 from curator_core.filesystems import StorageOptions, join
-from curator_core.staging import writing
+from curator_core.staging import Draft, writing
+from curator_core.tasks import StagedFile
 from curator_core.writing.stages import Mode
 
-from curator_audio.batches import AUDIO, PATH, AudioBatch
-from curator_audio.encoding import Format
-from curator_audio.forms import Channels, Quality
-from curator_audio.writing.encoders import AudioEncoder
+from curator_audio.batches import PATH, AudioBatch
+from curator_audio.encoding import Encoder, Format
+from curator_audio.forms import Channels, Form, Quality
+from curator_audio.opening import UndecodableError
+from curator_audio.waveforms import Waveform
+from curator_audio.writing.encoders import AudioEncoder, Encoded, describe_rows, file_name
 from curator_audio.writing.manifests import ManifestWriter
+
+
+@dataclass(frozen=True)
+class _Written(Encoded):
+    """A row whose file is there, to be published with the manifest."""
+
+    part: FilePart
+    staged: StagedFile
+
+
+class _FileEncoding:
+    """Encodes a row into its file as it comes, however long it is."""
+
+    def __init__(self, final: str, stage: "SegmentFiles") -> None:
+        self._final, self._stage = final, stage
+        self._open = ExitStack()
+        self._draft: Draft | None = None
+
+    def hear(self, piece: Waveform) -> None:
+        with self._undone_on_error():
+            if self._draft is None:  # not before: rows of one recording follow each other
+                self._draft = self._open.enter_context(self._stage.draft(self._final))
+                self._encoder = Encoder(self._draft.file, self._stage.format)
+                self._open.callback(self._encoder.abort)
+            self._encoder.write(piece)
+
+    def answer(self) -> _Written:
+        encoder, draft = self._encoder, self._draft
+        assert draft is not None
+        with self._undone_on_error():
+            encoder.close()
+            draft.file.seek(0, os.SEEK_END)  # the header was completed last
+        self._open.close()
+        part = FilePart(draft.final, draft.size)
+        return _Written(encoder.seconds, encoder.sample_rate, part, draft.finished())
+
+    def discard(self) -> None:
+        """Leave nothing of a file that is not finished."""
+        with suppress(_DiscardedError), self._open:
+            raise _DiscardedError
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        with ExitStack() as guard:
+            guard.push(self._open)
+            yield
+            guard.pop_all()
+
+
+class _DiscardedError(Exception):
+    """Ends the writing of a file that is not wanted."""
 
 
 @dataclass
 class SegmentFiles(ManifestWriter):
-    """Writes encoded rows as files in the folder `audio`, and a manifest beside it."""
+    """Writes rows as files in the folder `audio` while they are decoded, and a manifest beside."""
+
+    format: Format = field(default="flac", kw_only=True)
+    sample_rate: int | None = field(default=16_000, kw_only=True)
+    channels: Channels = field(default="mono", kw_only=True)
+    quality: Quality = field(default="best", kw_only=True)
 
     @property
     def output_is_tree(self) -> bool:
         return True
 
     def inputs(self) -> Sequence[str]:
-        return (PATH, AUDIO, *super().inputs())
+        return (PATH, *super().inputs())
 
-    def process(self, task: DocumentBatch) -> FileGroup:
-        written = FileGroup([], task.dataset_name)
-        paths = []
-        names = task.data.column(PATH).to_pylist()
-        for name, data in zip(names, task.data.column(AUDIO), strict=True):
-            final = join(self.path, "audio", name)
-            with writing(final, self._worker, self.storage_options) as draft:
-                draft.file.write(memoryview(data.as_buffer()))
-            written.data.append(FilePart(draft.final, draft.size))
-            written.staged = (*written.staged, draft.finished())
-            paths.append(f"audio/{name}")
-        place = task.data.column_names.index(PATH)
-        table = task.data.set_column(place, PATH, pa.array(paths, pa.string()))
-        manifest = super().process(task.with_data(table.drop_columns([AUDIO])))
-        written.data += manifest.data
-        written.staged = (*written.staged, *manifest.staged)
+    def check(self) -> Iterator[str]:
+        yield from super().check()
+        yield from AudioEncoder(self.format, self.sample_rate, self.channels, self.quality).check()
+
+    def draft(self, final: str) -> AbstractContextManager[Draft]:
+        return writing(final, self._worker, self.storage_options)
+
+    def process(self, task: DocumentBatch) -> Iterator[FileGroup | Rejected]:  # type: ignore[override]
+        assert isinstance(task, AudioBatch)
+        encodings: dict[int, _FileEncoding] = {}
+        names: dict[int, str] = {}
+
+        def encoding_of(row: int) -> _FileEncoding:
+            names[row] = f"audio/{file_name(task, row, self.format)}"
+            encodings[row] = _FileEncoding(join(self.path, names[row]), self)
+            return encodings[row]
+
+        form = Form(self.sample_rate, self.channels, self.quality)
+        done: dict[int, _Written] = {}
+        try:
+            for row, answer in task.answers_of_rows(form, encoding_of, self.storage_options):
+                if isinstance(answer, UndecodableError):
+                    yield Rejected(str(answer), task.place(row))
+                else:
+                    done[row] = answer
+        finally:
+            for encoding in encodings.values():
+                encoding.discard()
+        if done:
+            rows = sorted(done)
+            files = [done[row] for row in rows]
+            named = describe_rows(task, rows, files, [names[row] for row in rows])
+            yield self._with_manifest(named, files)
+
+    def _with_manifest(self, task: AudioBatch, files: Sequence[_Written]) -> FileGroup:
+        written = super().process(task)
+        written.data = [*(file.part for file in files), *written.data]
+        written.staged = (*(file.staged for file in files), *written.staged)
         return written
 
 
@@ -75,18 +157,14 @@ class SegmentWriter(CompositeStage[AudioBatch, FileGroup]):
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     def decompose(self) -> Sequence[AnyStage]:
-        return [self.encoder().with_(name=f"{self.name}_encoder"), self.files()]
-
-    def encoder(self) -> AudioEncoder:
-        return AudioEncoder(
-            self.format, self.sample_rate, self.channels, self.quality, self.storage_options
-        )
-
-    def files(self) -> AnyStage:
         stage = SegmentFiles(
             self.path,
             self.mode,
             dropped_path=self.dropped_path,
             storage_options=self.storage_options,
+            format=self.format,
+            sample_rate=self.sample_rate,
+            channels=self.channels,
+            quality=self.quality,
         )
-        return stage.with_(name=self.name)
+        return [stage.with_(name=self.name)]

@@ -14,6 +14,7 @@ from curator_core.writing.dropped import DroppedFiles
 from curator_core.writing.stages import FileWriter
 
 from curator_audio.batches import AUDIO, PATH, TEXT
+from curator_audio.writing.encoders import AudioEncoder
 from curator_audio.writing.manifests import ManifestWriter
 from curator_audio.writing.segments import SegmentWriter
 
@@ -61,11 +62,14 @@ def _members(row: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 class ShardWriter(SegmentWriter):
     """Writes rows as WebDataset tar files: each a `.flac`, a `.json` and, with a text, a `.txt`."""
 
-    def files(self) -> AnyStage:
-        stage = ShardFiles(
+    def decompose(self) -> Sequence[AnyStage]:
+        encoder = AudioEncoder(
+            self.format, self.sample_rate, self.channels, self.quality, self.storage_options
+        )
+        files = ShardFiles(
             self.path,
             self.mode,
             dropped_path=self.dropped_path,
             storage_options=self.storage_options,
         )
-        return stage.with_(name=self.name)
+        return [encoder.with_(name=f"{self.name}_encoder"), files.with_(name=self.name)]
