@@ -1,19 +1,25 @@
 """Rows become files, shards and Parquet, and are heard again as they were."""
 
+import io
 import json
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from curator_audio import SPEECH, AudioBatch, AudioEncoder, SegmentWriter, ShardWriter
 from curator_audio.decoding import decode
-from curator_audio.encoding import encode
+from curator_audio.encoding import Encoder, Format, encode
 from curator_audio.forms import NATIVE
+from curator_audio.opening import UndecodableError
 from curator_audio.waveforms import Waveform
 from curator_audio.writing.encoders import BATCH_BYTES
 from curator_audio.writing.naming import name_of
+from curator_audio.writing.segments import SegmentFiles
 from curator_core import LocalExecutor, ParquetWriter, Pipeline
 from curator_core.testing import check_stage, run_stage, run_stages
 from sounds import put, tone, voice, wav
@@ -42,6 +48,72 @@ def test_what_is_encoded_is_heard_again(kind: str, channels: int) -> None:
     data = encode(Waveform(samples, 16_000), kind)  # type: ignore[arg-type]
     assert data == encode(Waveform(samples, 16_000), kind)  # type: ignore[arg-type]
     np.testing.assert_allclose(decode(data, NATIVE).samples, samples, atol=5e-5)
+
+
+@pytest.mark.parametrize("kind", get_args(Format))
+def test_a_file_does_not_depend_on_its_blocks(kind: Format) -> None:
+    samples = np.vstack([voice(3), tone(3)])
+    file = io.BytesIO()
+    encoder = Encoder(file, kind)
+    for piece in np.split(samples, [1, 700, 30_000], axis=1):
+        encoder.write(Waveform(piece, 16_000))
+    encoder.close()
+    assert file.getvalue() == encode(Waveform(samples, 16_000), kind)
+    assert encoder.seconds == 3.0
+
+
+def test_wav_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curator_audio.encoding._LARGEST_WAV", 30_000)
+    with pytest.raises(UndecodableError, match="flac"):
+        encode(Waveform(tone(1), 16_000), "wav")
+
+
+_LONG_JOB = """
+import sys
+import numpy as np
+from curator_audio import AudioBatch, SegmentWriter
+from curator_audio.encoding import Encoder
+from curator_audio.opening import UndecodableError
+from curator_audio.waveforms import Waveform
+from curator_core import LocalExecutor, Pipeline
+
+folder = sys.argv[1]
+minute = Waveform(np.zeros((1, 48_000 * 60), np.float32), 48_000)
+with open(f"{folder}/long.flac", "wb") as file:
+    encoder = Encoder(file, "flac")
+    for _ in range(15):
+        encoder.write(minute)
+    encoder.close()
+task = AudioBatch.from_pylist([{"audio_filepath": f"{folder}/long.flac"}])
+writer = SegmentWriter(f"{folder}/out")
+Pipeline("long", stages=[writer]).run(LocalExecutor(workers=0), tasks=[task])
+status = open("/proc/self/status").read()
+print(int(status.partition("VmHWM:")[2].split()[0]) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_a_long_recording_needs_no_more_memory(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _LONG_JOB, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert decode(next((tmp_path / "out/audio").iterdir()).read_bytes(), NATIVE).seconds == 900
+    assert int(done.stdout) < 300, "megabytes"
+
+
+def test_a_recording_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:
+    path = put(tmp_path, "cut.flac", encode(Waveform(voice(40), 16_000), "flac")[:-90_000])
+    task = AudioBatch.from_pylist(
+        [{"audio_filepath": path, "offset": 0.0, "duration": 2.0}, {"audio_filepath": path}]
+    )
+    out = tmp_path / "out"
+
+    result = Pipeline("cut", stages=[SegmentWriter(str(out))]).run(
+        LocalExecutor(workers=0), tasks=[task], on_error="quarantine"
+    )
+
+    assert len(result.quarantined) == 1
+    (written,) = (out / "audio").iterdir()
+    assert decode(str(written), NATIVE).seconds == 2.0
 
 
 def test_opus_sounds_alike_and_one_sample_is_a_file() -> None:
@@ -125,7 +197,9 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     task = AudioBatch.from_pylist([{"audio_filepath": twelve}, {"audio_filepath": twelve}])
     run = run_stages([AudioEncoder("flac", None, "all")], [task], on_error="quarantine")
     assert run.counts.items_rejected == 2
+    assert list(SegmentFiles(str(tmp_path), format="ogg").check())  # type: ignore[arg-type]
 
 
 def test_stages_keep_what_stages_promise(tmp_path: Path) -> None:
     check_stage(AudioEncoder(), segments(tmp_path))
+    check_stage(SegmentFiles(str(tmp_path / "out")), segments(tmp_path))

@@ -1,6 +1,6 @@
 """Decoding: recordings of any codec as blocks of samples, however long they are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,19 @@ class Track:
 
 
 def decoded(
-    source: Source, form: Form, storage_options: StorageOptions | None = None
+    source: Source,
+    form: Form,
+    storage_options: StorageOptions | None = None,
+    tell_seconds: Callable[[float], None] | None = None,
 ) -> Iterator[Waveform]:
-    """What is in a file, in blocks of about ten seconds; UndecodableError where it is damaged."""
+    """What is in a file, in blocks of about ten seconds; UndecodableError where it is damaged.
+
+    `tell_seconds` gets how long it is by its header, before the first block.
+    """
     with opened(source, storage_options) as container:
         track = track_of(container)
+        if tell_seconds is not None:
+            tell_seconds(_promised(container.streams.audio[0]))
         given = False
         for wave in formed(track.blocks, track.sample_rate, form):
             given = given or wave.samples.shape[1] > 0

@@ -1,7 +1,7 @@
 """Recordings that were decoded lately, for the stages that follow in the same process."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -57,7 +57,9 @@ class Recordings:
             samples = (wave.samples for wave in native)
             yield from self._kept(formed(samples, native[0].sample_rate, form), source, form)
             return
-        yield from self._kept(decoded(source, form, storage_options), source, form)
+        lengths: list[float] = []
+        blocks = decoded(source, form, storage_options, lengths.append)
+        yield from self._kept(blocks, source, form, lengths)
 
     def only(self, sources: Iterable[Source]) -> "Recordings":
         """Those of some sources: the others are free to go."""
@@ -78,12 +80,16 @@ class Recordings:
         self._keys.clear()
         self._room = BUDGET
 
-    def _kept(self, blocks: Iterable[Waveform], source: Source, form: Form) -> Iterator[Waveform]:
+    def _kept(
+        self, blocks: Iterable[Waveform], source: Source, form: Form, lengths: Sequence[float] = ()
+    ) -> Iterator[Waveform]:
+        """The blocks, gathered as they go by. `lengths` has its seconds, if its header tells."""
         gathered: list[Waveform] | None = [] if self._may_fit(source) else None
         size = 0
         for block in blocks:
             size += block.samples.nbytes
-            if size > self._room and gathered is not None:
+            expected = max(size, *(_bytes_of(seconds, block) for seconds in lengths), 0)
+            if expected > self._room and gathered is not None:
                 gathered = None
                 self._too_long.add(source)
             if gathered is not None:
@@ -102,6 +108,10 @@ class Recordings:
             return path is None or os.stat(path).st_size <= self._room
         except (OSError, ValueError):  # opening it says what is wrong with it
             return True
+
+
+def _bytes_of(seconds: float, block: Waveform) -> float:
+    return seconds * block.sample_rate * block.samples.shape[0] * block.samples.itemsize
 
 
 def _size(blocks: Iterable[Waveform]) -> int:
