@@ -1,12 +1,26 @@
 """Manifests are read and written as NeMo does, and folders without any are taken as they are."""
 
+import gzip
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from curator_audio import AudioBatch, AudioFolderReader, ManifestReader, ManifestWriter
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from curator_audio import (
+    AudioBatch,
+    AudioFolderReader,
+    AudioParquetReader,
+    ManifestReader,
+    ManifestWriter,
+    SegmentConcatenator,
+    SegmentJoiner,
+)
 from curator_audio.reading.folders import FolderReading
 from curator_audio.reading.manifests import ManifestReading
-from curator_core import FileGroup, LocalExecutor, Pipeline
+from curator_core import CuratorError, FileGroup, LocalExecutor, Pipeline
 from curator_core.testing import check_stage, run_stage
 from sounds import put, tone, wav
 
@@ -75,6 +89,64 @@ def test_manifests_are_shared_by_workers_and_batches_are_small(tmp_path: Path) -
     one = Pipeline(name="whole", stages=[whole]).run(LocalExecutor(), run_dir=f"{tmp_path}/run")
     assert one.sources_done == 1
     assert max(batch.num_items for batch in one) <= 32
+
+
+def segments(recording: str, count: int) -> list[dict[str, Any]]:
+    """Segments of half a second, with a pause after every third."""
+    starts = [n + 2.0 * (n // 3) for n in range(count)]
+    return [{"audio_filepath": recording, "offset": at, "duration": 1.0} for at in starts]
+
+
+def joined(folder: Path, manifests: str | list[str], **options: Any) -> Counter[str]:
+    """How many segments each recording has after joining, in several processes."""
+    stages = [ManifestReader(manifests, **options), SegmentJoiner(max_gap=0.5)]
+    run_dir = str(folder / f"run{sum(1 for _ in folder.iterdir())}")
+    result = Pipeline(name="join", stages=stages).run(LocalExecutor(workers=2), run_dir=run_dir)
+    return Counter(row["audio_filepath"] for batch in result for row in batch.to_pylist())
+
+
+@pytest.mark.parametrize("ends_with_newline", [True, False])
+@pytest.mark.parametrize("options", [{}, {"blocksize": "1KB"}, {"files_per_partition": 1}])
+def test_segments_of_a_recording_are_joined_across_batches(
+    tmp_path: Path, options: dict[str, Any], ends_with_newline: bool
+) -> None:
+    counts = {"/a.wav": 300, "/b.wav": 30, "/c.wav": 3, "/d.wav": 210}
+    lines = [json.dumps(row) for name, count in counts.items() for row in segments(name, count)]
+    text = "\n".join(lines) + "\n" * ends_with_newline
+    path = put(tmp_path, "m.jsonl", text.encode())
+    assert joined(tmp_path, path, **options) == {name: n // 3 for name, n in counts.items()}
+
+
+def test_segments_in_a_compressed_manifest_are_joined(tmp_path: Path) -> None:
+    lines = [json.dumps(row) + "\n" for row in segments("/a.wav", 300)]
+    path = put(tmp_path, "m.jsonl.gz", gzip.compress("".join(lines).encode()))
+    assert joined(tmp_path, path) == {"/a.wav": 100}
+
+
+def test_scattered_segments_are_read_and_refused_only_where_they_are_joined(tmp_path: Path) -> None:
+    rows = [*segments("a.wav", 50), *segments("b.wav", 50)]
+    mixed = put(tmp_path, "mixed.jsonl", "\n".join(map(json.dumps, [*rows, rows[0]])).encode())
+    one = put(tmp_path, "one.jsonl", json.dumps(rows[0]).encode())
+    two = put(tmp_path, "two.jsonl", json.dumps(rows[1]).encode())
+    for manifests, places in (
+        (mixed, (f"{mixed} line 1", f"{mixed} line 101")),
+        ([one, two], (f"{one} line 1", f"{two} line 1")),
+    ):
+        read = Pipeline(name="read", stages=[ManifestReader(manifests)])
+        assert sum(batch.num_items for batch in read.run(LocalExecutor(workers=0))) > 1
+        with pytest.raises(CuratorError) as refused:
+            joined(tmp_path, manifests)
+        for fact in (f"{tmp_path}/a.wav", "sort", *places):
+            assert fact in str(refused.value)
+
+
+def test_readers_that_part_recordings_are_refused_by_what_joins(tmp_path: Path) -> None:
+    rows = [{"audio": wav(tone(1)), "offset": 0.0, "duration": 0.5}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    for stage in (SegmentJoiner(), SegmentConcatenator()):
+        stages = [AudioParquetReader(f"{tmp_path}/rows.parquet"), stage]
+        with pytest.raises(CuratorError, match="manifest_reader"):
+            Pipeline(name=stage.name, stages=stages).run(LocalExecutor(workers=0))
 
 
 def test_readers_keep_what_stages_promise(tmp_path: Path) -> None:

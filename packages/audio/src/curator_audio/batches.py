@@ -27,6 +27,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from curator_core.documents import DocumentBatch
+from curator_core.errors import InputError
 from curator_core.failing import is_damage
 from curator_core.filesystems import StorageOptions
 from curator_core.outcomes import Dropped, Rejected
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 PATH, AUDIO, OFFSET, DURATION, TEXT = "audio_filepath", "audio", "offset", "duration", "text"
 GAIN = "gain_db"
+
+SCATTERED = "curator_audio.scattered"
+"""In the metadata of a batch: why segments of its recordings may be in other batches, too."""
 
 _RECORDINGS = "curator_audio.recordings"
 
@@ -153,6 +157,11 @@ class AudioBatch(DocumentBatch):
     def gains(self) -> list[float]:
         """Decibels by which each row is heard louder."""
         return [float(self._value(GAIN, row) or 0.0) for row in range(self.num_items)]
+
+    def refuse_scattered(self) -> None:
+        """Raise where segments of one recording may be in several batches, of which this is one."""
+        if reason := self.metadata.get(SCATTERED):
+            raise InputError(f"segments of one recording are joined within a batch, but {reason}")
 
     # Listening
 

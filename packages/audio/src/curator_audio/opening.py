@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from curator_core import CuratorError
+from curator_core import CuratorError, InputError
 from curator_core.errors import UnavailableError
 from curator_core.failing import reason_of
 from curator_core.filesystems import StorageOptions, local_path, open_input

@@ -111,7 +111,7 @@ class Recordings:
 
 
 def _bytes_of(seconds: float, block: Waveform) -> float:
-    return seconds * block.sample_rate * block.samples.shape[0] * block.samples.itemsize
+    return seconds * block.sample_rate * len(block.samples) * block.samples.itemsize
 
 
 def _size(blocks: Iterable[Waveform]) -> int:

@@ -1,27 +1,38 @@
 """Manifests: lines of JSON that name recordings, as NeMo has them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, cast
 
 import pyarrow as pa
-from curator_core import AnyStage
+from curator_core import AnyStage, FileGroup
 from curator_core.documents import DocumentBatch
 from curator_core.files import FilePart
-from curator_core.filesystems import is_url, join, parent_of
-from curator_core.outcomes import Rejected
+from curator_core.filesystems import parent_of
+from curator_core.outcomes import Dropped, Rejected
 from curator_core.partitioning import FilePartitioning
 from curator_core.reading.columns import Columns
 from curator_core.reading.jsonl import JsonlReader, JsonlReading
 from curator_core.reading.stages import Piece, ReadingStage
 
-from curator_audio.batches import PATH, AudioBatch
+from curator_audio.batches import OFFSET, PATH, SCATTERED, AudioBatch
 from curator_audio.reading.dividing import TOGETHER, finely
+from curator_audio.reading.segments import ManifestPartitioning, rooted, scattered
+
+
+@dataclass(frozen=True)
+class _Rows(Columns):
+    """Rows that begin a batch, or belong to the batch of those before."""
+
+    begins: bool = True
 
 
 @dataclass
 class ManifestReading(JsonlReading):
-    """Reads lines, and makes relative paths of recordings those of the manifest's folder."""
+    """Reads lines, and makes relative paths of recordings those of the manifest's folder.
+
+    Rows of one recording that follow each other are in one batch.
+    """
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     audio_root: str | None = field(default=None, kw_only=True)
@@ -29,40 +40,71 @@ class ManifestReading(JsonlReading):
     def makes_several(self) -> bool:
         return True
 
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
+        return scattered(super().process(task), task.metadata.get(SCATTERED, _NOT_SURVEYED))
+
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
         folder = parent_of(part.path) if self.audio_root is None else self.audio_root
+        batches = _BatchEnds()
         for piece in super().pieces(part):
             if isinstance(piece, Rejected):
                 yield piece
-            else:
-                rooted = _rooted(piece.content, folder)
-                for first in range(0, rooted.rows, TOGETHER):
-                    yield Piece(_some(rooted, first), piece.size)
+                continue
+            columns = _rooted(piece.content, folder)
+            for rows in batches.divided(columns):
+                yield Piece(rows, piece.size if rows.begins else 0)
 
     def fits(self, before: Columns, piece: Columns) -> bool:
-        return False  # each piece is a batch, however few bytes it has
+        return isinstance(piece, _Rows) and not piece.begins
 
 
-def _some(columns: Columns, first: int) -> Columns:
+_NOT_SURVEYED = (
+    f"the first lines of these manifests have no {OFFSET}, so that nobody looked whether segments "
+    "of a recording follow each other; put manifests of segments first, or read them alone"
+)
+
+
+@dataclass
+class _BatchEnds:
+    """Ends batches at the first new recording behind so many rows."""
+
+    rows: int = 0
+    last: str | None = None
+
+    def divided(self, columns: Columns) -> Iterator[_Rows]:
+        begins, start = not self.rows, 0
+        for row, path in enumerate(_paths(columns)):
+            if self.rows >= TOGETHER and (path is None or path != self.last):
+                if row > start:
+                    yield _slice(columns, start, row, begins=begins)
+                begins, start, self.rows = True, row, 0
+            self.rows += 1
+            self.last = path
+        yield _slice(columns, start, columns.rows, begins=begins)
+
+
+def _slice(columns: Columns, start: int, end: int, *, begins: bool) -> _Rows:
     kinds = columns.arrays.items()
-    arrays = {name: (kind, array.slice(first, TOGETHER)) for name, (kind, array) in kinds}
-    return Columns(arrays, min(TOGETHER, columns.rows - first))
+    arrays = {name: (kind, array.slice(start, end - start)) for name, (kind, array) in kinds}
+    return _Rows(arrays, end - start, begins)
+
+
+def _paths(columns: Columns) -> list[str | None]:
+    _, paths = columns.arrays.get(PATH, ("", None))
+    if paths is None or not pa.types.is_string(paths.type):
+        return [None] * columns.rows
+    found: list[str | None] = paths.to_pylist()
+    return found
 
 
 def _rooted(columns: Columns, folder: str) -> Columns:
     kind, paths = columns.arrays.get(PATH, ("", None))
     if paths is None or not pa.types.is_string(paths.type) or not folder:
         return columns
-    absolute = [_below(folder, path) for path in paths.to_pylist()]
+    absolute = [rooted(folder, path) for path in paths.to_pylist()]
     return replace(
         columns, arrays={**columns.arrays, PATH: (kind, pa.array(absolute, pa.string()))}
     )
-
-
-def _below(folder: str, path: str | None) -> str | None:
-    if not path or path.startswith(("/", "~")) or is_url(path):
-        return path
-    return join(folder, path)
 
 
 @dataclass
@@ -70,6 +112,8 @@ class ManifestReader(JsonlReader):
     """Reads manifests: a line of JSON for each recording, or for each segment with an `offset`.
 
     About sixty lines make one source, unless `blocksize` or `files_per_partition` says otherwise.
+    Segments of one recording that follow each other stay together; manifests of segments are read
+    once beforehand to find where recordings end.
     """
 
     audio_root: str | None = None
@@ -78,7 +122,10 @@ class ManifestReader(JsonlReader):
     reading = ManifestReading
 
     def decompose(self) -> Sequence[AnyStage]:
-        return super(ManifestReader, finely(self)).decompose()
+        listing, reading = super(ManifestReader, finely(self)).decompose()
+        given = {one.name: getattr(listing, one.name) for one in fields(FilePartitioning)}
+        survey = ManifestPartitioning(**given, audio_root=self.audio_root)
+        return [survey.with_(name=listing.name), reading]
 
     def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
         stage = cast(ManifestReading, super().reading_stage(listing))

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.outcomes import Rejected
+from curator_core.files import FileGroup, FilePart
+from curator_core.outcomes import Dropped, Rejected
 from curator_core.partitioning import FilePartitioning
 from curator_core.reading.parquet import ParquetReader, ParquetReading
 from curator_core.reading.stages import Piece, ReadingStage
 
 from curator_audio.batches import AUDIO, PATH, AudioBatch
+from curator_audio.reading.segments import NOT_TOGETHER, scattered
 
 _ROWS = 32
 """In a piece: so many recordings go through a model together."""
@@ -26,6 +27,9 @@ class AudioParquetReading(ParquetReading):
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     audio_field: str = field(default=AUDIO, kw_only=True)
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
+        return scattered(super().process(task), NOT_TOGETHER)
 
     def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Rejected]:
         row = 0

@@ -10,15 +10,16 @@ import orjson
 import pyarrow as pa
 from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
-from curator_core.files import FilePart
+from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import open_input
-from curator_core.outcomes import Rejected
+from curator_core.outcomes import Dropped, Rejected
 from curator_core.partitioning import FilePartitioning, parsed_size
 from curator_core.reading.columns import Columns, columns_of, table_of
 from curator_core.reading.stages import FileReader, Piece, ReadingStage
 
 from curator_audio.batches import AUDIO, PATH, TEXT, AudioBatch
 from curator_audio.reading.folders import ENDINGS
+from curator_audio.reading.segments import NOT_TOGETHER, scattered
 
 _TOGETHER = 16
 """Recordings that make one piece: models take them together."""
@@ -81,6 +82,9 @@ class ShardReading(ReadingStage[_Samples]):
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     max_file_bytes: int = field(default=0, kw_only=True)
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
+        return scattered(super().process(task), NOT_TOGETHER)
 
     def pieces(self, part: FilePart) -> Iterator[Piece[_Samples] | Rejected]:
         waiting: list[_Group] = []

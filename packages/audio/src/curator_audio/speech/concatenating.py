@@ -30,7 +30,8 @@ class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
     """Makes one recording of segments of another, in their order, with silence between them.
 
     The new one stands in `audio` as FLAC; `parts` tells what of it was where in the source, by
-    which TimestampMapper finds the way back. Other columns are those of the first segment.
+    which TimestampMapper finds the way back. Other columns are those of the first segment. All
+    segments of a recording must be in one batch, as for SegmentJoiner.
     """
 
     gap: float = 0.5
@@ -66,6 +67,7 @@ class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
         return None if before is None else (before - {OFFSET, GAIN}) | set(self.outputs())
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
+        task.refuse_scattered()
         heard = task.waveforms(self.form, self.storage_options)
         batch = heard.batch
         groups = list(self._groups(batch, heard.values))

@@ -22,7 +22,9 @@ JOINED = "joined with another segment"
 class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
     """Makes one segment of neighbours in a recording, with the pause between them.
 
-    Other columns are those of the first; `joined` counts the segments that went in.
+    Other columns are those of the first; `joined` counts the segments that went in. All segments
+    of a recording must be in one batch: SegmentExtractor makes such batches, and ManifestReader
+    does where they follow each other in one manifest. Others are refused.
     """
 
     max_gap: float = 0.5
@@ -44,6 +46,7 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
         return ("joined",)
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+        task.refuse_scattered()
         groups = list(self._groups(task))
         spans = [
             (task.span(group[0]).start, max(task.span(r).end for r in group)) for group in groups

@@ -1,0 +1,170 @@
+"""Segments: manifests of them are divided only where one recording ends and the next begins.
+
+Stages that join segments see one batch at a time, so all segments of a recording must be in one.
+Where they follow each other in one manifest they are. Where they do not, the batches say so, and
+the stages refuse them.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import orjson
+from curator_core import CuratorError, FileGroup, PipelineError
+from curator_core.compression import DamagedStreamError, compression_of, decompressed
+from curator_core.files import FilePart
+from curator_core.filesystems import is_url, join, open_input, parent_of
+from curator_core.partitioning import (
+    DEFAULT_PART_BYTES,
+    FIRST_FILES,
+    FilePartitioning,
+    parsed_size,
+)
+from curator_core.reading.lines import Lines, lines_of_range, whole_lines
+from curator_core.tasks import Empty
+
+from curator_audio.batches import OFFSET, PATH, SCATTERED, AudioBatch
+
+NOT_TOGETHER = (
+    "this reader does not keep them together; read segments from one manifest, sorted by "
+    f"{PATH}, with audio.manifest_reader"
+)
+
+_HEAD = 64 * 1024
+"""Bytes at the beginning of a manifest that tell whether its rows are segments."""
+
+
+class Place(NamedTuple):
+    """Where a line begins, and the recording that it names, if it names one."""
+
+    line: int
+    offset: int
+    recording: str | None
+
+
+@dataclass
+class ManifestPartitioning(FilePartitioning):
+    """Lists manifests. Those of segments are read once, and divided between recordings."""
+
+    audio_root: str | None = field(default=None, kw_only=True)
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        if wrong := list(self._wrong_options()):
+            raise PipelineError(wrong)
+        files = list(self.files())
+        self._edges: dict[str, list[int]] = {}
+        known: dict[str, str] = {}
+        if self._holds_segments(files):
+            known = {SCATTERED: self._survey(files) or ""}
+        for parts in islice(self._partitions(iter(files)), self.limit):
+            yield FileGroup(parts, metadata=dict(known))
+
+    def _divided(self, file: FilePart, size: int) -> Iterable[FilePart]:
+        edges = self._edges.get(file.path)
+        if edges is None:
+            return super()._divided(file, size)
+        ends: list[int | None] = [*edges[1:], None]  # a file that grows loses nothing
+        return [
+            FilePart(file.path, (end or file.size) - start, file.version, start, end)
+            for start, end in zip(edges, ends, strict=True)
+        ]
+
+    def _holds_segments(self, files: Sequence[FilePart]) -> bool:
+        """Whether rows have an offset, as far as the first files tell."""
+        for file in files[:FIRST_FILES]:
+            with suppress(CuratorError, OSError, DamagedStreamError):
+                lines = next(self._lines(file), None)
+                if lines is not None and f'"{OFFSET}"'.encode() in lines.data[:_HEAD]:
+                    return True
+        return False
+
+    def _survey(self, files: Sequence[FilePart]) -> str | None:
+        """Note where to divide each file; where a recording comes up again later, say so."""
+        size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
+        found = array("q")  # of each recording eight bytes: there may be millions
+        for file in files:
+            edges = [0]
+            for place in self._beginnings(file):
+                if place.recording is not None:
+                    found.append(hash(place.recording))
+                if place.offset - edges[-1] >= size:
+                    edges.append(place.offset)
+            if compression_of(file.path) is None:
+                self._edges[file.path] = edges
+        hashes = np.sort(np.frombuffer(found, np.int64))
+        again = hashes[1:][hashes[1:] == hashes[:-1]]
+        return self._describe_scattered(files, int(again[0])) if again.size else None
+
+    def _describe_scattered(self, files: Sequence[FilePart], wanted: int) -> str:
+        places = (
+            (f"{file.path} line {place.line}", place.recording)
+            for file in files
+            for place in self._beginnings(file)
+            if place.recording is not None and hash(place.recording) == wanted
+        )
+        (first, recording), (second, _) = islice(places, 2)
+        return (
+            f"the segments of {recording} do not follow each other: {first} and {second}; sort "
+            f"all lines by {PATH} into one manifest"
+        )
+
+    def _beginnings(self, file: FilePart) -> Iterator[Place]:
+        """The first line of each recording, and lines that name none."""
+        last: str | None = None
+        for place in self._places(file):
+            if place.recording is None or place.recording != last:
+                yield place
+            last = place.recording
+
+    def _places(self, file: FilePart) -> Iterator[Place]:
+        """The lines of a manifest as far as it can be read: its reader tells what is wrong."""
+        folder = parent_of(file.path) if self.audio_root is None else self.audio_root
+        number = 0
+        with suppress(CuratorError, OSError, DamagedStreamError):
+            for lines in self._lines(file):
+                offset = lines.offset
+                for line in lines.data.removesuffix(b"\n").split(b"\n"):
+                    number += 1
+                    yield Place(number, offset, _recording_of(line, folder))
+                    offset += len(line) + 1
+
+    def _lines(self, file: FilePart) -> Iterator[Lines]:
+        reopen = partial(open_input, file.path, self.storage_options)
+        compression = compression_of(file.path)
+        if compression is not None:
+            yield from whole_lines(decompressed(reopen, compression))
+            return
+        with reopen() as source:
+            yield from lines_of_range(source, 0, None)
+
+
+def _recording_of(line: bytes, folder: str) -> str | None:
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    path = record.get(PATH) if isinstance(record, dict) else None
+    return rooted(folder, path) if isinstance(path, str) else None
+
+
+def rooted(folder: str, path: str | None) -> str | None:
+    """A path of a manifest; relative ones begin in a folder."""
+    if not path or path.startswith(("/", "~")) or is_url(path) or not folder:
+        return path
+    return join(folder, path)
+
+
+Out = TypeVar("Out")
+
+
+def scattered(outputs: Iterable[Out], reason: str) -> Iterator[Out]:
+    """Batches of segments, with the reason why their recordings may go on in others, if any."""
+    for one in outputs:
+        if reason and isinstance(one, AudioBatch) and OFFSET in one.columns():
+            one.metadata[SCATTERED] = reason
+        yield one
