@@ -1,5 +1,6 @@
 """Somebody who installs two packages gets these two, what they need, and nothing else."""
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,18 @@ def core_and_text(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return environment
 
 
+@pytest.fixture(scope="module")
+def audio(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    folder = tmp_path_factory.mktemp("audio")
+    wheels = [
+        build_wheel(REPOSITORY / "packages" / name, folder / name)
+        for name in ("core", "models", "dedup", "audio")
+    ]
+    environment = Environment(folder / "environment")
+    environment.install(*wheels)
+    return environment
+
+
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_every_package_builds_a_pure_wheel(package: Path, tmp_path: Path) -> None:
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
@@ -110,3 +123,41 @@ def test_the_command_works(core_and_text: Environment) -> None:
     plugins = core_and_text.curate("plugins")
     assert "curator-core" in plugins
     assert "curator-text" in plugins
+
+
+def test_audio_brings_no_torch_and_is_small(audio: Environment) -> None:
+    assert not audio.distributions() & {"ray", "torch", "torchaudio", "transformers", "pandas"}
+    megabytes = audio.megabytes()
+    print(f"curator-audio with what it needs: {megabytes:.0f} MB of 450")
+    assert megabytes <= 450
+
+
+LISTEN = """
+import math, struct, sys, wave
+from pathlib import Path
+from curator_audio import AudioFolderReader, AudioMeasurer, ManifestReader, SegmentWriter, SnrFilter
+from curator_core import LocalExecutor, Pipeline
+
+folder = Path(sys.argv[1])
+(folder / "in").mkdir()
+with wave.open(str(folder / "in" / "a.wav"), "wb") as file:
+    file.setparams((1, 2, 44_100, 0, "NONE", ""))
+    loud = [round(9_000 * math.sin(n / 20)) if n % 20_000 < 15_000 else 0 for n in range(132_300)]
+    file.writeframes(struct.pack(f"<{len(loud)}h", *loud))
+first = [AudioFolderReader(str(folder / "in")), AudioMeasurer(), SnrFilter(score_field="snr"),
+         SegmentWriter(str(folder / "flac"))]
+Pipeline("first", stages=first).run(LocalExecutor())
+second = [ManifestReader(str(folder / "flac")), AudioMeasurer(),
+          SegmentWriter(str(folder / "wav"), "wav")]
+Pipeline("second", stages=second).run(LocalExecutor())
+"""
+
+
+def test_audio_reads_measures_and_writes_without_torch(audio: Environment, tmp_path: Path) -> None:
+    run(audio.python, "-I", "-c", LISTEN, tmp_path)
+    [file] = tmp_path.glob("wav/audio/*.wav")
+    [line] = next(tmp_path.glob("wav/*.jsonl")).read_text().splitlines()
+    facts = json.loads(line)
+    assert (facts["duration"], facts["sample_rate"]) == (3.0, 16_000)
+    assert facts["loudness_lufs"] < 0
+    assert file.stat().st_size == 44 + 2 * 48_000
