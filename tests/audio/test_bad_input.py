@@ -8,10 +8,21 @@ from typing import Any
 import fsspec
 import numpy as np
 import pytest
-from curator_audio import AudioMeasurer, ManifestReader, SegmentWriter, SpeechFinder
+from curator_audio import (
+    AudioBatch,
+    AudioMeasurer,
+    ConversationBuilder,
+    LongSplitter,
+    ManifestReader,
+    SegmentExtractor,
+    SegmentJoiner,
+    SegmentWriter,
+    SpeechFinder,
+)
 from curator_audio.decoding import decode
 from curator_audio.forms import NATIVE
-from curator_core import LocalExecutor, Pipeline
+from curator_core import AnyStage, LocalExecutor, Pipeline
+from curator_core.testing import run_stages
 from fsspec.implementations.memory import MemoryFileSystem
 from sounds import encoded, put, tone, voice, wav
 
@@ -116,6 +127,22 @@ def test_a_bad_row_fails_alone(tmp_path: Path, fault: dict[str, Any]) -> None:
     assert sum(batch.num_items for batch in result) == 4
     (failed,) = result.quarantined
     assert Path(str(failed.where)).name == Path(lines[2]["audio_filepath"]).name
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [SegmentJoiner(), LongSplitter(), SegmentExtractor(), ConversationBuilder()],
+    ids=lambda stage: stage.name,
+)
+@pytest.mark.parametrize("fault", [{"offset": "soon"}, {"duration": "long"}], ids=str)
+def test_a_row_with_an_impossible_place_fails_alone(stage: AnyStage, fault: dict[str, str]) -> None:
+    turns = [{"start": 60.0 * n, "end": 60.0 * n + 59, "speaker": f"{n}"} for n in range(2)]
+    good = {"offset": "0.0", "duration": "9.0", "speech": [{"start": 0.0, "end": 1.0}]}
+    rows = [{"audio_filepath": f"{n}.wav", **good, "turns": turns} for n in range(3)]
+    rows[1] |= fault
+    run = run_stages([stage], [AudioBatch.from_pylist(rows)], on_error="quarantine")
+    assert sum(batch.num_items for batch in run.outputs) >= 2
+    assert run.counts.items_rejected <= 1
 
 
 class Unreadable(MemoryFileSystem):

@@ -254,6 +254,12 @@ class AudioBatch(DocumentBatch):
         ]
         return self.take([row for row in range(self.num_items) if row not in failed]), rejected
 
+    def valid_rows(self) -> tuple[Self, list[Rejected]]:
+        """The rows that name a recording and a part of it, and notes that set aside the others."""
+        failed: dict[int, UndecodableError] = {}
+        self._by_source(failed)
+        return self.without(failed)
+
     def take(self, rows: Sequence[int]) -> Self:
         """Some rows in an order of your own, with what was decoded of their files."""
         import pyarrow as pa

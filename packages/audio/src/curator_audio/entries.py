@@ -14,6 +14,8 @@ import pyarrow as pa
 from curator_core.errors import InputError
 from curator_core.json_columns import json_field
 
+from curator_audio.opening import UndecodableError
+
 if TYPE_CHECKING:
     from curator_core import Rejected
 
@@ -41,9 +43,12 @@ def entries_in(batch: "AudioBatch", name: str, more: Sequence[str] = ()) -> Entr
     failed: dict[int, Exception] = {}
     for row, value in enumerate(batch.data.column(name).to_pylist()):
         try:
+            batch.start(row)
             found[row] = [_entry(one, more) for one in _listed(value)]
         except EntriesError as error:
             failed[row] = EntriesError(f"{name} is {error}")
+        except UndecodableError as error:
+            failed[row] = error
     kept, rejected = batch.without(failed)
     return Entries(kept, list(found.values()), rejected)
 

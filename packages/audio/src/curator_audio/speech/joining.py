@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ from curator_core import Dropped, ProcessingStage, Rejected
 
 from curator_audio.batches import DURATION, OFFSET, PATH, AudioBatch
 from curator_audio.entries import Entry, entries_in, with_entries
+from curator_audio.opening import UndecodableError
 
 PARTS = "parts"
 """The column in which concatenated segments tell where each of them was."""
@@ -45,8 +46,10 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
     def outputs(self) -> Sequence[str]:
         return ("joined",)
 
-    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped]:
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
         task.refuse_scattered()
+        task, rejected = task.valid_rows()
+        yield from rejected
         groups = list(self._groups(task))
         spans = [
             (task.span(group[0]).start, max(task.span(r).end for r in group)) for group in groups
@@ -55,8 +58,8 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
             DURATION: pa.array([round(end - start, 6) for start, end in spans], pa.float64()),
             "joined": pa.array([len(group) for group in groups], pa.int64()),
         }
-        yield task.take([group[0] for group in groups]).with_columns(columns)
-
+        if groups:
+            yield task.take([group[0] for group in groups]).with_columns(columns)
         if gone := task.num_items - len(groups):
             yield Dropped(JOINED, gone)
 
@@ -100,10 +103,24 @@ class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
     def outputs(self) -> Sequence[str]:
         return (OFFSET, "part")
 
-    def process(self, task: AudioBatch) -> AudioBatch:
+    def process(self, task: AudioBatch) -> Iterator[AudioBatch | Rejected]:
+        lengths: dict[int, float] = {}
+        failed: dict[int, Exception] = {}
+        for row in range(task.num_items):
+            try:
+                task.start(row)
+                lengths[row] = _finite(task.given_duration(row) or 0.0)
+            except UndecodableError as error:
+                failed[row] = error
+        batch, rejected = task.without(failed)
+        yield from rejected
+        if lengths:
+            yield self._split(batch, list(lengths.values()))
+
+    def _split(self, task: AudioBatch, durations: Sequence[float]) -> AudioBatch:
         rows, places = [], []
-        for row, seconds in enumerate(task.data.column(DURATION).to_pylist()):
-            parts = max(1, ceil((seconds or 0.0) / self.max_duration))
+        for row, seconds in enumerate(durations):
+            parts = max(1, ceil(seconds / self.max_duration))
             for part in range(parts):
                 rows.append(row)
                 start = None if parts == 1 else task.start(row) + part * seconds / parts
@@ -123,6 +140,12 @@ class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
                 "part": pa.array([place[2] for place in places], pa.int64()),
             }
         )
+
+
+def _finite(seconds: float) -> float:
+    if not isfinite(seconds):
+        raise UndecodableError(f"{DURATION} is {seconds}, which is no length")
+    return seconds
 
 
 @dataclass
