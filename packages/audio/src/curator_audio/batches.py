@@ -161,7 +161,7 @@ class AudioBatch(DocumentBatch):
     def refuse_scattered(self) -> None:
         """Raise where segments of one recording may be in several batches, of which this is one."""
         if reason := self.metadata.get(SCATTERED):
-            raise InputError(f"segments of one recording are joined within a batch, but {reason}")
+            raise InputError(f"cannot join segments: {reason}")
 
     # Listening
 

@@ -59,8 +59,8 @@ class ManifestReading(JsonlReading):
 
 
 _NOT_SURVEYED = (
-    f"the first lines of these manifests have no {OFFSET}, so that nobody looked whether segments "
-    "of a recording follow each other; put manifests of segments first, or read them alone"
+    f"the first lines of the manifests have no {OFFSET}, so it was not checked whether those of a "
+    "recording follow each other; read manifests of segments in a reader of their own"
 )
 
 

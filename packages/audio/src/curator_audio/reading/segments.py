@@ -31,8 +31,8 @@ from curator_core.tasks import Empty
 from curator_audio.batches import OFFSET, PATH, SCATTERED, AudioBatch
 
 NOT_TOGETHER = (
-    "this reader does not keep them together; read segments from one manifest, sorted by "
-    f"{PATH}, with audio.manifest_reader"
+    "this reader does not keep those of a recording together; read them with "
+    f"audio.manifest_reader from one manifest, sorted by {PATH}"
 )
 
 _HEAD = 64 * 1024
@@ -109,8 +109,8 @@ class ManifestPartitioning(FilePartitioning):
         )
         (first, recording), (second, _) = islice(places, 2)
         return (
-            f"the segments of {recording} do not follow each other: {first} and {second}; sort "
-            f"all lines by {PATH} into one manifest"
+            f"those of {recording} do not follow each other ({first}, {second}); sort all lines "
+            f"by {PATH} into one manifest"
         )
 
     def _beginnings(self, file: FilePart) -> Iterator[Place]:
