@@ -10,8 +10,10 @@ import pytest
 from corpus.drawing import Dice
 from corpus.pictures import drawn
 from corpus.shards import SHARES, samples
-from curator_image import ImageBatch, View, whole_jpegs
+from curator_image import ImageBatch, View, opening, whole_jpegs
 from curator_image.decoding import UndecodableError, decode
+from curator_image.endings import format_of, mismatch
+from curator_image.measuring.pictures import Picture
 from curator_image.views import Mode
 from PIL import Image
 
@@ -102,17 +104,61 @@ def test_nothing_is_enlarged_and_boxes_are_exact() -> None:
     assert not decode(data).flags.writeable
 
 
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_pictures_stand_upright(orientation: int) -> None:
+def test_pictures_stand_upright(orientation: int, kind: str) -> None:
     from PIL import ImageOps
 
-    picture = Image.effect_mandelbrot((60, 40), (-2, -1, 1, 1), 30).convert("RGB")
+    picture = Image.effect_mandelbrot((60, 40), (-2, -1, 1, 0.6), 30).convert("RGB")
     exif = Image.Exif()
     exif[0x0112] = orientation
-    data = encoded(picture, "PNG", exif=exif)
-    expected = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
-    assert np.array_equal(decode(data), np.asarray(expected))
+    lossless = {"lossless": True} if kind == "WEBP" else {}
+    data = encoded(picture, kind, exif=exif, **lossless)
+    tagged = picture.copy()
+    tagged.getexif()[0x0112] = orientation
+    expected = np.asarray(ImageOps.exif_transpose(tagged))
+    assert np.array_equal(decode(data), expected)
+    header = Picture(data).header
+    assert (header.height, header.width) == expected.shape[:2]
     assert decode(data, View(box=(10, 20))).shape == (20, 10, 3)
+
+
+def test_a_heic_file_is_decoded_with_the_extra() -> None:
+    pillow_heif = pytest.importorskip("pillow_heif", reason="the extra `heic`")
+    picture = drawn(Dice("phone"), 96, 64)
+    out = io.BytesIO()
+    pillow_heif.from_pillow(picture).save(out, quality=95, chroma=444)
+    data = out.getvalue()
+    assert psnr(decode(data), np.asarray(picture)) > 30
+    header = Picture(data).header
+    assert (header.width, header.height, header.format) == (96, 64, "heif")
+    assert mismatch("HEIC", data) is None
+    with pytest.raises(UndecodableError, match="damaged"):
+        decode(data[:400])
+
+
+def test_a_heic_file_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    monkeypatch.setattr(opening, "_known_formats", opening._known_formats.__wrapped__)
+    monkeypatch.delitem(Image.OPEN, "HEIF", raising=False)
+    for brands in (b"heic\0\0\0\0mif1heic", b"mif1\0\0\0\0mif1heic"):
+        data = struct.pack(">I", 8 + len(brands)) + b"ftyp" + brands + bytes(100)
+        with pytest.raises(UndecodableError, match=r"HEIF.*pip install 'curator-image\[heic\]'"):
+            decode(data)
+
+
+@pytest.mark.parametrize(
+    ("brands", "kind"),
+    [
+        (b"avif\0\0\0\0avifmif1miaf", "AVIF"),
+        (b"mif1\0\0\0\0mif1avifmiaf", "AVIF"),
+        (b"mif1\0\0\0\0mif1heic", "HEIF"),
+        (b"heix\0\0\0\0mif1heix", "HEIF"),
+        (b"isom\0\0\0\0isommp41", None),
+    ],
+)
+def test_formats_in_one_container_are_told_apart(brands: bytes, kind: str | None) -> None:
+    assert format_of(struct.pack(">I", 8 + len(brands)) + b"ftyp" + brands) == kind
 
 
 def test_what_is_transparent_lies_on_white() -> None:

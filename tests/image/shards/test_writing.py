@@ -1,10 +1,12 @@
+import io
 import json
 import tarfile
 from pathlib import Path
 
 import pytest
-from curator_core import InputError, LocalExecutor, Mixed, Pipeline
-from curator_image import ImageBatch, WebDatasetReader, WebDatasetWriter
+from curator_core import LocalExecutor, Mixed, Pipeline
+from curator_image import ImageBatch, SizeFilter, WebDatasetReader, WebDatasetWriter
+from PIL import Image
 from tars import JPEG, member, plain, read, write
 
 
@@ -98,10 +100,40 @@ def test_rows_with_one_key_go_to_shards_of_their_own(tmp_path: Path) -> None:
     )
 
 
-def test_a_row_without_an_image_is_told(tmp_path: Path) -> None:
-    made = batch(key=["0", "1"], image=[JPEG, None], extension=["jpg", "jpg"])
-    with pytest.raises(InputError, match="row 1 has no image; set such rows aside"):
-        WebDatasetWriter(str(tmp_path)).process(made)
+def test_each_row_that_cannot_be_a_member_is_set_aside_alone(tmp_path: Path) -> None:
+    bad = ["a\0b", "../a", "/a", "a/", ""]
+    good = ["k" * 400, "a//b", *(f"k{n}" for n in range(9))]
+    keys = [*bad, *good, "no image"]
+    made = batch(key=keys, image=[*[JPEG] * 16, None], extension=["jpg"] * 17)
+    pipeline = Pipeline("p", stages=[WebDatasetWriter(str(tmp_path / "out"))])
+    result = pipeline.run(LocalExecutor(workers=1), tasks=[made])
+    assert set(contents(tmp_path / "out")) == {f"{key}.jpg" for key in good}
+    assert sorted(record.where for record in result.quarantined) == sorted(
+        f"key {key!r}" for key in [*bad, "no image"]
+    )
+    read_again = [WebDatasetReader(str(tmp_path / "out"))]
+    [again] = Pipeline("again", stages=read_again).run(LocalExecutor(workers=1))
+    assert again.keys == good  # type: ignore[attr-defined]
+
+
+def test_dropped_rows_are_kept_whatever_their_keys(tmp_path: Path) -> None:
+    keys = ["a\0b", "../a"]
+    made = batch(key=keys, image=[JPEG] * 2, extension=["jpg"] * 2)
+    stages = [
+        SizeFilter(min_side=10_000),
+        WebDatasetWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "dropped")),
+    ]
+    data = encoded_picture()
+    made = made.with_images([data, data], ["png", "png"])
+    Pipeline("p", stages=stages).run(LocalExecutor(workers=1), tasks=[made])
+    names = [name for name in contents(tmp_path / "dropped") if name.endswith(".png")]
+    assert names == ["a%00b.png", "..%2Fa.png"]
+
+
+def encoded_picture() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(out, "PNG")
+    return out.getvalue()
 
 
 def test_chosen_fields_are_all_that_is_written(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def _made(image: "Image.Image", orientation: int, view: View) -> "Image.Image":
 
 
 def orientation_of(image: "Image.Image") -> int:
-    """1 to 8 as EXIF counts; 1, upright, where it says nothing of use."""
+    """How to turn what Pillow decodes: 1 to 8 as EXIF counts, 1 where it is upright."""
+    if image.format == "TIFF":  # Pillow turns these itself, in their size as well
+        return 1
     try:
         found: Any = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # noqa: BLE001 - a picture is fine whatever its EXIF data look like

@@ -5,8 +5,11 @@ from functools import lru_cache
 IMAGE_ENDINGS = (
     "jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "avif", "tif", "tiff", "bmp", "dib", "ppm",
     "pgm", "pbm", "pnm", "jp2", "j2k", "jpx", "ico", "icns", "dds", "pcx", "psd", "qoi", "sgi",
-    "tga", "xbm", "xpm",
+    "tga", "xbm", "xpm", "heic", "heif", "hif",
 )  # fmt: skip
+
+HEAD = 64
+"""This many bytes of an image tell its format."""
 
 _TEXT = ("txt", "text", "caption", "json", "jsonl", "cls", "html", "htm", "xml", "csv", "tsv",
          "md", "url", "yaml", "yml")  # fmt: skip
@@ -14,12 +17,18 @@ _TEXT = ("txt", "text", "caption", "json", "jsonl", "cls", "html", "htm", "xml",
 _FORMATS = {
     "jpg": "JPEG", "jpeg": "JPEG", "jpe": "JPEG", "jfif": "JPEG", "png": "PNG", "webp": "WEBP",
     "gif": "GIF", "avif": "AVIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
+    "heic": "HEIF", "heif": "HEIF", "hif": "HEIF",
 }  # fmt: skip
 
 _JPEG = b"\xff\xd8\xff"
 _JPEG_ENDINGS = ("jpg", "jpeg")
 
-_USUAL = {"JPEG": "jpg", "TIFF": "tif", "MPO": "jpg", "JPEG2000": "jp2"}
+_USUAL = {"JPEG": "jpg", "TIFF": "tif", "MPO": "jpg", "JPEG2000": "jp2", "HEIF": "heic"}
+
+_HEIF_BRANDS = (
+    b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1",
+)  # fmt: skip
+"""Brands of the file type box. Those of `mif1` may also hold AV1, which the next brand says."""
 
 _SIGNS = (
     (b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"),
@@ -48,12 +57,21 @@ def usual_ending(kind: str) -> str:
 
 def format_of(data: bytes | bytearray | memoryview) -> str | None:
     """The format that bytes begin like, where their beginning tells."""
-    head = bytes(data[:16])
+    head = bytes(data[:HEAD])
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
-    if head[4:12] in (b"ftypavif", b"ftypavis"):
-        return "AVIF"
+    if head[4:8] == b"ftyp":
+        return _iso_format(head)
     return next((kind for sign, kind in _SIGNS if head.startswith(sign)), None)
+
+
+def _iso_format(head: bytes) -> str | None:
+    """AVIF and HEIF are told apart by the brands in their first box."""
+    size = int.from_bytes(head[:4], "big")
+    brands = [head[8:12], *(head[at : at + 4] for at in range(16, min(size, len(head)), 4))]
+    if b"avif" in brands or b"avis" in brands:
+        return "AVIF"
+    return "HEIF" if brands[0] in _HEIF_BRANDS else None
 
 
 def mismatch(ending: str, data: bytes | bytearray | memoryview) -> str | None:

@@ -8,9 +8,6 @@ from curator_core.errors import InputError
 LEAST_BYTES = 32 * 1024
 """What is smaller is read together with what stands around it."""
 
-HEAD = 16
-"""So many bytes of an image tell its format."""
-
 ARE_POSSIBLE = hasattr(os, "preadv")
 
 

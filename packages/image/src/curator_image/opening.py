@@ -1,6 +1,7 @@
 """Opening: encoded bytes become a picture whose header is read and whose size is allowed.
 
 Only formats that Pillow decodes by itself are opened: no EPS, which would start Ghostscript.
+HEIF (`.heic`) is opened where `pillow-heif` is installed, the extra `heic`.
 """
 
 import io
@@ -9,10 +10,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from curator_core.errors import InputError
 
+from curator_image.endings import format_of
 from curator_image.views import MOST_PIXELS
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 FORMATS = (
     "JPEG", "PNG", "WEBP", "GIF", "AVIF", "TIFF", "BMP", "PPM", "JPEG2000", "ICO", "ICNS",
     "DDS", "DIB", "PCX", "PSD", "QOI", "SGI", "SPIDER", "TGA", "XBM", "XPM", "IM", "BLP", "DCX",
+    "HEIF",
 )  # fmt: skip
 
 _ONE_OF_MANY = re.compile(r" \(\d+ bytes not processed\)")
@@ -51,7 +55,7 @@ def opened(data: Encoded, max_pixels: int = MOST_PIXELS) -> "Iterator[Image.Imag
     except MemoryError:
         raise UndecodableError("the image needs more memory than there is") from None
     except Exception as error:  # decoders raise whatever their format leads them to
-        raise UndecodableError(_told(error)) from error
+        raise UndecodableError(_told(error, data)) from error
 
 
 def _open(data: Encoded) -> "Image.Image":
@@ -68,6 +72,10 @@ def _known_formats() -> tuple[str, ...]:
     from PIL import Image
 
     Image.init()
+    if find_spec("pillow_heif"):
+        import pillow_heif
+
+        pillow_heif.register_heif_opener(thumbnails=False, decode_threads=1)
     return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
@@ -79,12 +87,20 @@ def _refuse_large(size: tuple[int, int], most: int) -> None:
         )
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception, data: Encoded) -> str:
     from PIL import Image, UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
+        if format_of(memoryview(data)) == "HEIF":
+            return _heif_problem()
         return "it is no image of a known format"
     if isinstance(error, Image.DecompressionBombError):
         return "it is larger than Pillow opens (a decompression bomb?)"
     said = _ONE_OF_MANY.sub("", str(error)).strip().splitlines()
     return f"damaged image: {said[0][:200] if said else type(error).__name__}"
+
+
+def _heif_problem() -> str:
+    if "HEIF" in _known_formats():
+        return "damaged image: its HEIF data cannot be read"
+    return "it is HEIF (.heic), which needs: pip install 'curator-image[heic]'"

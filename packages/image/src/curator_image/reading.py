@@ -137,18 +137,27 @@ class ImageReader(CompositeStage[Empty, ImageBatch]):
     def reading(self, listing: FilePartitioning) -> ImageReading:
         """What reads the files that are listed."""
 
+    def listing(self) -> FilePartitioning:
+        """What lists the files."""
+        return FilePartitioning(**self.listed)
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """Which files to list, and how they make tasks: the options of FilePartitioning."""
+        return {
+            "file_paths": self.file_paths,
+            "files_per_partition": self.files_per_partition,
+            "blocksize": self.blocksize,
+            "limit": self.limit,
+            "file_extensions": list(self.endings),
+            "include": self.include,
+            "exclude": self.exclude,
+            "split": self.split,
+            "storage_options": self.storage_options,
+        }
+
     def decompose(self) -> Sequence[AnyStage]:
-        listing = FilePartitioning(
-            self.file_paths,
-            self.files_per_partition,
-            self.blocksize,
-            self.limit,
-            list(self.endings),
-            self.include,
-            self.exclude,
-            self.split,
-            self.storage_options,
-        )
+        listing = self.listing()
         reading = self.reading(listing)
         return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
 

@@ -13,8 +13,8 @@ from curator_core.reading.columns import columns_of, table_of
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE
 from curator_image.decoding import Encoded
-from curator_image.endings import is_text, last_part, mismatch
-from curator_image.extents import HEAD, Extent
+from curator_image.endings import HEAD, is_text, last_part, mismatch
+from curator_image.extents import Extent
 from curator_image.sidecars import told
 
 WrongExtension: TypeAlias = Literal["quarantine", "keep"]

@@ -2,28 +2,35 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.documents import DocumentBatch
-from curator_core.errors import InputError
 from curator_core.files import FileGroup
 from curator_core.filesystems import join
 from curator_core.lineage import fingerprint
+from curator_core.outcomes import Rejected
 from curator_core.writing.stages import FileWriter
 
-from curator_image.batches import EXTENSION, IMAGE, KEY
-from curator_image.describing import descriptions, merged
+from curator_image.batches import EXTENSION, IMAGE, KEY, SOURCE
+from curator_image.describing import described_columns, descriptions, merged
 from curator_image.sidecars import sidecars_in
 
 NEEDED = (KEY, IMAGE, EXTENSION)
+
+_SHOWN = 80
+"""Characters of a key in a message."""
 
 
 @dataclass
 class SampleWriter(FileWriter, ABC):
     """Writes images as they came, byte for byte, with what lay beside them under the same key."""
+
+    fans_out: ClassVar[bool | None] = False
 
     metadata_ending: str | None = field(default="meta.json", kw_only=True)
     """The file beside each image that gets the columns of stages, as JSON: `json` adds them to the
@@ -41,15 +48,55 @@ class SampleWriter(FileWriter, ABC):
     def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
         """Write rows of different keys to `place`, a name without an ending."""
 
-    def process(self, task: DocumentBatch) -> FileGroup:
-        check_pictures(task)
+    @abstractmethod
+    def name_problem(self, place: str, key: str, ending: str) -> str | None:
+        """Why `place` cannot hold a file named after the key."""
+
+    def process(self, task: DocumentBatch) -> list[FileGroup | Rejected]:  # type: ignore[override]
         name = f"part-{task.task_id or fingerprint(task.to_payload())}"
         written = FileGroup([], task.dataset_name)
+        rejected: list[FileGroup | Rejected] = []
         for folder, rows in self._parts(task.data):
             for number, table in enumerate(without_repeats(rows), start=1):
                 again = f"-{number}" if number > 1 else ""
-                self.write_samples(written, join(folder, f"{name}{again}"), table)
-        return written
+                place = join(folder, f"{name}{again}")
+                problems = self._problems(place, table)
+                rejected += [rejected_row(table, row, why) for row, why in problems.items()]
+                fine = without_rows(table, problems)
+                if fine.num_rows:
+                    self.write_samples(written, place, fine)
+        return [written, *rejected]
+
+    def _problems(self, place: str, table: pa.Table) -> dict[int, str]:
+        """The rows that cannot be written, and why: each fails alone."""
+        found = _incomplete(table)
+        taken = _Names()
+        keys = table.column(KEY).to_pylist()
+        for row, (key, endings) in enumerate(zip(keys, self._endings(table), strict=True)):
+            if row in found:
+                continue
+            problems = (self.name_problem(place, key, ending) for ending in sorted(endings))
+            problem = next(filter(None, problems), None)
+            if problem is None and not taken.add(key, endings):
+                problem = "another row has a file of the same name"
+            if problem is not None:
+                found[row] = f"cannot write a file named after its key: {problem}"
+        return found
+
+    def _endings(self, table: pa.Table) -> Iterator[set[str]]:
+        """What the names of each row's files end in."""
+        chosen = self._chosen(table)
+        described = self.metadata_ending if described_columns(chosen) else None
+        always = {described} if described else set()
+        beside = {
+            ending: chosen.column(name).is_valid().to_pylist()
+            for name, ending in sidecars_in(chosen.schema).items()
+        }
+        for row, extension in enumerate(chosen.column(EXTENSION).to_pylist()):
+            yield {extension, *always, *(ending for ending in beside if beside[ending][row])}
+
+    def _chosen(self, table: pa.Table) -> pa.Table:
+        return table if self.fields is None else table.select(self.fields)
 
     def sample_files(self, table: pa.Table) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
         """Of each row the key, and the files to write: what each one's name ends in, and bytes."""
@@ -84,24 +131,66 @@ def without_repeats(table: pa.Table) -> Iterator[pa.Table]:
         yield table.filter(pa.array([one == turn for one in turns], pa.bool_()))
 
 
-def check_pictures(task: DocumentBatch) -> None:
-    """A missing key or image is told before half of a file is written."""
-    for name in NEEDED:
-        if task.data.column(name).null_count:
-            row = task.data.column(name).to_pylist().index(None)
-            raise InputError(f"row {row} has no {name}; set such rows aside before writing")
+class _Names:
+    """The files and folders of a place, so that no row takes those of another one.
+
+    Different keys can clash: `a` with a sidecar `b.jpg`, and `a.b` with the ending `jpg`.
+    """
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def add(self, key: str, endings: Collection[str]) -> bool:
+        """False, and nothing is added, where a name is taken."""
+        names = {f"{key}.{ending}" for ending in endings}
+        above = {str(parent) for parent in PurePosixPath(key).parents} if "/" in key else set()
+        if not (self._files.isdisjoint(names | above) and self._folders.isdisjoint(names)):
+            return False
+        self._files |= names
+        self._folders |= above
+        return True
+
+
+def _incomplete(table: pa.Table) -> dict[int, str]:
+    """Rows that lack what every row must have."""
+    columns = [table.column(name) for name in NEEDED]
+    if not any(column.null_count for column in columns):
+        return {}
+    present = zip(*(column.is_valid().to_pylist() for column in columns), strict=True)
+    return {
+        row: f"it has no {NEEDED[whole.index(False)]}"
+        for row, whole in enumerate(present)
+        if not all(whole)
+    }
+
+
+def without_rows(table: pa.Table, rows: Collection[int]) -> pa.Table:
+    if not rows:
+        return table
+    return table.filter(pa.array([row not in rows for row in range(table.num_rows)], pa.bool_()))
+
+
+def rejected_row(table: pa.Table, row: int, reason: str) -> Rejected:
+    """A note that sets one row aside, with its picture."""
+    known = table.slice(row, 1).to_pylist()[0]
+    key = repr(str(known[KEY])[:_SHOWN])
+    where = f"{known[SOURCE]} key {key}" if known.get(SOURCE) else f"key {key}"
+    return Rejected(reason, where, payload=bytes(known[IMAGE] or b""))
 
 
 def _as_bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def is_safe(key: str) -> bool:
-    """Whether a key names something below a folder, and nothing else."""
-    parts = key.split("/")
-    return (
-        bool(key)
-        and "\0" not in key
-        and not os.path.isabs(key)
-        and not {"", ".", ".."} & set(parts)
-    )
+def path_problem(key: str, ending: str) -> str | None:
+    """Why a file of this name would not lie below its folder, or not be found there again."""
+    if "\0" in key or "\0" in ending:
+        return "it has a NUL byte"
+    if os.path.isabs(key):
+        return "it is an absolute path"
+    if ".." in key and ".." in key.split("/"):
+        return "it leads out of the folder (..)"
+    if not key or key.endswith("/"):
+        return "its last part is empty"
+    return f"its ending {ending[:_SHOWN]!r} has a slash" if "/" in ending else None

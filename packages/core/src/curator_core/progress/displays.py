@@ -173,7 +173,8 @@ def _items(progress: Progress) -> str:
     read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and gives records
     told = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
     if progress.stages[-1].writes:
-        return f"{told}, {count(counts[-1].items_in - counts[-1].items_failed)} written"
+        last = counts[-1]
+        return f"{told}, {count(last.items_in - last.items_failed - last.items_rejected)} written"
     return f"{told}, {count(counts[-1].items_out)} given"
 
 

@@ -28,7 +28,7 @@ class Failures:
             seen.add(more)
             if not more.failures:
                 continue
-            records = seen.items_out + seen.items_rejected
+            records = _records(seen)
             if (
                 budget.is_exceeded(seen.tasks_failed, seen.tasks_in)
                 or budget.is_exceeded(seen.items_rejected, records)
@@ -41,7 +41,7 @@ class Failures:
         is_exceeded = self._plan.budget.is_exceeded_at_the_end
         for planned in self._plan.stages:
             counts = totals[planned.index]
-            records = counts.items_out + counts.items_rejected
+            records = _records(counts)
             if is_exceeded(counts.tasks_failed, counts.tasks_in) or is_exceeded(
                 counts.items_rejected, records
             ):
@@ -81,3 +81,8 @@ class Failures:
             "Mend the cause or raise max_failures, then run the same command: what is finished "
             "is kept"
         )
+
+
+def _records(counts: StageCounts) -> int:
+    """A reader's records are what it gives, a writer's what it takes: its output is files."""
+    return max(counts.items_in, counts.items_out + counts.items_rejected)

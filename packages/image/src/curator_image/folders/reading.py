@@ -19,6 +19,7 @@ from curator_core.outcomes import Rejected
 from curator_core.partitioning import FilePartitioning, parsed_size
 
 from curator_image.endings import IMAGE_ENDINGS
+from curator_image.folders.listing import ImageFileListing
 from curator_image.reading import Found, ImageReader, ImageReading
 from curator_image.samples import Sample, rejected
 
@@ -79,6 +80,7 @@ class ImageFolderReader(ImageReader):
     """Reads image files, of a folder and all below it; the key is the path without its ending.
 
     `sidecars` names what else belongs to an image: with `[txt, json]` there is `a.txt` for `a.jpg`.
+    Files of other kinds are counted as dropped, by their ending.
     """
 
     sidecars: list[str] = field(default_factory=lambda: ["txt", "json"], kw_only=True)
@@ -93,6 +95,9 @@ class ImageFolderReader(ImageReader):
         super().__post_init__()
         if self.files_per_partition is None and self.blocksize is None:
             self.files_per_partition = _FILES_PER_TASK
+
+    def listing(self) -> ImageFileListing:
+        return ImageFileListing(**self.listed, sidecars=tuple(self.sidecars))
 
     def reading(self, listing: FilePartitioning) -> ImageFolderReading:
         tops = tuple(_top(path, self.storage_options) for path in listing.paths)

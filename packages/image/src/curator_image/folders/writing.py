@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
 
 import pyarrow as pa
-from curator_core.errors import InputError
 from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import join
+from curator_core.filesystems import join, local_path
 from curator_core.staging import writing
 
 from curator_image.describing import descriptions
-from curator_image.writing import SampleWriter, is_safe
+from curator_image.writing import SampleWriter, path_problem
+
+_LONGEST_NAME = 255
+_LONGEST_PATH = 3840
+"""Bytes that any file system takes, with room for the hidden name that a file has at first."""
+
+_LONGEST_OBJECT = 1024
+"""Bytes that object stores take for a name."""
 
 
 @dataclass
@@ -32,10 +38,7 @@ class ImageFolderWriter(SampleWriter):
         return True
 
     def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
-        chosen = table if self.fields is None else table.select(self.fields)
-        for key, files in self.sample_files(chosen):
-            if not is_safe(key):
-                raise InputError(f"key {key!r} would lead out of the folder; give it another")
+        for key, files in self.sample_files(self._chosen(table)):
             for number, (ending, data) in enumerate(files):
                 with writing(
                     join(place, f"{key}.{ending}"), self._worker, self.storage_options
@@ -44,6 +47,19 @@ class ImageFolderWriter(SampleWriter):
                     draft.items = int(number == 0)
                 written.data.append(FilePart(draft.final, draft.size))
                 written.staged = (*written.staged, draft.finished())
+
+    def name_problem(self, place: str, key: str, ending: str) -> str | None:
+        if problem := path_problem(key, ending):
+            return problem
+        parts = f"{key}.{ending}".split("/")
+        if "" in parts or "." in parts:
+            return "a part of it is empty"
+        if max(len(part.encode()) for part in parts) > _LONGEST_NAME:
+            return f"a part of it is longer than {_LONGEST_NAME} bytes"
+        plain = local_path(place)
+        path, most = (place, _LONGEST_OBJECT) if plain is None else (plain, _LONGEST_PATH)
+        size = len(f"{path}/{key}.{ending}".encode())
+        return f"its path is longer than {most:,} bytes" if size > most else None
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         """What was dropped: everything but the images, which stay where they came from."""

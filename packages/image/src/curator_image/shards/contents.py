@@ -13,7 +13,8 @@ from curator_core.errors import InputError
 from curator_core.files import FilePart
 from curator_core.filesystems import StorageOptions, local_path, open_input
 
-from curator_image.extents import ARE_POSSIBLE, HEAD, LEAST_BYTES, Extent, OpenFile
+from curator_image.endings import HEAD
+from curator_image.extents import ARE_POSSIBLE, LEAST_BYTES, Extent, OpenFile
 
 _CHUNK = 2 * 1024 * 1024
 _LEAST_STEP, _MOST_STEP = 4096, 256 * 1024

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from tarfile import GNU_FORMAT, TarInfo
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar, cast
+from urllib.parse import quote
 
 import pyarrow as pa
 from curator_core.compression import COMPRESSIONS, Compression, compressing
@@ -15,7 +16,7 @@ from curator_core.stages import Given
 
 from curator_image.batches import KEY
 from curator_image.shards.headers import BLOCK
-from curator_image.writing import SampleWriter, without_repeats
+from curator_image.writing import SampleWriter, path_problem, without_repeats
 
 _RECORD = 20 * BLOCK
 
@@ -42,10 +43,13 @@ class WebDatasetWriter(SampleWriter):
         tables = [task.data for task in tasks]
         together = tasks[0].with_data(pa.concat_tables(tables, promote_options="permissive"))
         together.task_id = mixed_id([task.task_id for task in tasks])
-        return Mixed([self.process(together)])
+        return Mixed(cast("list[FileGroup]", self.process(together)))  # and what is set aside
 
     def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
         self._write_part(written, f"{place}{self.ending}", table)
+
+    def name_problem(self, place: str, key: str, ending: str) -> str | None:
+        return path_problem(key, ending)
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         kind: Compression | None = self.compression  # type: ignore[assignment]  # checked before
@@ -54,7 +58,7 @@ class WebDatasetWriter(SampleWriter):
             for table in tables:
                 for key, files in self.sample_files(table):
                     for ending, data in files:
-                        size += _write_member(out, f"{key}.{ending}", data)
+                        size += _write_member(out, _member_name(key, ending), data)
             out.write(bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD))
 
     def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
@@ -69,6 +73,12 @@ class WebDatasetWriter(SampleWriter):
                 group[0].update(keys)
                 group[1].append(part)
         return [together for _, together in groups]
+
+
+def _member_name(key: str, ending: str) -> str:
+    """Only dropped pictures can still have a key that readers refuse: it is quoted."""
+    name = f"{key}.{ending}"
+    return quote(name, safe="") if path_problem(key, ending) else name
 
 
 def _write_member(file: BinaryIO, name: str, data: bytes) -> int:
