@@ -9,7 +9,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch: one core each
 
 import sys
 
-from image_hashes import near, phash
+from image_hashes import framed, near, phash
 from image_models import harmless, models
 from image_runs import memory, workers
 from image_shards import jpeg, tar
@@ -21,6 +21,7 @@ ROWS = {
     "jpeg": jpeg,
     "phash": phash,
     "near": near,
+    "framed": framed,
     "models": models,
     "harmless": harmless,
     "workers": workers,

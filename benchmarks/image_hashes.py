@@ -12,9 +12,10 @@ import pyarrow as pa
 from curator_core.testing import run_stage
 from curator_dedup.hashes.distances import table_of_distances, words_of
 from curator_image.batches import ImageBatch
+from curator_image.duplicates.workflows import THRESHOLDS
 from curator_image.hashing.stages import PerceptualHash
 from image_sizes import Sizes
-from measuring.distortions import DISTORTIONS
+from measuring.distortions import DISTORTIONS, FRAMES
 from measuring.figures import Figure
 from measuring.photographs import as_jpeg, photographs
 from PIL import Image
@@ -47,6 +48,27 @@ def phash(sizes: Sizes) -> Iterator[Figure]:
 
 def near(sizes: Sizes) -> Iterator[Figure]:
     yield from _recall(photographs(sizes.pictures))
+
+
+def framed(sizes: Sizes) -> Iterator[Figure]:
+    """Which copies are within the usual thresholds, where the picture itself has moved a little."""
+    pictures = photographs(sizes.pictures)
+    names = ("half", "jpeg30", *FRAMES)
+    sets = {"": [as_jpeg(picture) for picture in pictures]}
+    for name in names:
+        distort = FRAMES.get(name) or DISTORTIONS[name]
+        sets[name] = [as_jpeg(distort(picture)) for picture in pictures]
+    for kind in KINDS:
+        found = _by_hash(sets, kind)
+        near = {name: float((found.copies[name] <= THRESHOLDS[kind]).mean()) for name in names}
+        told = ", ".join(f"{name} {share:.2f}" for name, share in near.items())
+        yield Figure(
+            f"copies within {THRESHOLDS[kind]} bits: {kind}",
+            "told for comparison",
+            f"{told} ({len(pictures)} pictures)",
+            None,
+            near,
+        )
 
 
 def batch_of(images: Sequence[bytes]) -> ImageBatch:
@@ -126,7 +148,7 @@ def _by_hash(sets: dict[str, list[bytes]], kind: str) -> Found:
         [hashed] = run_stage(PerceptualHash(kind), batch_of(images))  # type: ignore[arg-type]
         words[name] = words_of(hashed.data[kind])
     found = Found(table_of_distances(words[""], words[""]).astype(np.float64))
-    for name in DISTORTIONS:
+    for name in filter(None, sets):
         found.copies[name] = np.bitwise_count(words[""] ^ words[name]).sum(axis=1).astype(float)
     return found
 

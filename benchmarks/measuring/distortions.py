@@ -50,3 +50,26 @@ DISTORTIONS: dict[str, Callable[[Picture], Picture]] = {
     "crop75": lambda picture: _crop(picture, 0.75),
     "flip": ImageOps.mirror,
 }
+
+
+def _border(picture: Picture) -> Picture:
+    """A white frame, a twentieth of the width and of the height on each side."""
+    across, down = picture.width // 20, picture.height // 20
+    return ImageOps.expand(picture, (across, down, across, down), "white")
+
+
+def _bar(picture: Picture) -> Picture:
+    """A white bar with words below the picture, an eighth of its height."""
+    high = picture.height // 8
+    framed = ImageOps.expand(picture, (0, 0, 0, high), "white")
+    ImageDraw.Draw(framed).text((10, picture.height + high // 3), "a caption", fill="black")
+    return framed
+
+
+FRAMES: dict[str, Callable[[Picture], Picture]] = {
+    "border of 5 %": _border,
+    "caption bar": _bar,
+    "crop of 5 %": lambda picture: _crop(picture, 0.95),
+    "crop of 10 %": lambda picture: _crop(picture, 0.9),
+}
+"""What people do to pictures that moves everything in them by a little."""

@@ -27,6 +27,11 @@ class Encoded:
     codec: str
     method: str
     extension: str = "mp4"
+    audio: str | None = None
+    """The codec of its sound."""
+
+    changes: tuple[str, ...] = ()
+    """What is different from the source, such as sound of another codec, or none."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,8 @@ class Clip(Task[Span]):
         known = facts["span"]
         known["vectors"] = {name: tuple(one) for name, one in known["vectors"].items()}
         known["windows"] = tuple(map(Window.from_dict, known["windows"]))
-        known["encoded"] = Encoded(file or b"", **known["encoded"]) if known["encoded"] else None
+        if cut := known["encoded"]:
+            cut["changes"] = tuple(cut["changes"])
+        known["encoded"] = Encoded(file or b"", **cut) if cut else None
         span = Span(source, found, **known, preview=preview)
         return cls(span, facts["dataset_name"], facts["metadata"])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from curator_video.facts import AudioFacts, VideoFacts
+from curator_video.facts import AudioFacts, ColorFacts, VideoFacts
 from curator_video.opening import Opened, UnreadableVideoError, opened, packets, rewind
 from curator_video.reaching import TOLERATED
 from curator_video.sources import VideoSource
@@ -32,6 +32,15 @@ _SLOWEST = 60.0
 
 _OTHER = 1.5
 """So many times faster or slower pictures come than headers say, where some stand for long."""
+
+_FULL_RANGE = 2
+"""As FFmpeg counts: 1 is the range of broadcasts."""
+
+_LATER = 4
+"""In Matroska, places at which is looked whether the rate varies only later."""
+
+_READ_LATER = 24
+"""Packets that are read at each of these."""
 
 _TRIED = 100
 """Packets after which a video that has given no picture is said to have none."""
@@ -107,7 +116,21 @@ def _facts(source: VideoSource, video: Opened, picture: "VideoFrame", variable: 
         int(stream.codec_context.bit_rate or video.container.bit_rate or 0),
         round(origin_of(video), 6),
         _audio(video.container),
+        _aspect_ratio(stream),
+        _color(picture),
+        picture.interlaced_frame,
     )
+
+
+def _aspect_ratio(stream: "VideoStream") -> str:
+    ratio = stream.sample_aspect_ratio or 1
+    return f"{ratio.numerator}:{ratio.denominator}"
+
+
+def _color(picture: "VideoFrame") -> ColorFacts:
+    is_full = int(picture.color_range) == _FULL_RANGE or picture.format.name.startswith("yuvj")
+    primaries, transfer = int(picture.color_primaries), int(picture.color_trc)
+    return ColorFacts(primaries, transfer, int(picture.colorspace), is_full)
 
 
 def origin_of(video: Opened) -> float:
@@ -204,8 +227,13 @@ def _is_variable(video: Opened) -> bool:
 
     Or for others than their rate says, as in a slide show that was made at 25 a second.
     """
-    stamps, rate = _stamps(video), _rate(video.stream)
-    steps = [after - before for before, after in pairwise(stamps) if after > before]
+    rate = _rate(video.stream)
+    steps = [
+        after - before
+        for stamps in (_stamps(video), *_later_stamps(video))
+        for before, after in pairwise(stamps)
+        if after > before
+    ]
     if not steps:
         return False
     share = min(steps) * rate * float(video.stream.time_base or 0)
@@ -221,6 +249,24 @@ def _stamps(video: Opened) -> list[int]:
         return [*(entry.timestamp for entry in entries), *_held_until(video)]
     stamps = sorted(_read_stamps(video))
     return stamps[:-_REORDERED] if len(stamps) > 2 * _REORDERED else stamps
+
+
+def _later_stamps(video: Opened) -> Iterator[list[int]]:
+    """Timestamps in order, at some places of a file that has no index of all pictures."""
+    import av
+
+    container, tick = video.container, video.stream.time_base
+    if "matroska" not in container.format.name or not container.duration or not tick:
+        return
+    for place in range(1, _LATER + 1):
+        time = container.duration / 1_000_000 * place / (_LATER + 1)
+        try:
+            container.seek(int(time / tick), stream=video.stream)
+        except av.FFmpegError:
+            return
+        read = islice(_packets(video), _READ_LATER)
+        stamps = sorted(packet.pts for packet in read if packet.pts is not None)
+        yield stamps[: -video.delay or None]  # of the last ones, neighbours were not read
 
 
 def _held_until(video: Opened) -> Iterator[int]:

@@ -39,7 +39,7 @@ def _held(span: Span, wanted: Wanted) -> Observation | None:
     with opened(span.source) as video:
         reel = Reel(video)
         deque(reel.pictures(span.start, span.end), maxlen=0)
-        shown = reel.held(span.start, is_variable=span.facts.is_variable)
+        shown = reel.held(span.start, is_variable=span.facts.may_hold_pictures)
         still = replace(wanted, motion=False)
         return None if shown is None else Observer(still).observe(shown)
 

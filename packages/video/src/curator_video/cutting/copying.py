@@ -7,8 +7,8 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from curator_video.clips import Encoded, Span
-from curator_video.cutting.files import drafted, kind_for
-from curator_video.cutting.sound import SoundTrack
+from curator_video.cutting.files import drafted, encoder_for_avi, kind_for
+from curator_video.cutting.sound import SoundTrack, Way, hear, with_sound
 from curator_video.decoding import Clock, DamagedVideoError, go_to
 from curator_video.opening import Opened, opened, packets, reason_of
 from curator_video.reaching import TOLERATED, Reach
@@ -131,30 +131,70 @@ def copied(span: Span, keep_audio: bool) -> Encoded:
         # MP4 knows how long the last one is decoded, Matroska how long the newest is shown.
         newest.duration = run.packets[-1].duration = clock.ticks(length)
         start, end = run.times[0], last + length
-        audio = span.facts.audio if keep_audio else None
-        # AVI does not know when a picture is shown, so its packets can only go to another AVI.
-        kind = "avi" if video.is_avi else kind_for(span.facts.codec, audio)
-        with drafted(kind) as draft:
-            track: Any = draft.container.add_stream_from_template(video.stream)
-            if span.facts.rotation:
-                track.set_display_rotation(_signed(span.facts.rotation))
-            sound = SoundTrack(draft.container, video) if audio else None
-            _mux(draft.container, track, run.packets, stamps)
-            if sound is not None:
-                sound.write(video, start, end)
-    edges, codec = (round(start, 6), round(end, 6)), span.facts.codec
-    return Encoded(draft.content, *edges, len(run.packets), codec, "copy", draft.extension)
+
+        def made(way: Way) -> Encoded:
+            return _written(video, span, run, stamps, (start, end), way)
+
+        return with_sound(made) if keep_audio else made("none")
+
+
+def _written(
+    video: Opened, span: Span, run: _Run, stamps: list[int], edges: tuple[float, float], way: Way
+) -> Encoded:
+    audio, codec = span.facts.audio, span.facts.codec
+    # AVI does not know when a picture is shown, so its packets can only go to another AVI.
+    kind, encoder = kind_for(codec, audio, way)
+    if video.is_avi:
+        kind, encoder = "avi", encoder_for_avi(audio, way)
+    heard, changes = (None, ()) if way == "none" else hear(video, *edges, encoder)
+    with drafted(kind) as draft:
+        track = _track(draft.container, video)
+        if span.facts.rotation:
+            track.set_display_rotation(_signed(span.facts.rotation))
+        sound = None if heard is None else SoundTrack(draft.container, heard)
+        _mux(draft.container, track, run.packets, stamps, video.stream.time_base)
+        if sound is not None:
+            sound.write(edges[1])
+    return Encoded(
+        draft.content,
+        round(edges[0], 6),
+        round(edges[1], 6),
+        len(run.packets),
+        codec,
+        "copy",
+        draft.extension,
+        None if heard is None else heard.codec,
+        changes if heard is None else tuple(heard.changes),
+    )
+
+
+def _track(container: Any, video: Opened) -> Any:
+    """A track like that of the video; what decodes it may be nothing that encodes."""
+    import av
+
+    try:
+        av.Codec(video.stream.codec_context.codec.name, "w")
+        is_opaque = False
+    except ValueError:  # which is what av's own error is, too
+        is_opaque = True
+    track: Any = container.add_stream_from_template(video.stream, opaque=is_opaque)
+    if ratio := video.stream.sample_aspect_ratio:  # which may be the container's own
+        track.codec_context.sample_aspect_ratio = ratio
+    return track
 
 
 def _signed(rotation: int) -> int:
     return rotation - 360 if rotation > 180 else rotation
 
 
-def _mux(container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int]) -> None:
+def _mux(
+    container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int], tick: Any
+) -> None:
     """Times of decoding are made anew: not every file has such as another one would take."""
     ordered = sorted(shown)
     delay = max(early - own for early, own in zip(ordered, shown, strict=True))
     for packet, own, early in zip(packets, shown, ordered, strict=True):
+        packet.time_base = tick
         packet.pts, packet.dts = own - ordered[0], early - delay - ordered[0]
         packet.stream = track
         container.mux(packet)
@@ -230,7 +270,7 @@ def _packets_of(video: Opened, clock: Clock, span: Span, latest: float) -> _Run:
 def _ends_early(run: _Run, reach: Reach, step: float) -> bool:
     """Whether pictures are missing, rather than that the last one is shown until the end."""
     shown, end = max(run.times) + step, run.span.end
-    if run.goes_on and run.span.facts.is_variable:
+    if run.goes_on and run.span.facts.may_hold_pictures:
         run.held_until = end
     elif run.goes_on:
         return end - shown > TOLERATED

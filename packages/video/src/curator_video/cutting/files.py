@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from curator_video.cutting.sound import Way
 from curator_video.facts import AudioFacts
 
 if TYPE_CHECKING:
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
 
 _MP4_PICTURES = frozenset({"h264", "hevc", "av1", "vp9", "mpeg4"})
 _MP4_SOUND = frozenset({"aac", "mp3", "opus", "ac3", "eac3", "alac", "flac"})
+_MATROSKA_SOUND = _MP4_SOUND | {
+    *("vorbis", "mp2", "dts", "truehd", "wavpack", "tta"),
+    *(f"pcm_{kind}" for kind in ("u8", "s16le", "s24le", "s32le", "f32le", "f64le")),
+    *(f"pcm_{kind}" for kind in ("s16be", "s24be", "s32be")),
+}
+_AVI_SOUND = frozenset({"mp3"})
+"""Of others AVI does not tell when they are heard, or how long."""
+
 _OPTIONS = {"fflags": "+bitexact"}  # or each file of Matroska would get an id by chance
 ENDINGS = {"mp4": "mp4", "matroska": "mkv", "avi": "avi"}
 
@@ -32,10 +41,23 @@ class Draft:
         return self.buffer.getvalue()
 
 
-def kind_for(codec: str, audio: AudioFacts | None) -> str:
-    """MP4 wherever it can hold the tracks, else Matroska."""
-    holds = codec in _MP4_PICTURES and (audio is None or audio.codec in _MP4_SOUND)
-    return "mp4" if holds else "matroska"
+def kind_for(codec: str, audio: AudioFacts | None, way: Way) -> tuple[str, str | None]:
+    """MP4 wherever it can hold the tracks, else Matroska; and what encodes the sound, if anything.
+
+    Sound that neither of them holds is encoded.
+    """
+    kind = "mp4" if codec in _MP4_PICTURES else "matroska"
+    if audio is None or way == "none" or (way == "copied" and audio.codec in _MP4_SOUND):
+        return kind, None
+    if way == "copied" and audio.codec in _MATROSKA_SOUND:
+        return "matroska", None
+    return kind, "aac"
+
+
+def encoder_for_avi(audio: AudioFacts | None, way: Way) -> str | None:
+    """What encodes the sound of a clip that stays AVI."""
+    is_fit = audio is not None and way == "copied" and audio.codec in _AVI_SOUND
+    return None if is_fit else "pcm_s16le"
 
 
 @contextmanager

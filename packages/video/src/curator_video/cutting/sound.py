@@ -1,50 +1,237 @@
-"""Sound: the packets of a span, shifted as its pictures are."""
+"""Sound: what is heard in a span, copied, or encoded anew where its file cannot hold it."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from curator_video.opening import Opened, packets_of
+from curator_video.clips import Encoded
+from curator_video.opening import Opened, packets_of, reason_of
 from curator_video.probing import origin_of
 
 if TYPE_CHECKING:
     from av.container import OutputContainer
 
+_EARLY = 0.25
+"""Seconds. Decoders need some of what comes before."""
+
+_WHOLE = 0.9
+"""Sound that covers less of a clip is missing in part."""
+
+_RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000)
+_LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1", 8: "7.1"}
+_FORMATS = {"aac": "fltp", "pcm_s16le": "s16"}
+
+
+Way: TypeAlias = Literal["copied", "encoded", "none"]
+
+
+class UnfitSoundError(Exception):
+    """Sound that its container did not take, or took in part."""
+
+
+def with_sound(make: Callable[[Way], Encoded]) -> Encoded:
+    """A clip with its sound copied, else encoded, else with the reason why it has none."""
+    reason = ""
+    ways: tuple[Way, ...] = ("copied", "encoded")
+    for way in ways:
+        try:
+            return make(way)
+        except UnfitSoundError as error:
+            reason = str(error)
+    silent = make("none")
+    return replace(silent, changes=(*silent.changes, f"sound left out: {reason}"))
+
+
+@dataclass
+class Heard:
+    """The packets of a span, of the first audio track, and how they go into a file."""
+
+    stream: Any
+    start: float
+    end: float
+    first: int
+    """When the span begins, on the clock of the track."""
+
+    encoder: str | None = None
+    """What encodes it anew; None where it is copied."""
+
+    packets: list[Any] = field(default_factory=list)
+    problem: str = ""
+    """Why some of it is missing."""
+
+    @property
+    def codec(self) -> str:
+        return self.encoder or str(self.stream.codec_context.codec.canonical_name)
+
+    @property
+    def changes(self) -> Iterator[str]:
+        source = self.stream.codec_context.codec.canonical_name
+        if self.encoder not in (None, source):
+            yield f"sound encoded as {self.encoder}, was {source}"
+        if self.problem:
+            yield f"sound is missing in part: {self.problem}"
+
+
+def hear(
+    video: Opened, start: float, end: float, encoder: str | None
+) -> tuple[Heard | None, tuple[str, ...]]:
+    """The sound from `start` up to `end`; None and why, where there is none that can be had.
+
+    The container is left at another place.
+    """
+    streams = video.container.streams.audio
+    stream = next((one for one in streams if one.codec_context is not None), None)
+    if stream is None:
+        return None, ("sound left out: this av cannot decode its codec",) if streams else ()
+    heard = _read(video, stream, start, end)
+    heard.encoder = encoder
+    if not any(packet.pts >= heard.first for packet in heard.packets):
+        reason = heard.problem or "there is none in the file at this time"
+        return None, (f"sound left out: {reason}",)
+    if encoder is not None and next(_decoded(heard), None) is None:
+        return None, (f"sound left out: its {heard.stream.codec_context.name} cannot be decoded",)
+    return heard, ()
+
+
+def _read(video: Opened, stream: Any, start: float, end: float) -> Heard:
+    import av
+
+    tick = float(stream.time_base or 1)
+    origin = origin_of(video)
+    first, last = round((start + origin) / tick), (end + origin) / tick
+    heard = Heard(stream, start, end, first)
+    try:
+        early = first - round(_EARLY / tick)
+        video.container.seek(max(0, early), stream=stream, backward=True)
+        for packet in packets_of(stream, video.container):
+            if packet.pts is None or packet.dts is None or packet.pts < early:
+                continue
+            if packet.pts >= last:
+                break
+            heard.packets.append(packet)
+    except av.FFmpegError as error:  # damage; the pictures are what the clip is about
+        heard.problem = reason_of(error)
+    return heard
+
+
+def _decoded(heard: Heard) -> Iterator[Any]:
+    import av
+
+    context = heard.stream.codec_context
+    context.flush_buffers()
+    behind = 0
+    try:
+        for packet in (*heard.packets, None):
+            try:
+                for frame in context.decode(packet):
+                    if frame.pts is None:  # as some decoders give the last one
+                        frame.pts, frame.time_base = behind, heard.stream.time_base
+                    length = frame.samples / frame.sample_rate
+                    behind = frame.pts + round(length / frame.time_base)
+                    yield frame
+            except av.FFmpegError as error:
+                heard.problem = reason_of(error)
+    finally:
+        context.flush_buffers()
+
 
 class SoundTrack:
-    """The first audio track of a video, which is copied and never encoded again."""
+    """The track of a clip's file that holds what was heard."""
 
-    def __init__(self, container: "OutputContainer", video: Opened) -> None:
+    def __init__(self, container: "OutputContainer", heard: Heard) -> None:
         self._container = container
-        found = [s for s in video.container.streams.audio if s.codec_context is not None]
-        self._index = found[0].index if found else -1
-        self._track: Any = container.add_stream_from_template(found[0]) if found else None
-        if self._track is not None:
-            # What was read so far is how it is guessed: clips would depend on those before them.
-            self._track.codec_context.bit_rate = 0
+        self._heard = heard
+        self._track = self._copied_track() if heard.encoder is None else self._encoded_track()
 
-    def write(self, video: Opened, start: float, end: float) -> None:
-        """What is heard from `start` up to `end`; the new file begins at `start`.
+    def _copied_track(self) -> Any:
+        try:
+            track: Any = self._container.add_stream_from_template(self._heard.stream)
+        except ValueError as error:  # which is what av's own error for it is, too
+            raise UnfitSoundError(str(error)) from None
+        # What was read so far is how it is guessed: clips would depend on those before them.
+        track.codec_context.bit_rate = 0
+        return track
 
-        `video` is what the track was made for, maybe opened once more. It is left at another place.
-        """
-        if self._track is not None:
-            self._copy(video, start, end)
+    def _encoded_track(self) -> Any:
+        encoder, source = self._heard.encoder or "", self._heard.stream.codec_context
+        rate = source.sample_rate if encoder != "aac" or source.sample_rate in _RATES else 48000
+        layout = _LAYOUTS.get(source.channels, "stereo")
+        track: Any = self._container.add_stream(encoder, rate=rate, layout=layout)
+        track.codec_context.time_base = Fraction(1, rate)
+        if encoder == "aac":
+            track.codec_context.bit_rate = track.codec_context.channels * min(96_000, 4 * rate)
+            track.codec_context.options = {"flags": "+bitexact"}
+        return track
 
-    def _copy(self, video: Opened, start: float, end: float) -> None:
+    def write(self, end: float) -> None:
+        """All that is heard up to `end`, where the clip does."""
         import av
 
-        stream: Any = video.container.streams[self._index]
-        tick = float(stream.time_base or 1)
-        origin = origin_of(video)
-        first, last = round((start + origin) / tick), (end + origin) / tick
         try:
-            video.container.seek(max(0, first), stream=stream, backward=True)
-            for packet in packets_of(stream, video.container):
-                if packet.pts is None or packet.dts is None or packet.pts < first:
-                    continue
-                if packet.pts >= last:
-                    return
-                packet.pts, packet.dts = packet.pts - first, packet.dts - first
+            if self._heard.encoder is None:
+                self._copy(end)
+            else:
+                self._encode(end)
+        except (av.FFmpegError, ValueError) as error:
+            raise UnfitSoundError(reason_of(error)) from error
+
+    def _copy(self, end: float) -> None:
+        heard = self._heard
+        tick = heard.stream.time_base
+        last = heard.first + (end - heard.start) / float(tick or 1)
+        for packet in heard.packets:
+            if heard.first <= packet.pts < last:
+                packet.pts, packet.dts = packet.pts - heard.first, packet.dts - heard.first
                 packet.stream = self._track
                 self._container.mux(packet)
-        except av.FFmpegError:
-            return  # damaged sound ends here; the pictures are what the clip is about
+
+    def _encode(self, end: float) -> None:
+        heard, graph, seconds = self._heard, None, end - self._heard.start
+        covered = 0.0
+        for frame in _decoded(heard):
+            time = float((frame.pts - heard.first) * frame.time_base)
+            frame.pts -= heard.first
+            length = frame.samples / frame.sample_rate
+            covered += max(0.0, min(time + length, seconds) - max(time, 0.0))
+            if graph is None:
+                graph = self._graph(frame, seconds)
+            graph.push(frame)
+            self._mux_ready(graph)
+        if graph is not None:
+            graph.push(None)
+            self._mux_ready(graph)
+        self._container.mux(self._track.encode(None))
+        if covered < _WHOLE * seconds:
+            heard.problem = heard.problem or f"it covers {covered:.1f} of {seconds:.1f} s"
+
+    def _graph(self, frame: Any, seconds: float) -> Any:
+        """Silence goes where there is none, as at a late beginning, and what is too early away."""
+        import av.filter
+
+        graph, context = av.filter.Graph(), self._track.codec_context
+        kind, layout = _FORMATS[self._heard.encoder or ""], context.layout.name
+        steps = (
+            ("aresample", f"{context.sample_rate}:async=1:first_pts=0"),
+            ("atrim", f"end={seconds:.6f}"),
+            ("aformat", f"sample_fmts={kind}:channel_layouts={layout}"),
+            ("abuffersink", None),
+        )
+        source = graph.add_abuffer(
+            sample_rate=frame.sample_rate,
+            format=frame.format.name,
+            layout=_LAYOUTS.get(frame.layout.nb_channels, frame.layout.name),
+            time_base=frame.time_base,
+        )
+        graph.link_nodes(source, *(graph.add(*step) for step in steps)).configure()
+        return graph
+
+    def _mux_ready(self, graph: Any) -> None:
+        import av
+
+        while True:
+            try:
+                frame = graph.pull()
+            except (av.BlockingIOError, av.EOFError):
+                return
+            self._container.mux(self._track.encode(frame))

@@ -12,6 +12,7 @@ from curator_video.clips import Clip
 from curator_video.cutting.encoders import Encoder, known_encoders
 
 CutMode: TypeAlias = Literal["exact", "copy"]
+Hdr: TypeAlias = Literal["tone_map", "refuse"]
 
 
 @dataclass
@@ -34,11 +35,17 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
     and NVENC, 0 to 63 for SVT-AV1 and VP9, 1 to 31 for mpeg4."""
 
     keep_audio: bool = True
-    """Whether the first audio track goes along. It is copied as it is."""
+    """Whether the first audio track goes along: copied, or as AAC (in AVI as PCM) where the clip's
+    file cannot hold it. A clip without its sound says why, in `changes`."""
+
+    hdr: Hdr = "tone_map"
+    """Of HDR (PQ, HLG), exact makes 8 bits of BT.709; refuse sets its clips aside instead."""
 
     def check(self) -> Iterator[str]:
         if self.mode not in get_args(CutMode):
             yield f"mode is {self.mode!r}{hint(self.mode, get_args(CutMode))}"
+        elif self.hdr not in get_args(Hdr):
+            yield f"hdr is {self.hdr!r}{hint(str(self.hdr), get_args(Hdr))}"
         elif self.mode == "exact" and not self._encoder.is_there:
             names = known_encoders()
             known = ", ".join(names)
@@ -58,7 +65,7 @@ class ClipCutter(ProcessingStage[Clip, Clip]):
 
         if self.mode == "exact":
             self._encoder.refuse_unusable()
-            self._exact = ExactCutter(self._encoder, self.keep_audio)
+            self._exact = ExactCutter(self._encoder, self.keep_audio, self.hdr == "refuse")
 
     def process(self, task: Clip) -> Clip:
         from curator_video.cutting.copying import copied

@@ -147,7 +147,7 @@ class _Passage:
 
     def _next(self) -> float:
         """When the picture behind the last one is shown."""
-        if self._facts.is_variable and self._undecided:
+        if self._facts.may_hold_pictures and self._undecided:
             return self._undecided[0].time
         return self._last + self._step
 

@@ -8,7 +8,7 @@ from curator_video.clips import Clip
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TEXTS = ("clip_location", "codec", "method")
+_TEXTS = ("clip_location", "codec", "method", "audio", "changes")
 _COUNTS = ("frames", "bytes")
 
 
@@ -23,6 +23,7 @@ def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) ->
         "height_source": facts.height,
         "framerate_source": facts.fps,
         "duration_source": facts.duration,
+        "sample_aspect_ratio_source": facts.sample_aspect_ratio,
         "clip_location": location,
         "valid": dropped is None,
         "cut": _cut(clip),
@@ -53,6 +54,8 @@ def _cut(clip: Clip) -> dict[str, Any] | None:
         "end": done.end,
         "frames": done.frames,
         "bytes": len(done.content),
+        "audio": done.audio,
+        "changes": list(done.changes),
     }
 
 
@@ -75,6 +78,8 @@ def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
         "true_end": cut.get("end"),
         "frames": cut.get("frames"),
         "bytes": cut.get("bytes"),
+        "audio": cut.get("audio"),
+        "changes": "; ".join(cut["changes"]) if cut else None,
         **clip.scores,
         **_described(clip),
     }
