@@ -40,7 +40,10 @@ _LATER = 4
 """In Matroska, places at which is looked whether the rate varies only later."""
 
 _READ_LATER = 24
-"""Packets that are read at each of these."""
+"""Packets behind each of these that are read."""
+
+_CHEAP = 1024 * 1024
+"""Bytes. As many are read at each of these, where keyframes are rare."""
 
 _TRIED = 100
 """Packets after which a video that has given no picture is said to have none."""
@@ -264,9 +267,20 @@ def _later_stamps(video: Opened) -> Iterator[list[int]]:
             container.seek(int(time / tick), stream=video.stream)
         except av.FFmpegError:
             return
-        read = islice(_packets(video), _READ_LATER)
-        stamps = sorted(packet.pts for packet in read if packet.pts is not None)
+        stamps = sorted(_stamps_around(video, int(time / tick)))
         yield stamps[: -video.delay or None]  # of the last ones, neighbours were not read
+
+
+def _stamps_around(video: Opened, wanted: int) -> Iterator[int]:
+    """From the keyframe before to some behind, or as far as is cheap: keyframes may be rare."""
+    count, size = 0, 0
+    for packet in _packets(video):
+        size += packet.size
+        if packet.pts is not None:
+            count += packet.pts >= wanted
+            yield packet.pts
+        if count == _READ_LATER or size > _CHEAP:
+            return
 
 
 def _held_until(video: Opened) -> Iterator[int]:

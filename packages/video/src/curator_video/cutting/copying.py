@@ -7,7 +7,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from curator_video.clips import Encoded, Span
-from curator_video.cutting.files import drafted, encoder_for_avi, kind_for
+from curator_video.cutting.files import drafted, encoder_for_avi, kind_for, lost_shape
 from curator_video.cutting.sound import SoundTrack, Way, hear, with_sound
 from curator_video.decoding import Clock, DamagedVideoError, go_to
 from curator_video.opening import Opened, opened, packets, reason_of
@@ -143,7 +143,7 @@ def _written(
 ) -> Encoded:
     audio, codec = span.facts.audio, span.facts.codec
     # AVI does not know when a picture is shown, so its packets can only go to another AVI.
-    kind, encoder = kind_for(codec, audio, way)
+    kind, encoder = kind_for(codec, span.facts, way)
     if video.is_avi:
         kind, encoder = "avi", encoder_for_avi(audio, way)
     heard, changes = (None, ()) if way == "none" else hear(video, *edges, encoder)
@@ -164,7 +164,7 @@ def _written(
         "copy",
         draft.extension,
         None if heard is None else heard.codec,
-        changes if heard is None else tuple(heard.changes),
+        (*(changes if heard is None else heard.changes), *lost_shape(kind, codec, span.facts)),
     )
 
 

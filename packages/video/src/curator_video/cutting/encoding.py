@@ -73,13 +73,13 @@ class ExactCutter:
         if span.source != self._source or not self._reel.leads_to(span.start):
             self._turn_to(span.source)
         codec = av.Codec(self._encoder.name, "w").canonical_name
-        kind, encoder = kind_for(codec, span.facts.audio, way)
+        kind, encoder = kind_for(codec, span.facts, way)
         heard: Heard | None = None
         changes: tuple[str, ...] = ()
         if way != "none":
             heard, changes = hear(self._heard(span.source), span.start, span.end, encoder)
         if heard is None:
-            kind, _ = kind_for(codec, None, way)
+            kind, _ = kind_for(codec, span.facts, "none")
         with drafted(kind) as draft:
             track = _track(draft.container, self._video, span, self._encoder)
             sound = None if heard is None else SoundTrack(draft.container, heard)

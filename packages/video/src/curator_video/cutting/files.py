@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curator_video.cutting.sound import Way
-from curator_video.facts import AudioFacts
+from curator_video.facts import AudioFacts, VideoFacts
 
 if TYPE_CHECKING:
     from av.container import OutputContainer
@@ -19,6 +19,9 @@ _MATROSKA_SOUND = _MP4_SOUND | {
     *(f"pcm_{kind}" for kind in ("u8", "s16le", "s24le", "s32le", "f32le", "f64le")),
     *(f"pcm_{kind}" for kind in ("s16be", "s24be", "s32be")),
 }
+_SHAPELESS = frozenset({"vp8", "vp9", "av1"})
+"""Pictures that do not tell the shape of their pixels themselves."""
+
 _AVI_SOUND = frozenset({"mp3"})
 """Of others AVI does not tell when they are heard, or how long."""
 
@@ -41,17 +44,29 @@ class Draft:
         return self.buffer.getvalue()
 
 
-def kind_for(codec: str, audio: AudioFacts | None, way: Way) -> tuple[str, str | None]:
+def kind_for(codec: str, facts: VideoFacts, way: Way) -> tuple[str, str | None]:
     """MP4 wherever it can hold the tracks, else Matroska; and what encodes the sound, if anything.
 
     Sound that neither of them holds is encoded.
     """
-    kind = "mp4" if codec in _MP4_PICTURES else "matroska"
+    audio, kind = facts.audio, "mp4" if codec in _MP4_PICTURES else "matroska"
     if audio is None or way == "none" or (way == "copied" and audio.codec in _MP4_SOUND):
         return kind, None
-    if way == "copied" and audio.codec in _MATROSKA_SOUND:
+    is_fit = kind == "matroska" or not _loses_shape(codec, facts)
+    if way == "copied" and audio.codec in _MATROSKA_SOUND and is_fit:
         return "matroska", None
     return kind, "aac"
+
+
+def lost_shape(kind: str, codec: str, facts: VideoFacts) -> tuple[str, ...]:
+    """What to say where Matroska, as av writes it, does not tell the shape of pixels."""
+    if kind != "matroska" or not _loses_shape(codec, facts):
+        return ()
+    return (f"pixel aspect ratio left out, was {facts.sample_aspect_ratio}",)
+
+
+def _loses_shape(codec: str, facts: VideoFacts) -> bool:
+    return facts.sample_aspect_ratio != "1:1" and codec in _SHAPELESS
 
 
 def encoder_for_avi(audio: AudioFacts | None, way: Way) -> str | None:
