@@ -131,7 +131,7 @@ def _aspect_ratio(stream: "VideoStream") -> str:
 
 
 def _color(picture: "VideoFrame") -> ColorFacts:
-    is_full = int(picture.color_range) == _FULL_RANGE or picture.format.name.startswith("yuvj")
+    is_full = int(picture.color_range) == _FULL_RANGE
     primaries, transfer = int(picture.color_primaries), int(picture.color_trc)
     return ColorFacts(primaries, transfer, int(picture.colorspace), is_full)
 

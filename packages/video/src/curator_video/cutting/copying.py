@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
@@ -170,17 +171,21 @@ def _written(
 
 def _track(container: Any, video: Opened) -> Any:
     """A track like that of the video; what decodes it may be nothing that encodes."""
-    import av
-
-    try:
-        av.Codec(video.stream.codec_context.codec.name, "w")
-        is_opaque = False
-    except ValueError:  # which is what av's own error is, too
-        is_opaque = True
+    is_opaque = not _is_encoder(video.stream.codec_context.codec.name)
     track: Any = container.add_stream_from_template(video.stream, opaque=is_opaque)
     if ratio := video.stream.sample_aspect_ratio:  # which may be the container's own
         track.codec_context.sample_aspect_ratio = ratio
     return track
+
+
+@cache
+def _is_encoder(name: str) -> bool:
+    import av
+
+    try:
+        return bool(av.Codec(name, "w").is_encoder)
+    except ValueError:  # which is what av's own error is, too
+        return False
 
 
 def _signed(rotation: int) -> int:

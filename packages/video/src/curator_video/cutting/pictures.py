@@ -145,8 +145,6 @@ def _in_eight_bits(frame: Any) -> Any:
         return frame
     if frame.format.is_rgb:
         return frame.reformat(format="yuv420p", dst_colorspace=_BT709, dst_color_range=_LIMITED)
-    if frame.format.name.startswith("yuvj") or int(frame.color_range) == _FULL:
-        return frame.reformat(format="yuv420p", src_color_range=_FULL, dst_color_range=_FULL)
     return frame.reformat(format="yuv420p")
 
 

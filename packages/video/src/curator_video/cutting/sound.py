@@ -50,11 +50,11 @@ class Heard:
     stream: Any
     start: float
     end: float
-    first: int
-    """When the span begins, on the clock of the track."""
-
     encoder: str | None = None
     """What encodes it anew; None where it is copied."""
+
+    first: int = 0
+    """When the span begins, on the clock of the track."""
 
     packets: list[Any] = field(default_factory=list)
     problem: str = ""
@@ -84,8 +84,7 @@ def hear(
     stream = next((one for one in streams if one.codec_context is not None), None)
     if stream is None:
         return None, ("sound left out: this av cannot decode its codec",) if streams else ()
-    heard = _read(video, stream, start, end)
-    heard.encoder = encoder
+    heard = _read(video, Heard(stream, start, end, encoder))
     if not any(packet.pts >= heard.first for packet in heard.packets):
         reason = heard.problem or "there is none in the file at this time"
         return None, (f"sound left out: {reason}",)
@@ -94,15 +93,14 @@ def hear(
     return heard, ()
 
 
-def _read(video: Opened, stream: Any, start: float, end: float) -> Heard:
+def _read(video: Opened, heard: Heard) -> Heard:
     import av
 
-    tick = float(stream.time_base or 1)
+    stream, tick = heard.stream, float(heard.stream.time_base or 1)
     origin = origin_of(video)
-    first, last = round((start + origin) / tick), (end + origin) / tick
-    heard = Heard(stream, start, end, first)
+    heard.first, last = round((heard.start + origin) / tick), (heard.end + origin) / tick
+    early = heard.first - (round(_EARLY / tick) if heard.encoder else 0)
     try:
-        early = first - round(_EARLY / tick)
         video.container.seek(max(0, early), stream=stream, backward=True)
         for packet in packets_of(stream, video.container):
             if packet.pts is None or packet.dts is None or packet.pts < early:
