@@ -324,3 +324,49 @@ class TestQuarantine:
 class Refusing(ProcessingStage[DocumentBatch, DocumentBatch]):
     def process(self, task: DocumentBatch) -> DocumentBatch:
         raise ValueError("no")
+
+
+class Pictures(DocumentBatch):
+    """A batch of a modality."""
+
+
+@dataclass
+class ReadPictures(ProcessingStage[FileGroup, Pictures]):
+    def process(self, task: FileGroup) -> Pictures:
+        return Pictures.from_pylist([{"n": n} for n in range(4)])
+
+
+@dataclass
+class AnyRecords(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Works on batches of any modality; rejects a record, or the whole batch, until it is calm."""
+
+    calm: str
+    whole: bool
+
+    def process(self, task: DocumentBatch) -> list[DocumentBatch | Rejected]:
+        if os.path.exists(self.calm):
+            return [task]
+        if self.whole:
+            raise ValueError("no")
+        return [task.take([0, 1, 3]), Rejected("no", row=2)]
+
+
+@dataclass
+class Look(ProcessingStage[Pictures, Task[str]]):
+    def process(self, task: Pictures) -> list[Task[str]]:
+        return [Task(f"{type(task).__name__} {row['n']}") for row in task.to_pylist()]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_retried_is_of_the_class_that_it_was(whole: bool, tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    doubtful = AnyRecords(str(tmp_path / "calm"), whole)
+    ends = ListFiles(str(tmp_path / "in")), WriteWords(str(tmp_path / "out"))
+    stages = [ends[0], ReadPictures(), doubtful, Look(), ends[1]]
+    pipeline = Pipeline("words", stages=stages, max_failures=None)
+    pipeline.allow_empty = True
+    assert len(pipeline.run(HERE).quarantined) == 1
+    (tmp_path / "calm").touch()
+    assert retry(tmp_path, pipeline).quarantined == []
+    texts = [text for name, text in published(tmp_path / "out").items() if "part-" in name]
+    assert sorted(texts) == [f"Pictures {n}\n".encode() for n in range(4)]
