@@ -86,7 +86,7 @@ def hear(
         return None, ("sound left out: this av cannot decode its codec",) if streams else ()
     heard = _read(video, Heard(stream, start, end, encoder))
     if not any(packet.pts >= heard.first for packet in heard.packets):
-        reason = heard.problem or "there is none in the file at this time"
+        reason = heard.problem or "no packet of it has a time in the clip"
         return None, (f"sound left out: {reason}",)
     if encoder is not None and next(_decoded(heard), None) is None:
         return None, (f"sound left out: its {heard.stream.codec_context.name} cannot be decoded",)
