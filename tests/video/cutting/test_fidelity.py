@@ -15,6 +15,7 @@ from corpus.videos import Style, write_video
 from curator_core.testing import run_stage, run_stages
 from curator_video.clips import Clip, Encoded, Span
 from curator_video.cutting.encoders import Encoder
+from curator_video.cutting.priorities import as_before
 from curator_video.cutting.stages import ClipCutter
 from curator_video.facts import ColorFacts
 from curator_video.probing import probe
@@ -260,7 +261,8 @@ def av1(path: Path) -> Path:
     film = Film([Shot(50, "pan"), Shot(25, "object")])
     options = {"preset": "12", "svtav1-params": "keyint=25"}
     audio = "libopus" if path.suffix == ".webm" else "aac"
-    return write_video(path, film, Style(codec="libsvtav1", audio=audio, options=options))
+    with as_before():
+        return write_video(path, film, Style(codec="libsvtav1", audio=audio, options=options))
 
 
 @pytest.mark.parametrize("ending", ["mp4", "mkv", "webm"])
