@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -35,7 +36,14 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def eventually(is_so: Callable[[], bool], seconds: float = 2.0) -> bool:
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has come so far that it ignores this signal."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    [ignored] = [line.split()[1] for line in lines if line.startswith("SigIgn:")]
+    return bool(int(ignored, 16) >> (number - 1) & 1)
+
+
+def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:
@@ -72,10 +80,9 @@ def test_signals_to_the_guard_do_not_end_it(
     family: tuple["subprocess.Popen[str]", list[int]],
 ) -> None:
     parent, (watched, _, _, guard) = family
-    time.sleep(0.2)  # it has to be up before it can refuse
+    assert eventually(lambda: ignores(guard, signal.SIGTERM))  # it has to be up
     for number in (signal.SIGINT, signal.SIGTERM):
         os.kill(guard, number)
-    time.sleep(0.1)
     assert not is_gone(guard)
     parent.kill()
     assert eventually(lambda: is_gone(watched))

@@ -221,8 +221,7 @@ def test_no_process_outlives_a_parent_that_is_killed(nasty: str, tmp_path: Path)
     write_records(tmp_path, 4, 1)
     with started(tmp_path, "--nasty", nasty, "--work-s", 5) as job:
         assert has_begun(job, tmp_path)
-        time.sleep(0.3)
-        assert len(job.processes()) > 3
+        assert eventually(lambda: len(job.processes()) > 3)
         job.process.kill()
         assert job.is_gone_within(20.0), job.processes()
 
