@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import cloudpickle
 import pytest
@@ -12,6 +13,7 @@ from curator_core.files import FileGroup
 from curator_core.lineage import fingerprint
 from curator_core.outcomes import Dropped
 from curator_core.pipelines import Pipeline
+from curator_core.reading import JsonlReader
 from curator_core.scores import Scores
 from curator_core.stages import ProcessingStage
 from curator_core.tasks import Task
@@ -30,6 +32,7 @@ from curator_core.testing.contract.stages import (
 )
 from curator_core.testing.contract.trials import Trial, data, tasks, untimed
 from curator_core.testing.running import run_stages
+from curator_core.writing import JsonlWriter
 
 
 class KeepsLong(ProcessingStage[DocumentBatch, DocumentBatch]):
@@ -125,6 +128,28 @@ class ResultsContract(Trial):
         assert data(result) == [1, 2, 3, 4, 5]
         assert result.sources_done == 5
         assert result.stages["lists"].tasks_out == 5
+
+    def test_output_follows_inputs_that_were_renamed_and_removed(self, tmp_path: Path) -> None:
+        def write(name: str) -> Path:
+            path = tmp_path / "in" / f"{name}.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f'{{"text": "{name * len(name)}"}}\n')
+            return path
+
+        stages = [JsonlReader(str(tmp_path / "in")), JsonlWriter(str(tmp_path / "out"))]
+        pipeline = Pipeline("contract", stages=stages)
+        renamed, removed = write("a"), write("bb")
+        write("ccc")
+        pipeline.run(self.make_executor())
+
+        renamed.rename(renamed.with_name("z.jsonl"))
+        removed.unlink()
+        write("dddd")
+        result = pipeline.run(self.make_executor(), removed_inputs="prune")
+
+        assert (result.sources_done, result.sources_skipped) == (1, 2)
+        found = "".join(path.read_text() for path in (tmp_path / "out").glob("part-*"))
+        assert sorted(found.split('"')[3::4]) == ["a", "c" * 9, "d" * 16]
 
     def test_the_order_of_sources_decides_nothing(self) -> None:
         paths = ["a", "b", "c", "d", "e"]
