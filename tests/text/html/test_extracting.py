@@ -157,3 +157,7 @@ def test_a_column_of_numbers_is_no_page() -> None:
     )
     [bad] = run.report.quarantined
     assert bad.reason.startswith("column 'content' holds int64, but must hold pages")
+
+
+def test_a_page_may_take_five_seconds_unless_given() -> None:
+    assert HtmlExtractor().page_timeout_s == 5

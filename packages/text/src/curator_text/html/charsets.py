@@ -6,7 +6,8 @@ import re
 from curator_text.html.detection import decode_undeclared
 from curator_text.html.labels import REPLACEMENT, USER_DEFINED, codec_of
 
-_META = re.compile(rb"<meta\b[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
+_META = re.compile(rb"<meta\b([^>]{0,600}+)", re.I)
+_CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w.:-]{2,40}+)", re.I)
 _SEARCHED = 4096
 
 _MARKS = {
@@ -53,5 +54,7 @@ def _declared(page: bytes) -> str | None:
 
 
 def _in_meta(page: bytes) -> str | None:
-    found = _META.search(page, 0, _SEARCHED)
-    return found[1].decode("ascii", "replace") if found else None
+    for tag in _META.finditer(page, 0, _SEARCHED):
+        if found := _CHARSET.search(tag[1]):
+            return found[1].decode("ascii", "replace")
+    return None

@@ -53,8 +53,8 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
     the one that each page names. Without a list stop words do not count: Chinese, Japanese, Korean
     and Thai have none."""
 
-    page_timeout_s: float = field(default=30.0, kw_only=True)
-    """How many seconds of CPU time a page may take."""
+    page_timeout_s: float = field(default=5.0, kw_only=True)
+    """How many seconds of CPU time a page may take; ordinary ones take a few milliseconds."""
 
     main_content: bool | None = field(default=None, kw_only=True)
     """resiliparse: leave out menus and the like (true)."""

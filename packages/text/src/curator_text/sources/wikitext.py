@@ -32,7 +32,7 @@ _PICTURES = frozenset("""
     kategoria ficheiro imagem 文件 分类 ファイル 画像 カテゴリ
 """.split())  # fmt: skip  # noqa: SIM905 - a list of a line each would hide the rest
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8})?")
-_EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\[\]]{1,2000} ?([^\[\]\n]{0,2000})\]")
+_EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\[\]]{1,2000}+ ?([^\[\]\n]{0,2000}+)\]")
 _BREAK = re.compile(r"<br\s{0,9}/?>", re.I)
 _TAG = re.compile(r"</?[a-z][^<>]{0,500}>", re.I)
 _QUOTES = re.compile(r"'{2,5}")
