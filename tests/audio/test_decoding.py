@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from curator_audio.decoding import decode, decoded
 from curator_audio.forms import NATIVE, SPEECH, Form
-from curator_audio.opening import UndecodableError
+from curator_audio.opening import UndecodableError, opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sounds import CODECS, encoded, tone, voice, wav
@@ -157,3 +157,9 @@ def test_many_flipped_bits_are_heard_or_refused(
     ending: str, places: list[tuple[float, int]]
 ) -> None:
     survives(flipped(SHORT[ending], places))
+
+
+@pytest.mark.parametrize("path", ["ftp://127.0.0.1:1/a.wav", "http://127.0.0.1:1/a.wav", "a\0.wav"])
+def test_a_path_that_data_may_not_name_is_refused(path: str) -> None:
+    with pytest.raises(UndecodableError, match=r"CURATOR_PRIVATE_HOSTS|NUL"), opened(path):
+        pass

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from curator_core import CuratorError, InputError
+from curator_core.downloading.record_paths import check_record_path, open_record_path
 from curator_core.errors import UnavailableError
 from curator_core.failing import reason_of
-from curator_core.filesystems import StorageOptions, local_path, open_input
+from curator_core.filesystems import StorageOptions, local_path
 
 from curator_audio.completeness import lacks
 
@@ -76,6 +77,7 @@ def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
 
 def _open_local(path: str) -> BinaryIO:
     try:
+        check_record_path(path)
         return open(path, "rb")
     except FileNotFoundError:
         raise UnreachableError("the file is not there") from None
@@ -93,7 +95,7 @@ def _open_local(path: str) -> BinaryIO:
 
 def _open_remote(source: str, storage_options: StorageOptions | None) -> BinaryIO:
     try:
-        return cast(BinaryIO, _RemoteFile(open_input(source, storage_options)))
+        return cast(BinaryIO, _RemoteFile(open_record_path(source, storage_options)))
     except UnavailableError as error:
         raise UnreachableError(str(error)) from None
     except CuratorError as error:

@@ -15,6 +15,11 @@ StorageOptions: TypeAlias = Mapping[str, Any]
 
 _LOCAL_PREFIXES = ("file://", "local://")
 
+USUAL_PROTOCOLS = frozenset(
+    ("file", "local", "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf")
+)
+"""Where data usually is. fsspec has others that run what they read, or lead anywhere."""
+
 _LIBRARIES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs",)),
     **dict.fromkeys(("gs", "gcs"), ("gcsfs",)),

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from curator_core import CuratorError
+from curator_core.downloading.deadlines import Deadline, TimedSocket
 from curator_core.secrets import SHORTEST, redact, remember
 
 LONGEST_WAIT_S = 60.0
@@ -48,7 +49,36 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-_OPENER = build_opener(_NoRedirects)
+def _limit(connection: HTTPConnection) -> None:
+    """Let what follows take no longer than the time-out as a whole, however slowly bytes come."""
+    total_s = connection.timeout or 0.0
+    timed = TimedSocket(connection.sock, total_s, Deadline(total_s))
+    connection.sock = timed
+
+
+class _Connection(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _limit(self)
+
+
+class _SecureConnection(HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        _limit(self)
+
+
+class _Plain(HTTPHandler):
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_Connection, req)
+
+
+class _Secure(HTTPSHandler):
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_SecureConnection, req)
+
+
+_OPENER = build_opener(_NoRedirects, _Plain, _Secure)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urljoin
 
 from curator_core.downloading.addresses import RefusedError, connected, shown, target_of
+from curator_core.downloading.deadlines import Deadline, TimedSocket
 
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 """Answers after which trying again may help."""
@@ -17,7 +18,6 @@ LONGEST_WAIT_S = 60.0
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
-_SECRETS = ("authorization", "cookie")
 
 
 class PassingError(Exception):
@@ -46,19 +46,26 @@ class Client:
     """How files are asked for."""
 
     timeout_s: float = 60.0
+    """How long a server may be silent."""
+
     allow_private: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """May hold keys, so they go to the first host only."""
+
+    total_s: float = 6 * 3600.0
+    """How long one answer may take, with its redirects and to the last byte of its body."""
 
     @contextmanager
     def response(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
-        """The answer behind all redirects. What is secret goes to the first host only."""
-        asked = {"User-Agent": "curator", "Accept-Encoding": "identity"}
-        asked |= dict(self.headers) | dict(headers)
+        """The answer behind all redirects. Reading it raises TimeoutError when the time is up."""
+        deadline = Deadline(self.total_s)
+        given = self.headers
         first = target_of(url)[:3]
         for _ in range(_MOST_REDIRECTS + 1):
             if target_of(url)[:3] != first:
-                asked = {name: v for name, v in asked.items() if name.lower() not in _SECRETS}
-            connection = self._connection(url)
+                given = {}
+            asked = {"User-Agent": "curator", "Accept-Encoding": "identity", **given, **headers}
+            connection = self._connection(url, deadline)
             try:
                 connection.request("GET", target_of(url)[3], headers=asked)
                 with connection.getresponse() as answer:
@@ -71,13 +78,18 @@ class Client:
                 connection.close()
         raise RefusedError(f"{shown(url)}: more than {_MOST_REDIRECTS} redirects")
 
-    def _connection(self, url: str) -> HTTPConnection:
+    def _connection(self, url: str, deadline: Deadline) -> HTTPConnection:
         scheme, host, port, _ = target_of(url)
-        connection = HTTPConnection(host, port, timeout=self.timeout_s)
-        plain = connected(host, port, self.timeout_s, self.allow_private)
-        if scheme == "https":
-            plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        connection.sock = plain
+        connection = HTTPConnection(host, port)
+        plain = connected(host, port, self.timeout_s, self.allow_private, deadline)
+        try:
+            if scheme == "https":
+                plain.settimeout(deadline.left_s(self.timeout_s))
+                plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        except BaseException:
+            plain.close()
+            raise
+        connection.sock = TimedSocket(plain, self.timeout_s, deadline)
         return connection
 
     def _redirected(self, url: str, place: str) -> str:

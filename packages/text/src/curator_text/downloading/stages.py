@@ -99,8 +99,8 @@ class Downloader(CompositeStage[Empty, FileGroup]):
     checksums: dict[str, str] = field(default_factory=dict, kw_only=True)
     """What files must add up to, by URL: sha256:…, md5:…"""
 
-    max_bytes: int | str | None = field(default=None, kw_only=True)
-    """Larger files (2GiB) are refused; unless given, nothing is too large."""
+    max_bytes: int | str | None = field(default="64GiB", kw_only=True)
+    """Larger files are refused; null for no limit."""
 
     attempts: int = field(default=5, kw_only=True)
     """How often to try, waiting twice as long each time."""
@@ -110,6 +110,9 @@ class Downloader(CompositeStage[Empty, FileGroup]):
 
     network_timeout_s: float = field(default=60.0, kw_only=True)
     """How long a server may be silent."""
+
+    total_timeout_s: float = field(default=6 * 3600.0, kw_only=True)
+    """How long one attempt may take; the next one goes on with what came."""
 
     parallel: int = field(default=4, kw_only=True)
     """How many files a worker fetches at a time, and how many make one task."""
@@ -140,6 +143,9 @@ class Downloader(CompositeStage[Empty, FileGroup]):
             value = getattr(self, name)
             if value is not None and value < 1:
                 yield f"{name} is {value}, but must be 1 or more"
+        for name in ("network_timeout_s", "total_timeout_s"):
+            if getattr(self, name) <= 0:
+                yield f"{name} is {getattr(self, name):g}, but must be more than 0"
         yield from size_problems("max_bytes", self.max_bytes, "2GiB")
         if is_url(self.folder):
             yield f"folder is {self.folder}, but must be a folder of this machine"
@@ -149,7 +155,9 @@ class Downloader(CompositeStage[Empty, FileGroup]):
         problems = tuple(self.problems())
         urls, checksums = ([], {}) if problems else self._urls()
         most = None if problems else parsed_size(self.max_bytes)
-        client = Client(self.network_timeout_s, self.allow_private, self.headers)
+        client = Client(
+            self.network_timeout_s, self.allow_private, self.headers, self.total_timeout_s
+        )
         fetching = Fetching(client, most, self.attempts, self.backoff_s)
         listing = UrlListing(urls, self.parallel, self.limit, problems)
         fetch = Downloading(self.folder, fetching, {**checksums, **self.checksums}, self.parallel)
