@@ -474,7 +474,10 @@ TYPOS = {
 
 
 @pytest.mark.parametrize("kind", TYPOS)
-def test_each_mistake_is_told_with_its_line(kind: str, found: Plugins) -> None:
+def test_each_mistake_is_told_with_its_line(
+    kind: str, found: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURATOR_RECIPE_ENV", "HOME")
     lines, message = TYPOS[kind]
     assert problems(steps(*lines), found) == [message]
 
@@ -553,6 +556,7 @@ def test_a_file_of_another_encoding(tmp_path: Path, found: Plugins) -> None:
 
 def test_the_environment_is_put_into_texts(found: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLACE", "over/there")
+    monkeypatch.setenv("CURATOR_RECIPE_ENV", "PLACE")
     text = steps(
         "- stage: t.everything",
         "  size: 1",

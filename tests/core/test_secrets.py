@@ -94,6 +94,7 @@ def found() -> Plugins:
 def canary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", CANARY)
     monkeypatch.setenv("PLAIN", "shown")
+    monkeypatch.setenv("CURATOR_RECIPE_ENV", "CANARY,PLAIN")
 
 
 STEP = """
@@ -217,6 +218,7 @@ def test_a_setting_may_name_it(recipe: Recipe) -> None:
 
 def test_a_missing_or_tiny_secret(found: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINY", "abc")
+    monkeypatch.setenv("CURATOR_RECIPE_ENV", "TINY")
     steps = [f"- {{stage: t.fetch, key: '${{secret:{name}}}'}}" for name in ("TINY", "NO_7")]
     text = "\n".join(["steps:", *steps])
     with pytest.raises(PipelineError) as caught:

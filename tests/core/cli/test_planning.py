@@ -56,7 +56,7 @@ def test_a_secret_is_not_shown(curate: Curate, desk: Path, monkeypatch: pytest.M
     monkeypatch.setenv("WORD", "hush-hush")
     recipe = (desk / "recipe.yaml").read_text()
     (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
-    said = curate("plan", "recipe.yaml", "--json")
+    said = curate("plan", "recipe.yaml", "--json", "--env", "WORD")
     assert "hush-hush" not in said.out
     assert "${secret:WORD}" in said.out
 

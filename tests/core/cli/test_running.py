@@ -215,10 +215,13 @@ def test_retry_replays_the_quarantine(
     recipe = (desk / "recipe.yaml").read_text()
     (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${env:REFUSED}"))
     options = ("--set", "steps.long_enough.min_chars=0")
-    curate("run", "recipe.yaml", *options)
+    curate("run", "recipe.yaml", *options, "--env", "REFUSED")
     assert kept(desk) == ["ASH", "HARBOUR", "WINDOW"]
 
-    again = curate("retry", "out", "--strict")
+    refused = curate("retry", "out", "--strict")
+    assert refused.code == 2
+    assert "--env REFUSED" in refused.err
+    again = curate("retry", "out", "--strict", "--env", "REFUSED")
     assert again.code == 3
     assert again.out.splitlines()[0] == "trial: 1 task tried again, 1 still in quarantine"
 
@@ -244,7 +247,7 @@ def test_secrets_stay_out_of_what_a_retry_begins_with(
     monkeypatch.setenv("WORD", "hush-hush")
     recipe = (desk / "recipe.yaml").read_text()
     (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
-    assert curate("run", "recipe.yaml").code == 0
+    assert curate("run", "recipe.yaml", "--env", "WORD").code == 0
     stored = (desk / "out/.curator/trial/recipe.yaml").read_text()
     assert "refused: ${secret:WORD}" in stored
     everything = [p.read_bytes() for p in (desk / "out").rglob("*") if p.is_file()]

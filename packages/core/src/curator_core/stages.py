@@ -127,6 +127,11 @@ class ProcessingStage(Generic[In, Out]):
         """What is wrong with it as it is configured, found before anything runs."""
         return ()
 
+    def untrusted_code(self) -> Iterable[str]:
+        """What would run code that comes with data or a model: recipes need leave for that."""
+        if getattr(self, "trust_remote_code", False):
+            yield "trust_remote_code runs code that comes with the model"
+
     def check_sources(self) -> Iterable[str]:
         """What it will not find. Asked only where a pipeline must not be empty."""
         return ()

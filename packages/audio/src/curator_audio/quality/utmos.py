@@ -1,6 +1,6 @@
 """UTMOS: how natural speech sounds, by a network that was stored as TorchScript."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ class UtmosFilter(ScoringModel):
 
     at_least: float | None = None
     """The lowest score that stays; 3.5 is usual for clean speech."""
+
+    def untrusted_code(self) -> Iterator[str]:
+        yield "weights are TorchScript, which is a program"
 
     def sources(self) -> Sequence[WeightsFile]:
         extra = "curator-models[transformers]"

@@ -97,6 +97,10 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
                 yield problem
             yield from learned(None).problems()
 
+    def untrusted_code(self) -> Iterator[str]:
+        if self.backend != "weak":
+            yield f"models of {self.backend} may run code that comes with them"
+
     def inputs(self) -> Sequence[str]:
         return (PATH, self.spans_field) if self.backend == "weak" else (PATH,)
 

@@ -77,6 +77,10 @@ class SpeechFinder(ProcessingStage[AudioBatch, AudioBatch]):
         except DetectorError as error:
             yield str(error)
 
+    def untrusted_code(self) -> Iterator[str]:
+        if self.weights is not None:
+            yield "weights are TorchScript, which is a program"
+
     def inputs(self) -> Sequence[str]:
         return (PATH,)
 

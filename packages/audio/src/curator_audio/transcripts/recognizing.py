@@ -76,6 +76,11 @@ class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
         if self.beam_size < 1:
             yield f"beam_size is {self.beam_size}, but must be 1 or more"
 
+    def untrusted_code(self) -> Iterator[str]:
+        found = find(self.model, self.backend)
+        if isinstance(found, Found) and found.backend == "nemo":
+            yield "models of NeMo may run code that comes with them"
+
     def inputs(self) -> Sequence[str]:
         return (PATH,)
 

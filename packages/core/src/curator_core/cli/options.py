@@ -11,7 +11,7 @@ from curator_core.cli.screens import Screen
 
 if TYPE_CHECKING:
     from curator_core.executors import Executor
-    from curator_core.recipes import Recipe
+    from curator_core.recipes import Permissions, Recipe
     from curator_core.recipes.problems import Path
 
 Command = Callable[..., Any]
@@ -29,6 +29,64 @@ def speaks(function: Command) -> Command:
     return command
 
 
+def permitting(function: Command) -> Command:
+    """A command whose recipe may be somebody else's: options say what it may do."""
+
+    @click.option(
+        "--trust-code", is_flag=True, help="Let the recipe run code that comes with models."
+    )
+    @click.option(
+        "--allow-protocol",
+        "protocols",
+        multiple=True,
+        metavar="NAME",
+        help="Let the recipe use a protocol such as ftp or zip; repeatable.",
+    )
+    @click.option(
+        "--env",
+        "variables",
+        multiple=True,
+        metavar="NAME",
+        help="Let the recipe read an environment variable; repeatable.",
+    )
+    @wraps(function)
+    def command(
+        *given: Any,
+        trust_code: bool,
+        protocols: tuple[str, ...],
+        variables: tuple[str, ...],
+        **said: Any,
+    ) -> Any:
+        from curator_core.recipes import Permissions
+
+        _refuse_unknown(_names(protocols))
+        permissions = Permissions.of_environment().widened(
+            trust_code=trust_code, protocols=_names(protocols), variables=_names(variables)
+        )
+        return function(*given, permissions=permissions, **said)
+
+    return command
+
+
+def _names(given: tuple[str, ...]) -> list[str]:
+    """Names, of which one option may hold several with commas between them."""
+    return [name.strip() for text in given for name in text.split(",") if name.strip()]
+
+
+def _refuse_unknown(protocols: list[str]) -> None:
+    from curator_core.suggestions import hint
+
+    if protocols:
+        from curator_core.recipes.permissions import known_protocols
+
+        known = known_protocols()
+        for name in protocols:
+            if name not in known:
+                raise click.UsageError(
+                    f"--allow-protocol: there is none {name!r}{hint(name, known)}"
+                )
+
+
 def on_recipe(function: Command) -> Command:
     """A command on a recipe: settings change the recipe, and so does the choice of executor."""
 
@@ -42,6 +100,7 @@ def on_recipe(function: Command) -> Command:
     )
     @click.option("--executor", metavar="NAME", help="Run on this executor: see `curate plugins`.")
     @click.option("--workers", type=click.IntRange(0), help="Use so many workers.")
+    @permitting
     @wraps(function)
     def command(
         *given: Any,
@@ -49,9 +108,11 @@ def on_recipe(function: Command) -> Command:
         settings: tuple[str, ...],
         executor: str | None,
         workers: int | None,
+        permissions: "Permissions",
         **said: Any,
     ) -> Any:
-        return function(*given, order=Order(recipe, settings, executor, workers), **said)
+        order = Order(recipe, permissions, settings, executor, workers)
+        return function(*given, order=order, **said)
 
     return command
 
@@ -61,6 +122,7 @@ class Order:
     """A recipe, and what the command line changes about it."""
 
     path: str
+    permissions: "Permissions"
     settings: tuple[str, ...] = ()
     executor: str | None = None
     workers: int | None = None
@@ -74,7 +136,7 @@ class Order:
             plugins().executors.load(self.executor)  # what is wrong with it is not told of --set
         named = [f"executor={self.executor}"] if self.executor else []  # before its own options
         settings = [*named, *self.settings, *more]
-        recipe = load_recipe(self.path, settings)
+        recipe = load_recipe(self.path, settings, permissions=self.permissions)
         if self.workers is None:
             return recipe
         name = executor_name(recipe)

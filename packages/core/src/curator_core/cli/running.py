@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curator_core.cli.options import Order, on_recipe, recipe_text, speaks
+from curator_core.cli.options import Order, on_recipe, permitting, recipe_text, speaks
 from curator_core.cli.screens import Screen, logged, note
 from curator_core.errors import BudgetError, PipelineError
 
 if TYPE_CHECKING:
     from curator_core.executors import Executor
     from curator_core.pipelines import Pipeline
-    from curator_core.recipes import Recipe
+    from curator_core.recipes import Permissions, Recipe
     from curator_core.results import RunResult
     from curator_core.runs.inputs import InputPolicy
 
@@ -163,8 +163,11 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
 )
 @click.option("--logs", is_flag=True, help="Show what stages print in workers of a cluster.")
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@permitting
 @speaks
-def retry(screen: Screen, run: str, accept_changes: bool, **said: Any) -> None:
+def retry(
+    screen: Screen, run: str, accept_changes: bool, permissions: "Permissions", **said: Any
+) -> None:
     """Retry what RUN has in quarantine: a run directory, or the output folder of a run.
 
     Fix the cause first. Whole tasks and single records start at the stage that they failed in. What
@@ -175,7 +178,7 @@ def retry(screen: Screen, run: str, accept_changes: bool, **said: Any) -> None:
     from curator_core.reporting.figures import counted
 
     run_dir = find_run(run)
-    pipeline, executor = pipeline_of(run_dir)
+    pipeline, executor = pipeline_of(run_dir, permissions)
     found = read_run(run_dir, in_short=True).result
     tasks, records = _retryable_in(found)
     if not tasks + records:

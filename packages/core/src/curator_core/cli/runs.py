@@ -10,6 +10,7 @@ from curator_core.suggestions import nearest
 if TYPE_CHECKING:
     from curator_core.executors import Executor
     from curator_core.pipelines import Pipeline
+    from curator_core.recipes import Permissions
 
 RECIPE = "recipe.yaml"
 
@@ -30,7 +31,7 @@ def find_run(path: str) -> str:
     return full_path(fs, max(runs, key=_started))
 
 
-def pipeline_of(run_dir: str) -> "tuple[Pipeline, Executor | None]":
+def pipeline_of(run_dir: str, permissions: "Permissions") -> "tuple[Pipeline, Executor | None]":
     """The pipeline that a run was made of, and the executor that its recipe asks for."""
     from curator_core.recipes import load_recipe
 
@@ -41,7 +42,7 @@ def pipeline_of(run_dir: str) -> "tuple[Pipeline, Executor | None]":
             f"run {run_dir} was not made from a recipe, so its stages are not known here; "
             f"call retry({run_dir!r}) on the Pipeline in the program that ran it"
         )
-    recipe = load_recipe(fs.cat_file(file).decode() + "\n")
+    recipe = load_recipe(fs.cat_file(file).decode() + "\n", permissions=permissions)
     return recipe.pipeline(), recipe.executor()
 
 

@@ -8,12 +8,14 @@ from curator_core.recipes.describing import (
     workflow_help,
 )
 from curator_core.recipes.loading import Recipe, apply_settings, load_recipe
+from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.schemas import recipe_schema
 from curator_core.recipes.writing import pipeline_from_yaml, pipeline_to_yaml
 from curator_core.secrets import Secret, redact, secret
 
 __all__ = [
     "OptionHelp",
+    "Permissions",
     "Recipe",
     "Secret",
     "StageHelp",

@@ -21,6 +21,7 @@ from curator_core.recipes.options import (
     run_settings,
 )
 from curator_core.recipes.parsing import LARGEST_FILE, parse
+from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.problems import Document, Problems
 from curator_core.recipes.setting import with_settings
 from curator_core.recipes.steps import Step, build_stage, find_steps
@@ -48,6 +49,7 @@ class Recipe:
     run_options: dict[str, Any]
     executor_options: tuple[type[Executor], dict[str, Any]] | None = field(repr=False)
     plugins: Plugins = field(repr=False)
+    permissions: Permissions
     workflow: ChosenWorkflow | None = field(default=None, repr=False)
     """In place of steps: several pipelines, which the workflow itself makes."""
 
@@ -79,14 +81,19 @@ def load_recipe(
     source: str | os.PathLike[str],
     settings: Iterable[str] = (),
     plugins: Plugins | None = None,
+    permissions: Permissions | None = None,
 ) -> Recipe:
-    """The recipe in a file, or in a text of several lines, with settings (`a.b=value`) applied."""
-    return checked(with_settings(read(source), settings), plugins)
+    """The recipe in a file, or in a text of several lines, with settings (`a.b=value`) applied.
+
+    It may do what `permissions` says; what the environment says unless given.
+    """
+    return checked(with_settings(read(source), settings), plugins, permissions)
 
 
 def apply_settings(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     """The recipe with single options changed: `steps.<id>.<option>=<value>`, `input.path=…`."""
-    return checked(with_settings(recipe.document, settings), recipe.plugins)
+    changed = with_settings(recipe.document, settings)
+    return checked(changed, recipe.plugins, recipe.permissions)
 
 
 def read(source: str | os.PathLike[str]) -> Document:
@@ -119,10 +126,13 @@ def _opened(source: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
+def checked(
+    document: Document, plugins: Plugins | None = None, permissions: Permissions | None = None
+) -> Recipe:
     """The recipe that a document describes, or every problem it has."""
     plugins = installed_plugins() if plugins is None else plugins
-    problems = Problems(document)
+    permissions = Permissions.of_environment() if permissions is None else permissions
+    problems = Problems(document, permissions)
     validated(_OUTER, _Untouched(problems), document.data, Spot((), noun="key"))
     head = _section(_HEAD, "", problems)
     errors = _section(pipeline_settings(), "errors", problems)
@@ -148,6 +158,7 @@ def checked(document: Document, plugins: Plugins | None = None) -> Recipe:
         run_options=run,
         executor_options=executor,
         plugins=plugins,
+        permissions=permissions,
         workflow=workflow,
     )
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from curator_core.recipes.permissions import Permissions
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -29,6 +32,10 @@ class Document:
             path = path[:-1]
         return self.places.get(path, 1)
 
+    def is_from_file(self, path: Path) -> bool:
+        """Whether the recipe itself says what is at `path`, and not whoever runs it."""
+        return isinstance(self.place(path), int)
+
     def at(self, path: Path) -> Any:
         """What stands at `path`; None where nothing does."""
         found: Any = self.data
@@ -43,8 +50,9 @@ class Document:
 class Problems:
     """Collects what is wrong, so that all of it can be told at once."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, permissions: "Permissions") -> None:
         self.document = document
+        self.permissions = permissions
         self._spoiled = set(document.spoiled)
         self._found: dict[tuple[int | str, str], None] = dict.fromkeys(document.problems)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from curator_core.errors import PipelineError
 from curator_core.recipes.parsing import parse_value
+from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.problems import Document, Path, Problems
 from curator_core.recipes.steps import Step, find_steps
 from curator_core.suggestions import hint
@@ -19,7 +20,7 @@ _SHORT_FORM = {"executor": "name"}
 
 def with_settings(document: Document, settings: Iterable[str]) -> Document:
     """The document with every setting applied, or all that is wrong with the settings."""
-    steps = find_steps(document, Problems(document))
+    steps = find_steps(document, Problems(document, Permissions()))
     problems = []
     for setting in settings:
         key, equals, text = setting.partition("=")

@@ -8,11 +8,12 @@ from typing import Any
 from curator_core.errors import PluginError
 from curator_core.plugins import Plugins
 from curator_core.recipes.options import OptionTable, options_of, settings
+from curator_core.recipes.permissions import TRUST_VARIABLE
 from curator_core.recipes.problems import Document, Path, Problems
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
 from curator_core.secrets import redact
-from curator_core.stages import AnyStage, ProcessingStage
+from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.suggestions import nearest
 
 LONGEST_NAME = 200
@@ -100,10 +101,22 @@ def _made(step: Step, found: Any, values: dict[str, Any], problems: Problems) ->
         options["name"] = step.id
     try:
         stage: AnyStage = found(**options) if isinstance(found, type) else found
-        return stage.with_(name=step.id, **changes)
+        stage = stage.with_(name=step.id, **changes)
+        code = [] if problems.permissions.trust_code else list(_untrusted_code(stage))
     except Exception as error:  # noqa: BLE001 - the class's own checks may raise anything
         problems.add(step.path, redact(f"{step.label}: {error or type(error).__name__}"))
         return None
+    for said in code:
+        way_out = f"if you trust it, run with --trust-code, or with {TRUST_VARIABLE}=1"
+        problems.add(step.path, redact(f"{step.label}: {said}; {way_out}"))
+    return stage
+
+
+def _untrusted_code(stage: AnyStage) -> Iterator[str]:
+    yield from stage.untrusted_code()
+    if isinstance(stage, CompositeStage):
+        for part in stage.parts():
+            yield from _untrusted_code(part)
 
 
 def _if_set_aside(stage: str, plugins: Plugins) -> str:

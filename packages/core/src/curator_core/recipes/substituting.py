@@ -4,6 +4,7 @@ import os
 import re
 from typing import Any
 
+from curator_core.recipes.permissions import variable_problem
 from curator_core.recipes.problems import Path, Problems
 from curator_core.secrets import SHORTEST, Secret, too_short
 from curator_core.suggestions import hint, nearest
@@ -37,7 +38,7 @@ class Substitution:
             if match[1] is None:
                 return "${"
             kind, _, name = match[1].partition(":")
-            problem = self._problem(match[0], kind, name)
+            problem = self._problem(match[0], kind, name, path)
             if problem:
                 self.problems.spoil(path, problem)
                 return ""
@@ -51,7 +52,7 @@ class Substitution:
             self.secrets[result] = Secret(result, text, {**parts, result: text})
         return result
 
-    def _problem(self, written: str, kind: str, name: str) -> str | None:
+    def _problem(self, written: str, kind: str, name: str, path: Path) -> str | None:
         if not written.endswith("}"):
             return f"{written[:40]!r} is not closed; write $${{ where you mean these two characters"
         if kind not in _KINDS or not _NAME.fullmatch(name):
@@ -65,9 +66,9 @@ class Substitution:
             return f"the environment variable {name!r} is not set" + (
                 f" (did you mean {near}?)" if near else ""
             )
-        return self._problem_with_secret(name) if kind == "secret" else None
-
-    def _problem_with_secret(self, name: str) -> str | None:
-        if not self.may_be_secret:
+        if kind == "secret" and not self.may_be_secret:
             return f"${{secret:{name}}} would be shown here; secrets belong in options of stages"
-        return too_short(name) if len(os.environ[name]) < SHORTEST else None
+        if problem := variable_problem(name, path, self.problems):
+            return problem
+        is_tiny = kind == "secret" and len(os.environ[name]) < SHORTEST
+        return too_short(name) if is_tiny else None

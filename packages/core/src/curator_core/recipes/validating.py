@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from curator_core.errors import PluginError
 from curator_core.recipes.options import OptionTable
+from curator_core.recipes.permissions import option_problems
 from curator_core.recipes.problems import Path, Problems
 from curator_core.recipes.substituting import Substitution
 from curator_core.secrets import MASK, Secret, is_credential, redact
@@ -40,6 +41,9 @@ def validated(
     problems = given.problems
     before = len(problems)
     resolved = given.apply(dict(values), spot.path)
+    if spot.path:  # else it is what recipes are called, and what they are for
+        for path, text in option_problems(resolved, spot.path, problems):
+            problems.add(path, spot.says(redact(text)))
     model = model_of(table)
     try:
         made = model.model_validate_json(json.dumps(resolved), strict=True)

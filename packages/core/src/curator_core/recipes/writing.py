@@ -18,6 +18,7 @@ from curator_core.recipes.options import (
     settings,
 )
 from curator_core.recipes.parsing import parse
+from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.steps import ID_RULE, is_id, short_name
 from curator_core.secrets import Secret, is_credential, redact
 from curator_core.stages import AnyStage
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from curator_core.pipelines import Pipeline
 
 
-def pipeline_from_yaml(text: str, plugins: Plugins | None = None) -> "Pipeline":
+def pipeline_from_yaml(
+    text: str, plugins: Plugins | None = None, permissions: Permissions | None = None
+) -> "Pipeline":
     """The pipeline that a recipe's text describes."""
-    return checked(parse(text), plugins).pipeline()
+    return checked(parse(text), plugins, permissions).pipeline()
 
 
 def pipeline_to_yaml(pipeline: "Pipeline", plugins: Plugins | None = None) -> str:
