@@ -79,14 +79,14 @@ def _open_local(path: str) -> BinaryIO:
     try:
         check_record_path(path)
         return open(path, "rb")
+    except CuratorError as error:
+        raise UndecodableError(str(error)) from None
     except FileNotFoundError:
         raise UnreachableError("the file is not there") from None
     except IsADirectoryError:
         raise UndecodableError("it is a folder, not a file") from None
     except PermissionError:
         raise UnreachableError("permission denied; allow reading it") from None
-    except ValueError as error:  # a NUL byte
-        raise UndecodableError(f"no file can have this name: {error}") from None
     except OSError as error:
         if error.errno not in _BAD_NAMES:
             raise

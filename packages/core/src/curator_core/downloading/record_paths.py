@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from curator_core.downloading.addresses import PrivateHostError, RefusedError, shown
 from curator_core.downloading.requests import Client, PassingError, refuse_failure
-from curator_core.errors import InputError
+from curator_core.errors import UnavailableError
 from curator_core.filesystems import USUAL_PROTOCOLS, StorageOptions, is_url, open_input
 
 MOST_BYTES = 2 * 1024**3
@@ -89,7 +89,7 @@ def _fetched(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
     except (PassingError, OSError, http.client.HTTPException) as error:
         file.close()
         said = str(error) or type(error).__name__
-        raise InputError(f"{shown(url)} cannot be fetched: {said}") from None
+        raise UnavailableError(f"{shown(url)} cannot be fetched: {said}") from None
     except BaseException:
         file.close()
         raise

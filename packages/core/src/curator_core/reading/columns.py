@@ -4,7 +4,7 @@ Text stays text, whole numbers and fractions together become fractions, lists of
 lists. What is nested or irregular is kept as JSON; what is mixed with text becomes text.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -13,10 +13,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from curator_core.errors import InputError
 from curator_core.json_columns import json_field
-from curator_core.reading.records import Record, dumped
+from curator_core.reading.records import MOST_KEYS, Record, dumped
 
 NULL, TEXT, JSON, FLOAT = "null", "text", "json", "float"
+
+MOST_CELLS = 8_000_000
+"""Of one batch: rows times columns. Only batches in which nearly all are empty come near it."""
+
+_MANY = 64
+_SPARSE = 4
 
 _SCALARS: dict[type, str] = {
     type(None): NULL,
@@ -61,19 +68,99 @@ def _may_be_rounded(kind: str, array: pa.Array) -> bool:
     return any((one.as_py() or 0) >= 2**63 for one in (extremes["max"], pc.negate(extremes["min"])))
 
 
+class TooWideError(InputError):
+    """Records with more different keys than a table has columns."""
+
+    def __init__(self, columns: int) -> None:
+        super().__init__(
+            f"{columns:,} different keys in one batch, more than {MOST_KEYS:,}: keep keys that "
+            "are data in a mapping under one key, or name the columns to keep in fields"
+        )
+
+
+def is_too_wide(columns: int, rows: int) -> bool:
+    """Whether a table would be beyond bounds."""
+    return columns > MOST_KEYS or (rows > 1 and columns * rows > MOST_CELLS)
+
+
+def portions_of(records: Sequence[Record], text_field: str | None = None) -> list[Columns]:
+    """The columns of all records; several times, where one table of them would be too wide."""
+    names = dict.fromkeys(chain.from_iterable(records))
+    if not is_too_wide(len(names), len(records)):
+        return [_columns(records, names, text_field)]
+    return [columns_of(some, None, text_field) for some in _narrow(records)]
+
+
+def _narrow(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    start, names = 0, set[str]()
+    for at, record in enumerate(records):
+        names.update(record)
+        if at > start and is_too_wide(len(names), at + 1 - start):
+            yield records[start:at]
+            start, names = at, set(record)
+    yield records[start:]
+
+
 def columns_of(
     records: Sequence[Record], fields: Sequence[str] | None = None, text_field: str | None = None
 ) -> Columns:
     """Columns in the order in which the records name them, or only `fields`."""
-    names = dict.fromkeys(chain.from_iterable(records)) if fields is None else fields
+    if fields is None:
+        return _columns(records, dict.fromkeys(chain.from_iterable(records)), text_field)
+    return _dense_columns(records, fields, text_field)
+
+
+def _columns(records: Sequence[Record], names: Collection[str], text_field: str | None) -> Columns:
+    if len(names) > MOST_KEYS:
+        raise TooWideError(len(names))
+    cells = len(names) * len(records)
+    if len(names) > _MANY and cells > _SPARSE * sum(map(len, records)):
+        return _sparse_columns(records, names, text_field)
+    return _dense_columns(records, names, text_field)
+
+
+def _dense_columns(
+    records: Sequence[Record], names: Iterable[str], text_field: str | None
+) -> Columns:
     arrays = {name: _column(records, name, name == text_field) for name in names}
     return Columns(arrays, len(records))
+
+
+def _sparse_columns(
+    records: Sequence[Record], names: Collection[str], text_field: str | None
+) -> Columns:
+    """The same in time for what is there, not for what could be."""
+    values: dict[str, tuple[list[int], list[Any]]] = {name: ([], []) for name in names}
+    for row, record in enumerate(records):
+        for name, value in record.items():
+            rows, found = values[name]
+            rows.append(row)
+            found.append(value)
+    arrays = {
+        name: _spread(rows, *_typed(found, name == text_field), len(records))
+        for name, (rows, found) in values.items()
+    }
+    return Columns(arrays, len(records))
+
+
+def _spread(rows: list[int], kind: str, array: pa.Array, count: int) -> tuple[str, pa.Array]:
+    """Values in their rows, and nothing in the others."""
+    pieces, done, used = [], 0, 0
+    for at, row in enumerate(rows):
+        if row > done + at - used:  # a run of rows is over
+            pieces += [array.slice(used, at - used), pa.nulls(row - done - at + used, array.type)]
+            done, used = row, at
+    rest = count - done - len(rows) + used
+    pieces += [array.slice(used), pa.nulls(rest, array.type)]
+    return kind, pa.concat_arrays(pieces, _POOL)
 
 
 def table_of(pieces: Sequence[Columns]) -> pa.Table:
     """One table of several pieces, whose columns get the kind that holds them all."""
     rows = sum(piece.rows for piece in pieces)
     names = dict.fromkeys(chain.from_iterable(piece.arrays for piece in pieces))
+    if len(names) > MOST_KEYS:
+        raise TooWideError(len(names))
     if not names:  # records without any key are records nonetheless
         return pa.table({"": pa.nulls(rows)}).select([])
     columns = [_united(name, pieces) for name in names]
@@ -85,6 +172,10 @@ def _column(records: Sequence[Record], name: str, is_text: bool) -> tuple[str, p
         values = list(map(itemgetter(name), records))
     except KeyError:
         values = [record.get(name) for record in records]
+    return _typed(values, is_text)
+
+
+def _typed(values: list[Any], is_text: bool) -> tuple[str, pa.Array]:
     kind = _kind_of(values)
     if is_text and kind != NULL:
         kind = TEXT

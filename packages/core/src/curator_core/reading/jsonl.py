@@ -20,7 +20,7 @@ from curator_core.files import FilePart
 from curator_core.filesystems import open_input
 from curator_core.outcomes import Rejected
 from curator_core.partitioning import Split
-from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.columns import Columns, TooWideError, columns_of, portions_of, table_of
 from curator_core.reading.lines import Lines, lines_of_range, whole_lines
 from curator_core.reading.records import (
     BadLine,
@@ -57,31 +57,40 @@ class JsonlReading(ReadingStage[Columns]):
         try:
             for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
                 _refuse_foreign(part, lines)
-                parsed, columns = self._parsed(lines)
+                parsed, tables = self._parsed(lines)
                 for bad in parsed.bad:
                     yield _rejected(part, bad, number)
                 number += parsed.lines
-                if parsed.records:
-                    given = True
-                    yield Piece(columns, len(lines.data))
+                given |= bool(parsed.records)
+                for columns in tables:
+                    size = len(lines.data) * columns.rows // len(parsed.records)
+                    yield Piece(columns, size, columns.arrays.keys(), columns.rows)
         except DamagedStreamError as damage:
             if not given:
                 raise InputError(f"cannot read {part.path}: {damage.reason}") from None
             where = f"{part.path} byte {damage.offset} (decompressed)"
             yield Rejected(f"{damage.reason}; what follows is lost", where)
 
-    def _parsed(self, lines: Lines) -> tuple[Parsed, Columns]:
+    def _parsed(self, lines: Lines) -> tuple[Parsed, list[Columns]]:
         parsed = parse(lines)
         if self._has_only_texts(parsed.records):
             try:
-                columns = columns_of(parsed.records, self.fields, self.text_field)
-            except orjson.JSONEncodeError:  # nested deeper than can be written
+                tables = self._columns(parsed)
+            except (orjson.JSONEncodeError, TooWideError):  # the neighbours of such a record are fine
                 pass
             else:
-                if not (columns.may_be_rounded() and has_long_digits(lines.data)):
-                    return parsed, columns
+                rounded = any(table.may_be_rounded() for table in tables)
+                if not (rounded and has_long_digits(lines.data)):
+                    return parsed, tables
         parsed = parse_shallow(lines, self._text_column)
-        return parsed, columns_of(parsed.records, self.fields, self.text_field)
+        return parsed, self._columns(parsed)
+
+    def _columns(self, parsed: Parsed) -> list[Columns]:
+        if not parsed.records:
+            return []
+        if self.fields is None:
+            return portions_of(parsed.records, self.text_field)
+        return [columns_of(parsed.records, self.fields, self.text_field)]
 
     @property
     def _text_column(self) -> str | None:

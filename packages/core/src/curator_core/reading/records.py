@@ -11,6 +11,9 @@ from curator_core.reading.lines import LONGEST_LINE, Lines
 
 Record: TypeAlias = dict[str, Any]
 
+MOST_KEYS = 10_000
+"""Keys of one record, and columns of one batch."""
+
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 64 * 1024
 
@@ -85,6 +88,8 @@ def _body(lines: Lines) -> bytes:
 
 def _problem(record: Record, text_field: str | None) -> str | None:
     """Why a record cannot be used, or None where it can."""
+    if len(record) > MOST_KEYS:
+        return f"it has {len(record):,} keys, more than {MOST_KEYS:,}"
     try:
         dumped(record)
     except orjson.JSONEncodeError:

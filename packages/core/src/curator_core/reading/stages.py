@@ -1,7 +1,7 @@
 """What readers of every format share: options, files one by one, batches of bounded size, ids."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -15,6 +15,7 @@ from curator_core.files import FileGroup, FilePart
 from curator_core.filesystems import StorageOptions, as_text, base_name
 from curator_core.outcomes import Dropped, Rejected
 from curator_core.partitioning import FIRST_FILES, FilePartitioning, Split
+from curator_core.reading.columns import is_too_wide
 from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.suggestions import hint
 from curator_core.tasks import Empty
@@ -34,6 +35,10 @@ class Piece(Generic[P]):
 
     content: P
     size: int
+    columns: Collection[str] = ()
+    """Where every piece may have others."""
+
+    rows: int = 0
 
 
 @dataclass
@@ -146,14 +151,22 @@ class _Batches(Generic[P]):
         self._sources: dict[str, None] = {}
         self._size = 0
         self._rows = 0
+        self._columns: set[str] = set()
+        self._held_rows = 0
 
     def add(self, piece: Piece[P], source: str) -> Iterator[DocumentBatch]:
-        is_full = self._size + piece.size > BATCH_BYTES
+        is_full = self._size + piece.size > BATCH_BYTES or self._would_be_too_wide(piece)
         if self._pieces and (is_full or not self._stage.fits(self._pieces[-1], piece.content)):
             yield from self.rest()
         self._pieces.append(piece.content)
         self._sources[source] = None
         self._size += piece.size
+        self._columns.update(piece.columns)
+        self._held_rows += piece.rows
+
+    def _would_be_too_wide(self, piece: Piece[P]) -> bool:
+        columns = len(self._columns.union(piece.columns))
+        return is_too_wide(columns, self._held_rows + piece.rows)
 
     def rest(self) -> Iterator[DocumentBatch]:
         if not self._pieces:
@@ -161,6 +174,7 @@ class _Batches(Generic[P]):
         table = self._stage.table(self._pieces)
         metadata: dict[str, Any] = {"source_files": list(self._sources)}
         self._pieces, self._sources, self._size = [], {}, 0
+        self._columns, self._held_rows = set(), 0
         yield self._stage.batch(self._with_ids(table), metadata=metadata)
 
     def _with_ids(self, table: pa.Table) -> pa.Table:

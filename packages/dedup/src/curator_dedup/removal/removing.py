@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, InputError, ProcessingStage
 from curator_core.filesystems import StorageOptions
-from curator_core.reading.columns import Columns, columns_of, table_of
+from curator_core.reading.columns import Columns, TooWideError, columns_of, table_of
 from curator_core.reading.lines import Lines
 from curator_core.reading.records import parse, parse_shallow
 from curator_core.reading.stages import BATCH_BYTES
@@ -109,7 +109,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
         lines = Lines(data, 1)
         try:
             return columns_of(parse(lines).records, None, self.text_field), []
-        except orjson.JSONEncodeError:
+        except (orjson.JSONEncodeError, TooWideError):
             parsed = parse_shallow(lines)
             columns = columns_of(parsed.records, None, self.text_field)
             return columns, [bad.number for bad in parsed.bad]
