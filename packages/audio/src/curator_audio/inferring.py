@@ -1,6 +1,5 @@
 """Inferring: pieces of recordings go through a model together, and answers become columns."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
 from curator_core.filesystems import StorageOptions
 from curator_core.models import tell_model
 from curator_core.places import NodeInfo
+from curator_core.visible import log
 from curator_models.batching import MicroBatches
 from curator_models.devices import keep_to_cores, release
 
@@ -20,7 +20,7 @@ from curator_audio.forms import SPEECH, Form
 from curator_audio.settling import numbers_in, settled
 from curator_audio.torch_extra import torch_problem
 
-LOG = logging.getLogger("curator_audio")
+LOG = log("curator_audio")
 
 
 class Source(Protocol):

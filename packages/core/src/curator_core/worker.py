@@ -1,6 +1,5 @@
 """The only place that calls stages. Executors decide where and when; this decides how."""
 
-import logging
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,9 +18,10 @@ from curator_core.reports import CallReport
 from curator_core.samples import Sampler
 from curator_core.steps import Step
 from curator_core.usages import Timesheet
+from curator_core.visible import log
 from curator_core.watching import Unwatched, Watch
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 
 class StageWorker:

@@ -1,6 +1,5 @@
 """Workflows: several pipelines one after another, with files between them."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,8 +14,9 @@ from curator_core.results import RunResult
 from curator_core.runs.inputs import InputPolicy, RemovedInputs
 from curator_core.runs.locks import Home, take_home
 from curator_core.runs.stopping import Stopping, signals_noted
+from curator_core.visible import log
 
-_log = logging.getLogger("curator_core.workflows")
+_log = log("curator_core.workflows")
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Corpora: where a workflow over files reads, where it writes, and what may be wrong with that."""
 
-import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from curator_core.runs.directory import RunDirectory
 from curator_core.runs.outputs import Output, refuse_foreign
 from curator_core.stages import AnyStage
 from curator_core.suggestions import hint
+from curator_core.visible import log
 from curator_core.writing.stages import Mode
 
 from curator_dedup.blocks import BlockListing
@@ -28,7 +28,7 @@ from curator_dedup.samples import samples_of
 if TYPE_CHECKING:
     from curator_dedup.reporting.writing import Told
 
-_log = logging.getLogger("curator_core.dedup")
+_log = log("curator_core.dedup")
 
 REMOVE = "remove"
 """The pipeline that writes the result, in every workflow."""

@@ -1,17 +1,17 @@
 """Devices: what a model stage asks for, what it was granted, and how exactly it reckons there."""
 
-import logging
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from curator_core import Resources, WorkerInfo
 from curator_core.local.sizing import visible_gpus
+from curator_core.visible import log
 
 if TYPE_CHECKING:
     import torch
 
-LOG = logging.getLogger("curator_models")
+LOG = log("curator_models")
 
 Device: TypeAlias = Literal["auto", "cuda", "cpu"]
 """`auto` asks for a GPU where this machine has one."""

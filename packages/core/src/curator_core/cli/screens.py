@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from curator_core.errors import BudgetError, PipelineError
+from curator_core.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,7 @@ class Screen:
     def say(self, text: str = "") -> None:
         """A line of text, as it is and never wrapped."""
         if not self.as_json:
-            print(text)
+            print(visible(text))
 
     def give(self, value: Any) -> None:
         """For programs only."""
@@ -74,7 +75,7 @@ def give_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Something to know that is not the answer itself."""
-    print(f"curate: {text}", file=sys.stderr)
+    print(f"curate: {visible(text)}", file=sys.stderr)
 
 
 def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json: bool) -> None:
@@ -98,7 +99,7 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(BrokenPipeError):  # nobody reads it any more; the run itself goes on
-            print(self.format(record), file=sys.stderr)
+            print(visible(self.format(record)), file=sys.stderr)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ would end before somebody who reads has read them waits a little.
 
 import atexit
 import errno
-import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,12 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from curator_core.errors import CuratorError, PipelineError
 from curator_core.filesystems import StorageOptions, join, open_filesystem
 from curator_core.runs.pulses import Pulse
+from curator_core.visible import log
 from curator_core.wishes import Wish
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 DEFAULT_PORT = 9464
 PORTS_TRIED = 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from curator_core.progress.counting import Meter, Progress
 from curator_core.progress.displays import SHOWN_AFTER_S, Display, Heartbeat, LiveTable
 from curator_core.runs.pulses import Pulse
+from curator_core.visible import log
 
 if TYPE_CHECKING:
     from curator_core.runs.running import Run
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 VARIABLE = "CURATOR_PROGRESS"
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from curator_core.progress.counting import Progress
 from curator_core.reporting.figures import count, counted, duration, rate
+from curator_core.visible import log, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
     from rich.table import Table
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 HEARTBEAT_S = 30.0
 REFRESH_S = 0.25
@@ -191,5 +192,5 @@ def _tell(line: str) -> None:
 
 
 def _write(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{visible(line)}\n")
     sys.stderr.flush()

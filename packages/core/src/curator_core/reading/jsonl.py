@@ -76,7 +76,7 @@ class JsonlReading(ReadingStage[Columns]):
         if self._has_only_texts(parsed.records):
             try:
                 tables = self._columns(parsed)
-            except (orjson.JSONEncodeError, TooWideError):  # the neighbours of such a record are fine
+            except (orjson.JSONEncodeError, TooWideError):  # its neighbours are fine
                 pass
             else:
                 rounded = any(table.may_be_rounded() for table in tables)

@@ -1,6 +1,5 @@
 """The report of a run as one HTML file, which needs nothing else and no network."""
 
-import logging
 import time
 from collections.abc import Sequence
 from html import escape
@@ -35,8 +34,9 @@ from curator_core.reporting.timelines import timelines
 from curator_core.results import QuarantineRecord, RunResult, StageCounts
 from curator_core.runs.directory import RunDirectory
 from curator_core.statistics.summaries import read_summary
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 FILE = "report.html"
 MOST_BYTES = 2_900_000

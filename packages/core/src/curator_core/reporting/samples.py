@@ -1,6 +1,5 @@
 """Samples as a page shows them: before and after, with what differs marked; whatever is in them."""
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html import escape
@@ -9,6 +8,7 @@ from re import compile as pattern
 from typing import Any
 
 from curator_core.reporting.figures import count
+from curator_core.visible import visible
 
 MOST_BYTES = 700_000
 """Of the whole section: a page stays below 3 MB whatever is in the samples."""
@@ -17,7 +17,6 @@ _LONGEST = 1000
 _MOST_COMPARED = 250_000
 """Pairs of words: a text of many tiny ones would take long."""
 _WORDS = pattern(r"\w+|\s+|[^\w\s]+")
-_SHOWN = "\n\t"
 
 Event = Mapping[str, Any]
 
@@ -94,14 +93,7 @@ def _cut(text: object) -> str:
 
 def _safe(text: str) -> str:
     """A text as HTML, in which control characters and signs that turn the direction can be seen."""
-    return escape("".join(map(_seen, text)))
-
-
-def _seen(character: str) -> str:
-    kind = unicodedata.category(character)
-    if kind[0] != "C" or character in _SHOWN or kind == "Cn":
-        return character
-    return "\ufffd" if kind == "Cs" else f"[U+{ord(character):04X}]"
+    return escape(visible(text))
 
 
 def _marked(before: str, after: str) -> tuple[str, str]:

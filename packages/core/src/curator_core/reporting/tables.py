@@ -1,15 +1,17 @@
 """Tables of what stages did, for terminals."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from curator_core.reporting.figures import count, counted
 from curator_core.reporting.reasons import Failure, in_short
 from curator_core.results import StageCounts
+from curator_core.visible import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -22,12 +24,26 @@ _STATUS_STYLES = {"failed": "red", "dropped": "yellow"}
 
 def console(*, stderr: bool = False) -> "Console":
     """A place to print to that shows text as it is; not cut at 80 columns where nobody looks."""
-    from rich.console import Console
-
-    made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    made = _visible_console()(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = max(made.width, _WIDE)
     return made
+
+
+@cache
+def _visible_console() -> "type[Console]":
+    """The class of rich's console for text of any origin, which commands nothing here."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class VisibleConsole(Console):
+        def render(
+            self, renderable: "RenderableType", options: "ConsoleOptions | None" = None
+        ) -> "Iterator[Segment]":
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return VisibleConsole
 
 
 def plain_table(*columns: str, numbers: Iterable[str] = ()) -> "Table":

@@ -5,7 +5,6 @@ be appended to, so it is a row of small objects. A torn last line is what a cras
 Each line stands for itself, so damage in the middle costs no more than what the damaged line said.
 """
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,8 +15,9 @@ from curator_core.filesystems import base_name, is_local, open_filesystem
 from curator_core.runs.lines import from_line, to_line
 from curator_core.runs.permissions import open_run_file
 from curator_core.staging import explained
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 Entry = dict[str, Any]
 

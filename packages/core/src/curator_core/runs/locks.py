@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import json
-import logging
 import os
 import socket
 import threading
@@ -17,8 +16,9 @@ from curator_core.errors import OutputError, ResumeError
 from curator_core.failing import reason_of
 from curator_core.filesystems import StorageOptions, is_local, join, open_filesystem
 from curator_core.runs.permissions import make_run_folder, open_run_file
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 HEARTBEAT_S = 30.0
 STALE_AFTER_S = 4 * HEARTBEAT_S

@@ -1,7 +1,6 @@
 """What a run's journal says about earlier attempts: which sources are done, and with what."""
 
 import json
-import logging
 import zlib
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +10,9 @@ from curator_core.results import QuarantineRecord, StageCounts
 from curator_core.runs.journal import Entry
 from curator_core.scores import Scores
 from curator_core.tasks import Origin, StagedFile
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 Aliases: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
 """New ids of sources, and the ids of earlier ones that are made of the same parts of files."""

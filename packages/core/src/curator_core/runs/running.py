@@ -1,6 +1,5 @@
 """A run: what executors take sources from, and tell what became of them."""
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -32,8 +31,9 @@ from curator_core.runs.stopping import Stopping, interruption
 from curator_core.runs.totals import add_to, take_from
 from curator_core.runs.worker_logs import cleaned, show
 from curator_core.usages import RECYCLED, Usages
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 _WORTH_SAYING = frozenset({1, 10, 100, 1_000, 10_000})
 """How often workers have gone for one reason: a night's log is not to consist of it."""

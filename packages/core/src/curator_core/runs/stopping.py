@@ -1,6 +1,5 @@
 """Ctrl-C and SIGTERM: the first one asks a run to stop in order, the second one does not ask."""
 
-import logging
 import signal
 import threading
 import time
@@ -11,8 +10,9 @@ from typing import Any
 
 from curator_core.errors import RunInterrupted
 from curator_core.exits import InterruptHandler
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
+LOG = log()
 
 DRAIN_S = 10.0
 """How long work under way may take to finish once a run was asked to stop."""

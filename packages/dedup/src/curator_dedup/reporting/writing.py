@@ -1,16 +1,16 @@
 """Writing a report: a page for people and the same as JSON, side by side."""
 
 import json
-import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from curator_core.errors import CuratorError
 from curator_core.filesystems import StorageOptions, join, open_filesystem
+from curator_core.visible import log
 
 PAGE, FIGURES = "duplicates.html", "duplicates.json"
 
-_log = logging.getLogger("curator_core.dedup")
+_log = log("curator_core.dedup")
 
 
 class Told(Protocol):

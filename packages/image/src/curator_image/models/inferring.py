@@ -1,6 +1,5 @@
 """Inferring: pixels go through a model, and its answers become columns."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
 from curator_core.models import tell_model
 from curator_core.places import NodeInfo
+from curator_core.visible import log
 from curator_models.batching import MicroBatches
 from curator_models.devices import release
 
@@ -18,7 +18,7 @@ from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels, UndecodableError
 from curator_image.views import View
 
-LOG = logging.getLogger("curator_image")
+LOG = log("curator_image")
 
 
 class Source(Protocol):

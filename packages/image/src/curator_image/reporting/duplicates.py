@@ -1,6 +1,5 @@
 """The page about duplicates: clusters side by side, the picture that stays first."""
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from curator_core.filesystems import StorageOptions, join, open_filesystem, open
 from curator_core.reporting.figures import count, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.stages import AnyStage
+from curator_core.visible import log
 from curator_dedup.folders import files_in
 
 from curator_image.duplicates.identities import names_of
@@ -30,7 +30,7 @@ MOST_FILES = 32
 """So many files are read again for the pictures that are shown."""
 
 _WHERE = re.compile(r" (byte|row) [\d:]+$")
-_log = logging.getLogger("curator_core.image")
+_log = log("curator_core.image")
 
 Name = tuple[str, str]
 

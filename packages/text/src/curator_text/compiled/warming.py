@@ -1,10 +1,10 @@
 """Warming: kernels are compiled, or loaded, before the first document comes."""
 
-import logging
 import time
 from collections.abc import Sequence
 
 import pyarrow as pa
+from curator_core.visible import log
 
 from curator_text.compiled import editing
 from curator_text.compiled.caching import is_empty, kernel_folder, mark_of, one_at_a_time
@@ -13,7 +13,7 @@ from curator_text.compiled.judging import judged_at_once
 from curator_text.judging import Rule
 from curator_text.sets.editing import EditingRuleSet
 
-LOG = logging.getLogger("curator_text")
+LOG = log("curator_text")
 
 _SLOW_S = 2.0
 _SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\u2026"

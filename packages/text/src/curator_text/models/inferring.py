@@ -1,6 +1,5 @@
 """Inferring: tokens go through a model, and its answers become columns."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
 from curator_core.columns import with_column
 from curator_core.models import tell_model
 from curator_core.places import NodeInfo
+from curator_core.visible import log
 from curator_models.batching import MicroBatches
 from curator_models.devices import Autocast, device_of, keep_to_cores, precision
 from curator_models.digests import digest_of, weights_in
@@ -20,7 +20,7 @@ from curator_text.models.locating import ModelSource
 from curator_text.models.token_columns import TOKENS, Side, TokenRows
 from curator_text.rejecting import RowErrors
 
-LOG = logging.getLogger("curator_text")
+LOG = log("curator_text")
 
 MOST_TOKENS_ON_A_CPU = 4096
 """A micro-batch has no more of them there. Who takes too much of a machine's own memory is not told

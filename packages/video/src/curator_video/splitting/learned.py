@@ -1,12 +1,12 @@
 """The splitter that asks a network where shots end."""
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.visible import log
 
 from curator_video.clips import Score
 from curator_video.splitting.shots import SHOT_MODEL, ShotSplitter
@@ -18,7 +18,7 @@ from curator_video.splitting.transnet import (
     weights_of,
 )
 
-LOG = logging.getLogger("curator_video")
+LOG = log("curator_video")
 
 
 @dataclass

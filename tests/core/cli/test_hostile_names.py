@@ -1,0 +1,33 @@
+"""Names of files are anybody's: none of them writes to the terminal of who looks at a run."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Curate = Callable[..., Any]
+NAME = "x\x1b]0;PWNED\x07\x1b[2J.jsonl"
+
+
+@pytest.fixture
+def hostile(desk: Path) -> Path:
+    (desk / "raw" / NAME).write_text('{"text": "a good and long one"}\n{broken\n')
+    return desk
+
+
+def test_no_command_passes_them_on(curate: Curate, hostile: Path) -> None:
+    for command in (
+        ("plan", "recipe.yaml"),
+        ("preview", "recipe.yaml"),
+        ("run", "recipe.yaml"),
+        ("status", "out"),
+        ("report", "out"),
+        ("retry", "out"),
+        ("run", f"{NAME}.yaml"),
+        ("plan", "recipe.yaml", "--set", f"input.file_paths={NAME}"),
+    ):
+        said = curate(*command)
+        assert "\x1b]" not in said.out + said.err, command
+        assert "\x1b[2J" not in said.out + said.err, command
+    assert "[U+001B]]0;PWNED" in curate("report", "out").out
