@@ -209,3 +209,12 @@ def test_whatever_a_recipe_holds_it_is_read_or_refused(data: dict[str, Any]) -> 
 def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.raises(PipelineError):
         load_recipe(f"{text}\n", plugins=Plugins())
+
+
+def test_thousands_of_steps_of_one_kind_are_checked_by_one_model(found: Plugins) -> None:
+    from curator_core.recipes.validating import model_of
+
+    load_recipe("name: x\nsteps:\n- t.keep\n", plugins=found)
+    before = model_of.cache_info().misses
+    load_recipe("name: x\nsteps:\n" + "- t.keep\n" * 2000, plugins=found)
+    assert model_of.cache_info().misses - before < 10

@@ -26,7 +26,9 @@ from curator_core.recipes import (
 )
 from curator_core.recipes.describing import stage_help
 from curator_core.recipes.options import options_of
-from curator_core.secrets import hidden, is_credential
+from curator_core.runs.directory import describe_run
+from curator_core.secrets import hidden, hidden_argument, is_credential
+from curator_core.testing.running import line_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -361,3 +363,35 @@ def test_nothing_of_it_is_logged(
         load_recipe(STEP, plugins=found).pipeline().describe()
     printed = capfd.readouterr()
     assert not shows(caplog.text + printed.out + printed.err)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["X-Api-Key", "x-api-key", "Authorization", "Cookie", "X-Auth-Token", "api_key", "hf_token"],
+)
+def test_names_of_headers_and_options_that_hold_keys(name: str) -> None:
+    assert is_credential(name)
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("a.headers={X-Api-Key: abc, Accept: b}", "a.headers={X-Api-Key: ***, Accept: b}"),
+        ("input.headers={'Authorization': 'Bearer abc'}", "input.headers={'Authorization': '***'}"),
+        ("input.headers.X-Api-Key=abc", "input.headers.X-Api-Key=***"),
+        ("steps.a.token=${secret:T}", "steps.a.token=${secret:T}"),
+        ("--set=input.token=abc", "--set=input.token=***"),
+        ("steps.a.min_words=3", "steps.a.min_words=3"),
+        ("https://a:b@c/d", "https://***@c/d"),
+    ],
+)  # fmt: skip
+def test_a_command_line_is_shown_without_keys(argument: str, shown: str) -> None:
+    assert hidden_argument(argument) == shown
+
+
+def test_a_run_directory_has_no_key_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["curate", "run", "--set", "a.headers={X-Api-Key: hush-hush}"])
+    told = describe_run(line_of([Fetch("u")], "fail"), "local")
+    assert "hush-hush" not in str(told)

@@ -90,14 +90,29 @@ def hidden(value: Any, name: str = "") -> Any:
 
 
 def is_credential(name: str) -> bool:
-    """Whether an option of this name holds a credential: `secret`, `hf_token`, `account_key` …"""
-    return _CREDENTIAL.fullmatch(name.lower()) is not None
+    """Whether an option or header of this name holds a credential: `secret`, `hf_token`,
+    `X-Api-Key`, `account_key` …
+    """
+    return _CREDENTIAL.fullmatch(name.lower().replace("-", "_")) is not None
 
 
+def hidden_argument(text: str) -> str:
+    """An argument of a command line, such as `input.headers={X-Api-Key: …}`, without keys."""
+    parts, done = [], 0
+    for name in _NAME.finditer(text):
+        value = _VALUE.match(text, name.end())
+        if value and name.start() >= done and is_credential(name[1]):
+            parts += [text[done : name.end()], value[0] if value[0].startswith("${") else MASK]
+            done = value.end()
+    return redact("".join((*parts, text[done:])))
+
+
+_NAME = re.compile(r"""(?<![\w-])([\w-]++)["']?\s*+[=:]\s*+["']?+""")
+_VALUE = re.compile(r"""\$\{[^}]*+\}|[^{\[,}\]"']++""")
 _CREDENTIAL = re.compile(
-    r"(.*[_-])?(password|passwd|secret|api_?key|access_key|secret_key|private_key|account_key"
-    r"|connection_string)"
-    r"|((auth|access|session|security|sas|bearer|refresh|hf|api)[_-])?token"
+    r"(.*_)?(password|passwd|secret|api_?key|access_key|secret_key|private_key|account_key"
+    r"|connection_string|authorization|cookie)"
+    r"|(x_)?((auth|access|session|security|sas|bearer|refresh|hf|api)_)?token"
 )
 _USERINFO = re.compile(r"""(\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/?#"'<>\\]*@""")
 _SIGNED = re.compile(

@@ -55,7 +55,7 @@ class Option:
         return hidden(plain(value), self.name if self.hides(value) else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OptionTable:
     """All options of something. `is_open` where it takes others besides."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from curator_core.errors import PluginError
@@ -63,8 +64,12 @@ def is_id(given: object) -> bool:
 
 def stage_table(found: Any) -> OptionTable:
     """What may be said about a stage: its own options, and the settings of all stages."""
-    own = options_of(found) if isinstance(found, type) else OptionTable()
-    return own.over(settings())
+    return _table_of_class(found) if isinstance(found, type) else settings()
+
+
+@cache
+def _table_of_class(kind: type) -> OptionTable:
+    return options_of(kind).over(settings())
 
 
 def load_stage(name: str, plugins: Plugins) -> Any:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 from curator_core.errors import PluginError
@@ -58,6 +59,7 @@ def validated(
     }
 
 
+@lru_cache(maxsize=1024)
 def model_of(table: OptionTable) -> "type[BaseModel]":
     """A model of the options. Its own field names are neutral, since options may have any name."""
     from pydantic import ConfigDict, Field, PydanticUserError, create_model

@@ -17,7 +17,7 @@ from curator_core.results import RunResult
 from curator_core.runs.lines import from_line, to_page
 from curator_core.runs.outputs import Output, does_append
 from curator_core.runs.permissions import make_run_folder, refuse_links, replace_run_file
-from curator_core.secrets import redact
+from curator_core.secrets import hidden_argument, redact
 from curator_core.staging import explained
 
 
@@ -144,7 +144,7 @@ def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
         "fingerprint": plan.fingerprint,
         "plan": plan.describe(),
         "needs": {planned.name: _needs(planned.resources) for planned in plan.stages},
-        "command": sys.argv,
+        "command": [hidden_argument(argument) for argument in sys.argv],
         "python": platform.python_version(),
         "packages": _packages(),
     }
