@@ -66,3 +66,21 @@ class TestRemoveLeftovers:
         remove_leftovers(str(tmp_path))
         remove_leftovers(str(tmp_path / "nowhere"))
         assert names(tmp_path) == ["link", "other"]
+
+    def test_clusters_that_were_touched_a_moment_ago_are_spared(self, tmp_path: Path) -> None:
+        for name in ("held", "new", "old"):
+            folder = tmp_path / f"curator-ray-{name}"
+            folder.mkdir()
+            claim = Claim(str(folder), is_made=True)
+            if name == "held":
+                kept = claim
+            else:
+                claim.release()
+            for path in (folder / "driver.lock", folder) if name != "new" else ():
+                os.utime(path, (LONG_AGO, LONG_AGO))
+        remove_leftovers(str(tmp_path), "curator-ray-", 600)
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            "curator-ray-held",
+            "curator-ray-new",
+        ]
+        kept.release()

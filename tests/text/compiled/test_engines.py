@@ -194,6 +194,30 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(
     assert caching.kernel_folder().parent == tmp_path / "mine"
 
 
+@pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="only root gives folders away")
+def test_a_folder_within_one_of_somebody_else_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "theirs"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    assert caching.kernel_folder().parent == tmp_path / "theirs"
+    os.chown(tmp_path / "theirs", 65534, -1)
+    caching.kernel_folder.cache_clear()
+    assert caching.kernel_folder().parent == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(("mode", "is_trusted"), [(0o777, False), (0o1777, True)])
+def test_a_folder_within_one_that_all_can_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_trusted: bool
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(mode)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "open"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    assert (caching.kernel_folder().parent == tmp_path / "open") == is_trusted
+
+
 def test_where_nothing_can_be_written_a_temporary_folder_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,8 +20,9 @@ _IS_OLD_AFTER_S = 7 * 24 * 3600.0
 class Claim:
     """The hold of this process on its folder."""
 
-    def __init__(self, folder: str) -> None:
-        Path(folder).mkdir(mode=0o700)
+    def __init__(self, folder: str, *, is_made: bool = False) -> None:
+        if not is_made:
+            Path(folder).mkdir(mode=0o700)
         file = Path(folder, f"{_LOCK}.new")
         self._handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._handle, fcntl.LOCK_EX)
@@ -32,19 +33,23 @@ class Claim:
         os.close(self._handle)
 
 
-def remove_leftovers(parent: str) -> None:
-    """Remove what dead drivers of this user left in `parent`."""
+def remove_leftovers(parent: str, prefix: str = PREFIX, spared_s: float = 0.0) -> None:
+    """Remove what dead drivers of this user left in `parent`.
+
+    What was touched in the last `spared_s` seconds stays: its guard may be at work yet.
+    """
     with suppress(OSError):
-        for folder in _folders_of_ours(parent):
-            if _is_abandoned(folder):
+        for folder in _folders_of_ours(parent, prefix):
+            is_spared = time.time() - _touched_at(folder) < spared_s
+            if not is_spared and _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folders_of_ours(parent: str) -> Iterable[Path]:
+def _folders_of_ours(parent: str, prefix: str) -> Iterable[Path]:
     """Those of other users are none of our business, and neither is what a link leads to."""
     with os.scandir(parent) as entries:
         for entry in entries:
-            is_one = entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False)
+            is_one = entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False)
             if is_one and entry.stat(follow_symlinks=False).st_uid == os.getuid():
                 yield Path(entry)
 

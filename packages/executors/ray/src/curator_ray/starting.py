@@ -12,6 +12,7 @@ from curator_core.failing import reason_of
 from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard
 from curator_ray.keeping import Keeper
+from curator_ray.leftovers import Claim, remove_leftovers
 from curator_ray.postponing import import_ray
 from curator_ray.settings import deaf_to_sigterm, environment, loopback_only, undisturbed
 from curator_ray.stems import Stem
@@ -21,6 +22,9 @@ from curator_ray.warming import warming_up
 
 PREFIX = "curator-ray-"
 """How the folder of a private cluster is called."""
+
+_SPARED_S = 600.0
+"""A cluster whose driver died is ended by its guard, which removes the folder, long before."""
 
 _LONGEST_FOLDER = 40
 """Ray puts sockets below it, and the path of a socket may have 107 characters."""
@@ -62,7 +66,10 @@ class Started:
         runtime_env: Mapping[str, Any] | None,
         soon: Iterable[str] = (),
     ) -> None:
-        self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder())
+        parent = _short_folder()
+        remove_leftovers(parent, PREFIX, _SPARED_S)
+        self.folder = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
+        self._claim = Claim(self.folder, is_made=True)
         self._guard = ClusterGuard(self.folder)
         self._stem = Stem(self.folder, wanted.imports)
         is_trimmed = not wanted.dashboard
@@ -76,6 +83,7 @@ class Started:
         except BaseException as error:
             self._stem.end()
             self._guard.dismiss()
+            self._claim.release()
             if isinstance(error, Exception):
                 what = f"no private Ray cluster could be started: {reason_of(error)}"
                 raise ClusterError(f"{what}; {_way_out(error)}") from error
@@ -113,6 +121,7 @@ class Started:
         finally:
             self._stem.end()
             self._guard.dismiss()
+            self._claim.release()
             self._keeper.dismiss()
 
 

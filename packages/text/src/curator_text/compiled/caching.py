@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,10 +41,22 @@ def _user() -> int:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Kernels are code: nobody else may have put them there."""
+    """Kernels are code: nobody else may put them there, nor another folder in its place."""
+    folder = folder.resolve()
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
     facts = folder.stat()
-    mine = not hasattr(os, "getuid") or (facts.st_uid == os.getuid() and not facts.st_mode & 0o022)
-    return mine and os.access(folder, os.W_OK | os.X_OK)
+    is_own = facts.st_uid == os.getuid() and not facts.st_mode & 0o022
+    return is_own and all(map(_is_kept_by_owner, folder.parents))
+
+
+def _is_kept_by_owner(folder: Path) -> bool:
+    """Whether only this user, or root, can replace what is in a folder of theirs."""
+    facts = folder.stat()
+    is_open = facts.st_mode & stat.S_IWOTH and not facts.st_mode & stat.S_ISVTX
+    return facts.st_uid in (0, os.getuid()) and not is_open
 
 
 def _source_hash() -> str:
