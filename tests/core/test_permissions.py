@@ -6,7 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from curator_core import CompositeStage, DocumentBatch, PipelineError, ProcessingStage, Workflow
+from curator_core import (
+    CompositeStage,
+    DocumentBatch,
+    Executor,
+    PipelineError,
+    ProcessingStage,
+    Workflow,
+)
 from curator_core.hookspecs import hookimpl
 from curator_core.plugins import Plugins
 from curator_core.recipes import Permissions, apply_settings, load_recipe
@@ -38,6 +45,20 @@ class Both(CompositeStage[DocumentBatch, DocumentBatch]):
 
 
 @dataclass
+class Cluster:
+    address: str | None = None
+    size: int = 1
+
+
+@dataclass
+class Far(Executor):
+    config: Cluster | None = None
+
+    def execute(self, plan: Any, run: Any) -> Any:
+        return iter(())
+
+
+@dataclass
 class Work(Workflow):
     path: str = ""
 
@@ -54,6 +75,9 @@ def found() -> Plugins:
     made = Plugins()
     plugin = SimpleNamespace(
         curator_stages=hookimpl(lambda: STAGES, specname="curator_stages"),
+        curator_executors=hookimpl(
+            lambda: {"t.far": f"{__name__}:Far"}, specname="curator_executors"
+        ),
         curator_workflows=hookimpl(
             lambda: {"t.work": f"{__name__}:Work"}, specname="curator_workflows"
         ),
@@ -183,6 +207,18 @@ class TestCode:
         load_recipe(text, plugins=found, permissions=Permissions(trust_code=True))
         monkeypatch.setenv("CURATOR_TRUST_CODE", "1")
         load_recipe(text, plugins=found)
+
+    @pytest.mark.parametrize("options", ["address: 'ray://a:1'", "config: {address: 'ray://a:1'}"])
+    def test_of_a_cluster_needs_leave(self, options: str, found: Plugins) -> None:
+        text = f"name: x\nsteps: [t.keep]\nexecutor:\n  name: t.far\n  {options}\n"
+        problem = refusal(text, found)
+        assert problem.startswith("<recipe>:5: ")
+        assert "--trust-code" in problem
+        load_recipe(text, plugins=found, permissions=Permissions(trust_code=True))
+
+    def test_a_cluster_may_be_set_from_outside(self, found: Plugins) -> None:
+        text = "name: x\nsteps: [t.keep]\nexecutor: {name: t.far, size: 2}\n"
+        load_recipe(text, ["executor.address=ray://a:1"], plugins=found)
 
 
 def test_what_is_set_from_outside_needs_no_leave(found: Plugins) -> None:

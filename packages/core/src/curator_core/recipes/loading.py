@@ -21,7 +21,7 @@ from curator_core.recipes.options import (
     run_settings,
 )
 from curator_core.recipes.parsing import LARGEST_FILE, parse
-from curator_core.recipes.permissions import Permissions
+from curator_core.recipes.permissions import Permissions, cluster_problems
 from curator_core.recipes.problems import Document, Problems
 from curator_core.recipes.setting import with_settings
 from curator_core.recipes.steps import Step, build_stage, find_steps
@@ -209,6 +209,8 @@ def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dic
     if not isinstance(said, dict):
         return None
     path = ("executor",)
+    for where, text in cluster_problems(problems):
+        problems.add(where, text)
     name = said.get("name")
     if not isinstance(name, str):
         problems.add(path, "executor: `name:` must say which executor, as text")

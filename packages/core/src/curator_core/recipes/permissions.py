@@ -75,6 +75,21 @@ def option_problems(
                 )
 
 
+def cluster_problems(problems: Problems) -> Iterator[tuple[Path, str]]:
+    """What to say where a recipe chooses the cluster: its answers are unpickled here."""
+    for inside in ((), ("config",), ("options",)):
+        path: Path = ("executor", *inside, "address")
+        document = problems.document
+        if document.at(path) is None or not document.is_from_file(path):
+            continue
+        if not problems.permissions.trust_code:
+            yield (
+                path,
+                "executor: a cluster that the recipe names could run code here; if you trust it, "
+                f"run with --trust-code, or with {TRUST_VARIABLE}=1",
+            )
+
+
 def known_protocols() -> set[str]:
     """All that fsspec can open, whoever registered it."""
     from fsspec import available_protocols
