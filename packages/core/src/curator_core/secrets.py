@@ -100,8 +100,9 @@ def hidden_argument(text: str) -> str:
     """An argument of a command line, such as `input.headers={X-Api-Key: …}`, without keys."""
     parts, done = [], 0
     for name in _NAME.finditer(text):
-        value = _VALUE.match(text, name.end())
-        if value and name.start() >= done and is_credential(name[1]):
+        if name.start() < done or not is_credential(name[1]):
+            continue
+        if value := _VALUE.match(text, name.end()):
             parts += [text[done : name.end()], value[0] if value[0].startswith("${") else MASK]
             done = value.end()
     return redact("".join((*parts, text[done:])))

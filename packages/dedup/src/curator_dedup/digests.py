@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import xxhash
+from curator_core.combining import stream_safe
 
 DIGEST = pa.binary(16)
 
@@ -20,4 +21,4 @@ def normalized(texts: Sequence[str | None]) -> list[str | None]:
 
 
 def _normalized(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).lower().split())
+    return " ".join(unicodedata.normalize("NFC", stream_safe(text)).lower().split())

@@ -23,7 +23,7 @@ class Normalization:
 
     def __call__(self, text: str) -> str:
         if self.compatible:
-            text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+            text = unicodedata.normalize("NFKC", _with_few_marks(_INVISIBLE.sub("", text)))
         if self.lowercase:
             text = text.replace("\u0130", "i").lower()  # of İ, lower() alone makes i and a dot
         if self.punctuation:
@@ -31,6 +31,18 @@ class Normalization:
             text = "".join(c if _counts(c) else " " for c in text)
             text = _LOOSE.sub(" ", text)
         return " ".join(text.split()) if self.punctuation else text
+
+
+def _with_few_marks(text: str) -> str:
+    """Without marks that no writing has: to bring a row of them in order takes its square."""
+    if text.isascii():
+        return text
+    kept, row = [], 0
+    for character in text:
+        row = row + 1 if unicodedata.category(character)[0] == "M" else 0
+        if row <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 AS_WRITTEN = Normalization(lowercase=False, punctuation=False, compatible=False)
@@ -42,6 +54,7 @@ _INVISIBLE = re.compile(
 )
 """What Unicode calls default ignorable: no reader sees it, and no listener hears it."""
 
+_MOST_MARKS = 30
 _APOSTROPHES = re.compile("[\u2019\u02bc]")
 _LOOSE = re.compile(r"(?<!\w)'|'(?!\w)")
 

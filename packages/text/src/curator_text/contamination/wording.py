@@ -8,6 +8,8 @@ import re
 import unicodedata
 from hashlib import blake2b
 
+from curator_core.combining import stream_safe
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
@@ -18,9 +20,10 @@ _MOST_CACHED = 500_000
 
 def composed(text: str) -> str:
     """The text in the form that its words are found in."""
-    if text.isascii() or unicodedata.is_normalized("NFC", text):
+    if text.isascii():
         return text
-    return unicodedata.normalize("NFC", text)
+    safe = stream_safe(text)
+    return safe if unicodedata.is_normalized("NFC", safe) else unicodedata.normalize("NFC", safe)
 
 
 def words_of(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Lists of addresses in files: plain ones, those of hosts files and of blockers of advertising."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,6 +11,8 @@ from curator_core.filesystems import local_path, open_input
 from curator_core.reading.lines import PIECE_BYTES, whole_lines
 
 _LONGEST_HOST = 253
+_LONGEST_AUTHORITY = 1000
+_BEHIND_HOST = re.compile("[/?#]")
 _NO_DOMAINS = frozenset({"localhost", "localhost.localdomain", "local", "broadcasthost"})
 
 
@@ -74,11 +77,21 @@ def _names_in(line: str) -> Iterator[str]:
 def host_of(url: str | None) -> str:
     """The host that a URL names, in lower case; empty where it names none."""
     given = url or ""
+    if _has_long_host(given):
+        return ""
     try:
         host = urlsplit(given if "://" in given else f"//{given}").hostname or ""
     except ValueError:  # such as an unclosed bracket
         return ""
     return _in_ascii(host.strip("."))[-_LONGEST_HOST:]
+
+
+def _has_long_host(url: str) -> bool:
+    """Whether what should be a host can be none, and would take long to look at."""
+    if url.isascii():
+        return False
+    rest = url.partition("://")[2] if "://" in url else url
+    return len(_BEHIND_HOST.split(rest, 1)[0]) > _LONGEST_AUTHORITY
 
 
 def _in_ascii(host: str) -> str:
@@ -93,6 +106,8 @@ def _in_ascii(host: str) -> str:
 
 def page_of(url: str | None) -> str:
     """A URL without what does not matter: scheme, `www.`, port, fragment and a last slash."""
+    if _has_long_host(url or ""):
+        return url or ""
     try:
         parts = urlsplit(url if url and "://" in url else f"//{url or ''}")
     except ValueError:

@@ -1,0 +1,40 @@
+"""Costs of what core does with untrusted text, see `costkit`."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from costkit import check_cost
+from curator_core.downloading.addresses import shown
+from curator_core.downloading.record_paths import check_record_path
+from curator_core.errors import CuratorError
+from curator_core.matching import Wanted
+from curator_core.reading.lines import Lines
+from curator_core.reading.records import parse
+from curator_core.secrets import hidden_argument, redact
+from curator_core.visible import visible
+from curator_core.writing.partitions import folder_of
+
+WANTED = Wanted((".jsonl",), ("*a*b*.json*",), ("*c*d*",))
+
+
+def _path(text: str) -> None:
+    with suppress(CuratorError):
+        check_record_path(text)
+
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "secrets": redact,
+    "arguments": hidden_argument,
+    "visible text": visible,
+    "JSON lines": lambda text: parse(Lines(text.encode())),
+    "URLs": shown,
+    "paths in records": _path,
+    "names of files": WANTED.accepts,
+    "names of folders": folder_of,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_time_in_proportion_to_the_text(name: str) -> None:
+    check_cost(FUNCTIONS[name])
