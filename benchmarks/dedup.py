@@ -13,6 +13,7 @@ from dedup_semantic import semantic
 from dedup_sentences import sentences
 from dedup_signatures import signatures
 from dedup_sizes import QUICK, Sizes
+from dedup_verify import cost, verification
 from measuring.rows import Row, run_rows
 
 ROWS: dict[str, Row[Sizes]] = {
@@ -20,6 +21,8 @@ ROWS: dict[str, Row[Sizes]] = {
     "fuzzy-speed": speed,
     "fuzzy-recall": recall,
     "fuzzy-memory": memory,
+    "verification": verification,
+    "verification-cost": cost,
     "components": components,
     "signatures": signatures,
     "passages": passages,

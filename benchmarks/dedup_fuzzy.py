@@ -216,7 +216,7 @@ def projection(facts: dict[str, dict[str, float]], documents: int) -> Iterable[F
     gb = {name: size * scale for name, size in facts["bytes"].items()}
     rate = documents / float(facts["seconds"])  # type: ignore[arg-type]
     value = (
-        f"bands {gb['bands']:,.0f} GB, links {gb['matches/links']:,.0f} GB, members "
+        f"bands {gb['bands']:,.0f} GB, links {gb['links']:,.0f} GB, members "
         f"{gb['members']:,.0f} GB, index {gb['index']:,.0f} GB; the text is read twice, the bands "
         f"once, links and members once or a few times; {1e9 / rate / 3600:,.0f} hours on one "
         f"machine like this, divided by N on N of them"

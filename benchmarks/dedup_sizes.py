@@ -25,6 +25,9 @@ class Sizes:
     seeds: int = 6
     """So many that chance moves what is compared by a third of a point."""
 
+    labelled: int = 20_000
+    """Items, of which a third have copies."""
+
     memory: int = 4000
     """Twenty times as many are compared with these."""
 
@@ -49,6 +52,7 @@ QUICK = Sizes(
     start=50,
     recall=1000,
     seeds=1,
+    labelled=400,
     memory=200,
     edges=100_000,
     pairs=300,

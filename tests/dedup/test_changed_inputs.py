@@ -1,53 +1,192 @@
-"""Deduplication of files that were renamed or removed since it ran last."""
+"""Workflows with an index, run again into the same output after their input changed."""
 
-from collections.abc import Callable
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core import LocalExecutor, RemovedInputsError
-from curator_dedup import ExactDeduplicationWorkflow
+from curator_core import LocalExecutor
+from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
 
-HERE = LocalExecutor(workers=0)
-Record = dict[str, Any]
-Write = Callable[[Path, list[Record]], Path]
-RecordsIn = Callable[[Path], list[Record]]
+Write = Callable[[Path, list[dict[str, Any]]], Path]
+RecordsIn = Callable[[Path], list[dict[str, Any]]]
+Run = Callable[..., list[int]]
 
-
-def workflow(folder: Path) -> ExactDeduplicationWorkflow:
-    """Each file is a block of its own."""
-    return ExactDeduplicationWorkflow(
-        str(folder / "raw"), str(folder / "out"), input_blocksize=100, report=False
-    )
+KINDS = [ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow]
 
 
-@pytest.fixture(name="done")
-def _done(tmp_path: Path, write: Write) -> Path:
-    """Three files with a text in common, which is kept in the first."""
-    for number, name in enumerate("abc"):
-        rows = [{"id": f"{name}{n}", "text": f"{'shared' if n == 0 else name * n}"} for n in (0, 1)]
-        write(tmp_path / f"raw/{name}.jsonl", [*rows, {"id": name, "text": "x" * 40 * number}])
-    workflow(tmp_path).run(HERE)
-    return tmp_path
+def page(number: int) -> dict[str, Any]:
+    dice = random.Random(number)
+    words = ("".join(dice.choices("abcdefghijkl", k=6)) for _ in range(60))
+    return {"id": number, "text": " ".join(words)}
 
 
-def ids(records: list[Record]) -> list[str]:
-    return sorted(record["id"] for record in records)
+def touch(raw: Path) -> None:
+    for path in raw.iterdir():
+        later = path.stat().st_mtime + 5
+        os.utime(path, (later, later))
 
 
-def test_a_renamed_file_keeps_its_duplicates_out(done: Path, records_in: RecordsIn) -> None:
-    (done / "raw/a.jsonl").rename(done / "raw/z.jsonl")
-    told = workflow(done).run(HERE).metadata
-    assert (told["documents"], told["removed"]) == (9, 2)
-    assert ids(records_in(done / "out")) == ["a", "a1", "b", "b0", "b1", "c", "c1"]
+def append(raw: Path, name: str = "a.jsonl") -> None:
+    with (raw / name).open("a") as file:
+        file.write('{"id": 100, "text": "a line that was appended"}\n')
 
 
-def test_a_removed_file_stops_it_or_takes_its_output_back(
-    done: Path, records_in: RecordsIn
+def copy(raw: Path) -> None:
+    shutil.copyfile(raw / "a.jsonl", raw / "c.jsonl")
+
+
+def rename(raw: Path) -> None:
+    (raw / "a.jsonl").rename(raw / "c.jsonl")
+
+
+def remove(raw: Path) -> None:
+    (raw / "a.jsonl").unlink()
+
+
+CHANGES: dict[Callable[[Path], None], list[int]] = {
+    touch: [0, 1, 2, 3, 4],
+    append: [0, 1, 2, 3, 4, 100],
+    copy: [0, 1, 2, 3, 4],
+    rename: [0, 1, 2, 3, 4],
+    remove: [3, 4],
+}
+
+
+@pytest.fixture(name="run")
+def _run(tmp_path: Path, records_in: RecordsIn) -> Run:
+    def run(
+        kind: type, raw: str = "raw", out: str = "out", executor: Any = None, **options: Any
+    ) -> list[int]:
+        index = str(tmp_path / "index")
+        workflow = kind(str(tmp_path / raw), str(tmp_path / out), index_path=index, **options)
+        workflow.run(executor or LocalExecutor(workers=0), removed_inputs="prune")
+        return sorted(record["id"] for record in records_in(tmp_path / out))
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def raw(tmp_path: Path, write: Write) -> Path:
+    write(tmp_path / "raw/a.jsonl", [page(0), page(1), page(2)])
+    return write(tmp_path / "raw/b.jsonl", [page(3), page(4)]).parent
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_own_former_entries_are_not_counted(
+    run: Run, raw: Path, kind: type, change: Callable[[Path], None]
 ) -> None:
-    (done / "raw/a.jsonl").unlink()
-    with pytest.raises(RemovedInputsError):
-        workflow(done).run(HERE)
-    assert ids(records_in(done / "out")) == ["a", "a0", "a1", "b", "b1", "c", "c1"]
-    workflow(done).run(HERE, removed_inputs="prune")
-    assert ids(records_in(done / "out")) == ["b", "b0", "b1", "c", "c1"]
+    assert run(kind) == [0, 1, 2, 3, 4]
+    change(raw)
+    assert run(kind) == CHANGES[change]
+    assert run(kind) == CHANGES[change]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_worker_processes_give_the_same(run: Run, raw: Path, kind: type) -> None:
+    workers = LocalExecutor(workers=2)
+    assert run(kind, executor=workers) == [0, 1, 2, 3, 4]
+    touch(raw)
+    append(raw)
+    assert run(kind, executor=workers) == [0, 1, 2, 3, 4, 100]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_holds_what_the_input_has_now(
+    run: Run, raw: Path, tmp_path: Path, write: Write, kind: type
+) -> None:
+    run(kind)
+    remove(raw)
+    write(raw / "d.jsonl", [page(7)])
+    assert run(kind) == [3, 4, 7]
+    write(tmp_path / "next/a.jsonl", [page(0), page(3), page(7), page(8)])
+    assert run(kind, "next", "next_out") == [0, 8]
+    # The earlier output changes again, and has no more of what the later one left out.
+    (raw / "d.jsonl").unlink()
+    assert run(kind) == [3, 4]
+    assert run(kind, "next", "next_out") == [0, 7, 8]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_changed_input_is_still_compared_with_other_crawls(
+    run: Run, raw: Path, tmp_path: Path, write: Write, kind: type
+) -> None:
+    run(kind)
+    write(tmp_path / "next/a.jsonl", [page(1), page(8)])
+    assert run(kind, "next", "next_out") == [8]
+    write(raw / "e.jsonl", [page(8), page(9)])
+    assert run(kind) == [0, 1, 2, 3, 4, 9]
+    assert run(kind, "next", "next_out") == [8]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_output_that_was_moved_away_stays_known(
+    run: Run, raw: Path, tmp_path: Path, kind: type, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(kind)
+    (tmp_path / "out").rename(tmp_path / "archive")
+    touch(raw)
+    append(raw)
+    assert run(kind) == [100]
+    assert not caplog.records
+    (tmp_path / "out").rename(tmp_path / "archive2")
+    touch(raw)
+    assert run(kind) == []
+    [warning] = caplog.records
+    assert str(tmp_path / "out") in warning.message
+    assert str(tmp_path / "index/crawls") in warning.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_output_that_is_overwritten_is_not_counted(
+    run: Run, raw: Path, tmp_path: Path, kind: type
+) -> None:
+    work = str(tmp_path / "work")
+    run(kind, work_path=work)
+    shutil.rmtree(work)
+    touch(raw)
+    assert run(kind, work_path=work, mode="overwrite") == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_files_may_have_several_outputs(
+    run: Run, tmp_path: Path, write: Write, kind: type, raw: Path
+) -> None:
+    assert run(kind, out="first") == run(kind, out="second") == [0, 1, 2, 3, 4]
+    # What only the second still has is known all the same.
+    shutil.copytree(raw, tmp_path / "kept", copy_function=shutil.copy2)
+    remove(raw)
+    assert run(kind, out="first") == [3, 4]
+    write(tmp_path / "next/a.jsonl", [page(0), page(3), page(8)])
+    assert run(kind, "next", "next_out") == [8]
+
+
+@pytest.fixture(scope="module")
+def private_ray() -> Iterator[None]:
+    pytest.importorskip("ray")
+    from curator_ray.connecting import connected
+    from curator_ray.starting import PrivateCluster
+
+    with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
+        yield
+
+
+@pytest.mark.usefixtures("private_ray")
+@pytest.mark.parametrize(
+    ("kind", "executor"),
+    [
+        (FuzzyDeduplicationWorkflow, "streaming"),
+        (ExactDeduplicationWorkflow, "ray_data"),
+        (ExactDeduplicationWorkflow, "actor_pool"),
+    ],
+)
+def test_executors_on_ray_give_the_same(run: Run, raw: Path, kind: type, executor: str) -> None:
+    pytest.importorskip(f"curator_{executor}")
+    assert run(kind, executor=executor) == [0, 1, 2, 3, 4]
+    rename(raw)
+    append(raw, "b.jsonl")
+    assert run(kind, executor=executor) == [0, 1, 2, 3, 4, 100]

@@ -20,8 +20,8 @@ from curator_core import (
 )
 from curator_core.plugins import plugins
 from curator_dedup import FuzzyDeduplicationWorkflow
+from curator_dedup.fuzzy.sets import jaccard, sets_of
 from curator_dedup.fuzzy.shingles import Shingling
-from curator_dedup.fuzzy.verifying import jaccard
 
 HERE = LocalExecutor(workers=0)
 Record = dict[str, Any]
@@ -69,11 +69,12 @@ def test_near_duplicates_go_and_the_first_stays(
     write(tmp_path / "raw/b.parquet", [{"id": 2, "text": text(1, changed=1).upper() + "!"}])
     result = fuzzy(tmp_path / "raw", tmp_path / "out").run(HERE)
     told = result.metadata
-    assert list(result.runs) == ["sign", "match", "cluster", "decide", "remove"]
+    assert list(result.runs) == ["sign", "match", "cluster", "gather", "decide", "remove"]
     assert ids(records_in(tmp_path / "out")) == [0, 1]
     told.pop("report", None)
     assert told == {"documents": 3, "empty": 0, "no_records": 0, "groups": 1, "duplicates": 1,
-                    "removed": 1, "kept": 2}  # fmt: skip
+                    "removed": 1, "kept": 2, "compared_pairs": 1, "rejected_pairs": 0,
+                    "spared": 0}  # fmt: skip
 
 
 def test_keep_rules(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
@@ -126,7 +127,7 @@ def test_200_thousand_equal_documents_take_linear_time(tmp_path: Path) -> None:
     assert result.metadata["removed"] == 199_999
     assert "both_0" not in result.runs
     links = sum(pq.read_metadata(path).num_rows
-                for path in Path(workflow.work_dir, "matches/links").glob("*.parquet"))  # fmt: skip
+                for path in Path(workflow.work_dir, "links").glob("*.parquet"))  # fmt: skip
     assert links == 200_000  # the first is linked with itself
     assert time.process_time() - started < 100
 
@@ -165,30 +166,24 @@ def test_verified_documents_are_as_similar_as_asked_to_what_stays(
     chain = [{"id": n, "text": text(1, changed=n)} for n in range(8)]
     source = write(tmp_path / "a.jsonl", chain)
     bands = {"num_bands": 60, "minhashes_per_band": 3}
-    fuzzy(source, tmp_path / "all", **bands).run(HERE)
+    result = fuzzy(source, tmp_path / "all", verify=None, **bands).run(HERE)
     assert ids(records_in(tmp_path / "all")) == [0]
-    fuzzy(source, tmp_path / "out", verify=0.7, keep="mark", **bands).run(HERE)
+    assert "rejected_pairs" not in result.metadata
+    told = fuzzy(source, tmp_path / "out", keep="mark", **bands).run(HERE).metadata
     marked = records_in(tmp_path / "out")
-    sets = {}
-    for record in marked:
-        [found] = [Shingling().of([record["text"]])[0]]
-        sets[record["id"]] = sorted(set(found.tolist()))
+    sets = {r["id"]: sets_of(Shingling(), [r["text"]])[0] for r in marked}
     stays = [r for r in marked if not r["is_duplicate"]]
     assert 1 < len(stays) < 8
+    assert told["spared"] == len(stays) - 1
+    assert told["compared_pairs"] == told["rejected_pairs"] + told["duplicates"]
     for record in marked:
         best = min(
             (r["id"] for r in stays if r["cluster_id"] == record["cluster_id"]),
             default=record["id"],
         )
-        assert jaccard(_set(sets[best]), _set(sets[record["id"]])) >= 0.7
+        assert jaccard(sets[best], sets[record["id"]]) >= 0.7
     told = fuzzy(source, tmp_path / "none", verify=1.0, **bands).run(HERE).metadata
     assert told["removed"] == 0
-
-
-def _set(values: list[int]) -> Any:
-    import numpy as np
-
-    return np.array(values, np.uint64)
 
 
 def test_equal_documents_are_verified_once_for_all(tmp_path: Path, write: Write) -> None:
@@ -206,9 +201,29 @@ def test_links_and_bands_can_be_looked_at(tmp_path: Path, write: Write) -> None:
     fuzzy(source, tmp_path / "out", work_path=str(tmp_path / "work"), keep_empty=False).run(HERE)
     columns = {
         "bands": ["key", "block", "file", "row", "state"],
-        "matches/links": ["doc", "to", "known", "block", "file", "row", "state"],
+        "links": ["doc", "to", "known", "block", "file", "row", "state"],
         "members": ["doc", "cluster", "known", "block", "file", "row", "state"],
-        "decisions": ["block", "file", "row", "keep", "is_duplicate", "cluster_id", "cluster_size"],
+        "shingled": [
+            "doc",
+            "cluster",
+            "known",
+            "block",
+            "file",
+            "row",
+            "state",
+            "digest",
+            "shingles",
+        ],
+        "decisions": [
+            "block",
+            "file",
+            "row",
+            "keep",
+            "is_duplicate",
+            "cluster_id",
+            "cluster_size",
+            "known",
+        ],
     }
     for name, wanted in columns.items():
         [path] = (tmp_path / "work" / name).glob("*.parquet")
@@ -217,8 +232,9 @@ def test_links_and_bands_can_be_looked_at(tmp_path: Path, write: Write) -> None:
     assert pq.read_metadata(bands).num_rows == 2 * 14 + 1
 
 
+@pytest.mark.parametrize("verify", [None, 0.7])
 def test_later_crawls_are_compared_with_earlier_ones(
-    tmp_path: Path, write: Write, records_in: RecordsIn
+    tmp_path: Path, write: Write, records_in: RecordsIn, verify: float | None
 ) -> None:
     index = str(tmp_path / "index")
     write(tmp_path / "monday/a.jsonl", [{"id": n, "text": text(n)} for n in range(3)])
@@ -228,7 +244,7 @@ def test_later_crawls_are_compared_with_earlier_ones(
           [{"id": 20 + n, "text": text(n)} for n in (2, 3, 4, 5, 5)])  # fmt: skip
 
     def crawl(day: str, out: str) -> list[int]:
-        fuzzy(tmp_path / day, tmp_path / out, index_path=index).run(HERE)
+        fuzzy(tmp_path / day, tmp_path / out, index_path=index, verify=verify).run(HERE)
         return ids(records_in(tmp_path / out))
 
     assert crawl("monday", "1") == [0, 1, 2]
@@ -243,7 +259,7 @@ def test_later_crawls_are_compared_with_earlier_ones(
     assert crawl("monday", "6") == [0, 1, 2, 6]
     write(tmp_path / "copy/a.jsonl", [{"id": n, "text": text(n)} for n in range(3)])
     assert crawl("copy", "7") == []
-    workflow = fuzzy(tmp_path / "monday", tmp_path / "6", index_path=index)
+    workflow = fuzzy(tmp_path / "monday", tmp_path / "6", index_path=index, verify=verify)
     assert workflow.run(HERE).did_nothing
 
 
@@ -255,6 +271,59 @@ def test_an_index_is_for_one_way_of_comparing(tmp_path: Path, write: Write) -> N
         fuzzy(source, tmp_path / "out2", index_path=index, seed=7).run(HERE)
     with pytest.raises(InputError, match=r"partitions is 3, but the index .* has 16; leave part"):
         fuzzy(source, tmp_path / "out3", index_path=index, partitions=3).run(HERE)
+
+
+def test_an_index_without_shingles_is_refused_where_documents_are_verified(
+    tmp_path: Path, write: Write
+) -> None:
+    source = write(tmp_path / "a.jsonl", [{"text": text(1)}])
+    index = str(tmp_path / "index")
+    fuzzy(source, tmp_path / "out", index_path=index, verify=None).run(HERE)
+    with pytest.raises(InputError, match="verified=False, not True"):
+        fuzzy(source, tmp_path / "out2", index_path=index).run(HERE)
+
+
+def test_documents_of_earlier_crawls_are_compared_word_for_word(
+    tmp_path: Path, write: Write, records_in: RecordsIn
+) -> None:
+    """The same bands, but a similarity that is high enough for some documents only."""
+    options = {"num_bands": 60, "minhashes_per_band": 2, "index_path": str(tmp_path / "index")}
+    write(tmp_path / "monday/a.jsonl", [{"id": n, "text": text(n)} for n in range(3)])
+    write(tmp_path / "tuesday/a.jsonl", [
+        {"id": 10, "text": text(0, changed=2)},
+        {"id": 11, "text": text(1, changed=10)},
+        {"id": 12, "text": text(1, changed=9)},
+        {"id": 13, "text": text(2)},
+    ])  # fmt: skip
+    fuzzy(tmp_path / "monday", tmp_path / "1", **options).run(HERE)
+    told = fuzzy(tmp_path / "tuesday", tmp_path / "2", **options).run(HERE).metadata
+    assert ids(records_in(tmp_path / "2")) == [11]
+    assert (told["duplicates"], told["spared"]) == (3, 1)
+    assert told["rejected_pairs"] >= 2
+    # What a later crawl left out is not compared with, but what it kept is.
+    write(tmp_path / "wednesday/a.jsonl", [{"id": 20, "text": text(1, changed=10)},
+                                           {"id": 21, "text": text(2, changed=1)}])  # fmt: skip
+    fuzzy(tmp_path / "wednesday", tmp_path / "3", **options).run(HERE)
+    assert ids(records_in(tmp_path / "3")) == []
+
+
+@pytest.mark.parametrize("verify", [None, 0.7])
+def test_links_through_files_find_the_same_earlier_documents(
+    tmp_path: Path, write: Write, records_in: RecordsIn, verify: float | None
+) -> None:
+    corpus(tmp_path / "monday", write, files=2)
+    corpus(tmp_path / "tuesday", write, files=4)
+    found = []
+    for links in (20_000_000, 1):
+        options: dict[str, Any] = {
+            "index_path": str(tmp_path / f"index{links}"), "links_in_memory": links,
+            "verify": verify,
+        }  # fmt: skip
+        for day in ("monday", "tuesday"):
+            fuzzy(tmp_path / day, tmp_path / f"{day}{links}", **options).run(HERE)
+        found.append(ids(records_in(tmp_path / f"tuesday{links}")))
+    assert found[0] == found[1]
+    assert 0 < len(found[0]) < 20
 
 
 def test_two_at_a_time_are_refused(tmp_path: Path, write: Write) -> None:
@@ -308,7 +377,6 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
         "word_ngrams and char_ngrams are both set, but one must decide; drop one",
         "verify is 2, but must be above 0 and at most 1",
         "seed is -1",
-        "verify needs the texts, which an index does not have",
         "no such field (did you mean text?)",
     ):
         assert sentence in told
@@ -338,26 +406,28 @@ def test_it_is_registered() -> None:
     assert plugins().workflows.load("dedup.fuzzy") is FuzzyDeduplicationWorkflow
 
 
-BEFORE = ("bands/part-*", "matches/links/part-*", "stars/*/part-*", ".curator/*/index_*/*")
+BEFORE = ("bands/part-*", "links/part-*", "stars/*/part-*")
 VERIFIED = ("shingled/part-*", "decisions/part-*", ".curator/*/remove/*")
+INDEXED = ("clusters/*/part-*", ".curator/*/recall/*", ".curator/*/index/*")
 
 
-@pytest.mark.parametrize(("verify", "marks"), [(None, BEFORE), (0.6, VERIFIED)])
+@pytest.mark.parametrize(("index", "marks"), [(None, BEFORE), (None, VERIFIED), ("index", INDEXED)])
 def test_killed_at_any_moment_it_goes_on(
     tmp_path: Path,
     write: Write,
     records_in: RecordsIn,
     killed_at: KilledAt,
-    verify: float | None,
+    index: str | None,
     marks: tuple[str, ...],
 ) -> None:
+    verify = None if marks is BEFORE else 0.6
     source = corpus(tmp_path / "raw", write)
     fuzzy(source, tmp_path / "whole", verify=verify).run(HERE)
     wanted = ids(records_in(tmp_path / "whole"))
     out = tmp_path / "out"
     workflow = fuzzy(
         source, out, verify=verify, links_in_memory=10, partitions=2, input_blocksize=10_000,
-        index_path=None if verify else str(tmp_path / "index"),
+        index_path=index and str(tmp_path / index),
     )  # fmt: skip
     assert killed_at(workflow, marks) > 1
     for _ in range(2):

@@ -1,9 +1,10 @@
 """Indexes: what earlier crawls left, so that a new one is compared without reading them again.
 
-A folder: `index.json` says how documents were compared; `crawls/` has a folder for each crawl, and
-in it one for each partition. A key stands in an index once, for the crawl that had it first. What a
-crawl has of its own files from an earlier run is no reason to remove them: files are told apart
-by path, size and modification time.
+A folder: `index.json` records how documents were compared; `crawls/` has a folder for each output
+that was compared with the index. A crawl that is repeated into the same output replaces its own
+entries and is never compared with them. Nor are documents ever removed because of the very files
+they come from, even if another output has these: files are identified by path, size and
+modification time.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from curator_core import FilePart, InputError
-from curator_core.filesystems import StorageOptions, join, open_filesystem
+from curator_core.filesystems import StorageOptions, full_path, join, open_filesystem
 from curator_core.lineage import fingerprint
 
 from curator_dedup.notes import read_note, write_note
@@ -19,7 +20,7 @@ from curator_dedup.notes import read_note, write_note
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def folder_of_partition(folder: str, number: int) -> str:
@@ -53,6 +54,11 @@ class Index:
             )
 
     def _refuse_other(self, mine: dict[str, Any], kept: dict[str, Any]) -> None:
+        if kept.get("format") != _FORMAT:
+            raise InputError(
+                f"the index {self.path} was made by another version of curator-dedup; give "
+                "another index_path, and repeat the crawls that it should know"
+            )
         if kept.get("kind") != mine.get("kind"):
             raise InputError(
                 f"the index {self.path} is that of another kind of workflow: "
@@ -70,6 +76,11 @@ class Index:
                 "give the same options, or another index_path"
             )
 
+    @property
+    def location(self) -> str:
+        """Its path, the same from every working directory."""
+        return _full_path(self.path, self.storage_options)
+
     def crawls(self) -> list[str]:
         """The folders of the crawls that are in it."""
         fs, inner = open_filesystem(join(self.path, "crawls"), dict(self.storage_options or {}))
@@ -79,18 +90,66 @@ class Index:
         return sorted(self.crawl(name) for name in names if not name.startswith("."))
 
     def crawl(self, name: str) -> str:
-        return join(self.path, "crawls", name)
+        return join(self.location, "crawls", name)
 
 
-def crawl_name(files: Sequence[FilePart]) -> str:
-    """What tells a crawl from others: the paths and the states of its files."""
+def crawl_state(files: Sequence[FilePart]) -> str:
+    """Identify a crawl by the paths and the states of its files."""
     return fingerprint(*sorted(f"{file.path}\n{file.size}\n{file.version}" for file in files))
 
 
-def note_earlier(index: Index, files: Sequence[FilePart], note: str) -> None:
-    """Write down which crawls were there when this one was begun: it goes on with the same."""
-    crawl = crawl_name(files)
+@dataclass(frozen=True)
+class Crawls:
+    """The crawl that a workflow adds to an index, and the earlier ones that it is compared with."""
+
+    own: str
+    earlier: list[str]
+
+
+def note_crawls(
+    index: Index, files: Sequence[FilePart], note: str, output: str, *, overwrites: bool
+) -> Crawls:
+    """Decide which crawls to compare with, and write it down.
+
+    The workflow that has the note always has the same crawl in the index. While its input stays the
+    same it is compared with the same others, and with all others once the input has changed.
+    """
+    state = crawl_state(files)
     noted = read_note(note, index.storage_options)
-    if noted is None or noted["crawl"] != crawl:
-        crawls = [one for one in index.crawls() if one != index.crawl(crawl)]
-        write_note(note, {"crawl": crawl, "crawls": crawls}, index.storage_options)
+    if noted is None or noted["index"] != index.location:
+        own = _crawl_of(index, output, overwrites=overwrites)
+        noted = {"index": index.location, "own": own, "state": None, "earlier": []}
+    if noted["state"] != state:
+        earlier = [crawl for crawl in index.crawls() if crawl != noted["own"]]
+        noted = {**noted, "state": state, "earlier": earlier}
+        write_note(note, noted, index.storage_options)
+    return Crawls(noted["own"], noted["earlier"])
+
+
+def output_name(output: str, storage_options: StorageOptions | None = None) -> str:
+    """The start of the names of all crawls into an output."""
+    return fingerprint(_full_path(output, storage_options).rstrip("/"))[:16]
+
+
+def _full_path(path: str, storage_options: StorageOptions | None) -> str:
+    fs, inner = open_filesystem(path, dict(storage_options or {}))
+    return full_path(fs, inner)
+
+
+def _crawl_of(index: Index, output: str, *, overwrites: bool) -> str:
+    """The crawl of a workflow that has not used the index before.
+
+    An earlier crawl into the same output is another one, whose result was moved away or is added
+    to, unless its result is overwritten.
+    """
+    name = output_name(output, index.storage_options)
+    before = [crawl for crawl in index.crawls() if crawl_output(crawl) == name]
+    number = max((int(crawl.rpartition("-")[2]) for crawl in before), default=-1)
+    if number < 0 or not overwrites:
+        number += 1
+    return index.crawl(f"{name}-{number}")
+
+
+def crawl_output(crawl: str) -> str:
+    """The part of the name of a crawl that identifies its output."""
+    return crawl.rstrip("/").rpartition("/")[2].rpartition("-")[0]

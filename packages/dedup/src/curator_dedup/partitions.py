@@ -1,6 +1,6 @@
 """Partitions: the rows of an exchange, which may be none at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingStage
@@ -13,17 +13,17 @@ from curator_dedup.notes import marker
 
 @dataclass
 class PartitionListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions, also those of which there is no file."""
+    """Lists partitions of exchanges, also those of which there is no file."""
 
-    path: str
+    paths: Sequence[str]
     partitions: int
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: Empty) -> Iterator[FileGroup]:
-        files = files_in(self.path, self.storage_options)
+        files = [file for path in self.paths for file in files_in(path, self.storage_options)]
         for number in range(self.partitions):
             parts = [partition_of(file, number, self.partitions) for file in files]
-            yield FileGroup([marker(f"{self.path}#{number}"), *parts])
+            yield FileGroup([marker(f"{self.paths[0]}#{number}"), *parts])
 
 
 @dataclass

@@ -50,13 +50,30 @@ class TextFields:
 
 
 def readings_of(
-    part: FilePart, fields: TextFields, storage_options: StorageOptions | None = None
+    part: FilePart,
+    fields: TextFields,
+    storage_options: StorageOptions | None = None,
+    wanted: npt.NDArray[np.int64] | None = None,
 ) -> Iterator[Reading]:
+    """The records of a file; only lines at the positions in `wanted` are parsed, if given."""
     if is_parquet(part.path):
         yield from _of_parquet(part, fields, storage_options)
         return
     for piece in pieces_of(part, storage_options):
-        yield _of_lines(part, piece, fields)
+        chosen = piece if wanted is None else _chosen(piece, wanted)
+        if len(chosen):
+            yield _of_lines(part, chosen, fields)
+
+
+def _chosen(piece: Piece, wanted: npt.NDArray[np.int64]) -> Piece:
+    """The lines of a piece that begin at certain positions."""
+    rows = np.flatnonzero(np.isin(piece.positions, wanted))
+    if len(rows) == len(piece):
+        return piece
+    lines = [piece.data[piece.edges[row] : piece.edges[row + 1]] for row in rows]
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+    edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return Piece(b"".join(lines), edges, piece.positions[rows], piece.too_long)
 
 
 def _of_lines(part: FilePart, piece: Piece, fields: TextFields) -> Reading:

@@ -1,5 +1,6 @@
 """Texts: workflows that compare the texts of documents, with those of earlier crawls besides."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from curator_core.runs.locks import Home
 
 from curator_dedup.clusters import ClusterWorkflow
 from curator_dedup.corpora import partitions_for
-from curator_dedup.indexes import Index, crawl_name, note_earlier
+from curator_dedup.indexes import Crawls, Index, crawl_output, note_crawls, output_name
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+_log = logging.getLogger("curator_core.dedup")
 
 _PARTITION_BYTES = 1 << 30
 """So much text makes a partition: a few hundred megabytes of hashes in memory."""
@@ -50,8 +53,15 @@ class TextWorkflow(ClusterWorkflow):
 
     @property
     def earlier(self) -> str | None:
-        """The note of which crawls an index had before this one; None without an index."""
+        """The note of the crawls that this one is compared with; None without an index."""
         return None if self.index_path is None else self.folder("earlier.json")
+
+    def crawls_of(self, files: Sequence[FilePart]) -> Crawls | None:
+        """The crawl that is added to the index, and those it is compared with."""
+        if self.index is None or self.earlier is None:
+            return None
+        overwrites = self.mode == "overwrite"
+        return note_crawls(self.index, files, self.earlier, self.output_path, overwrites=overwrites)
 
     def homes(self) -> Iterable[Home]:
         """One crawl at a time in an index: two would not see each other's documents."""
@@ -60,7 +70,7 @@ class TextWorkflow(ClusterWorkflow):
             yield Home(str(self.index_path), "index", "index_path")
 
     def partitions_of(self, files: Sequence[FilePart]) -> int:
-        """How many partitions; with an index as many as it has, and the earlier are noted."""
+        """How many partitions; with an index as many as it has."""
         fitting = partitions_for(sum(file.size for file in files), _PARTITION_BYTES)
         if self.index is None or self.earlier is None:
             return self.partitions or fitting
@@ -71,16 +81,30 @@ class TextWorkflow(ClusterWorkflow):
                 f"{self.name}: partitions is {self.partitions}, but the index {self.index_path} "
                 f"has {kept}; leave partitions out, or give another index_path"
             )
-        note_earlier(self.index, files, self.earlier)
         return kept
-
-    def crawl(self, files: Sequence[FilePart]) -> tuple[str, str]:
-        """The name of the pipeline that adds this crawl to the index, and the folder for it."""
-        name = crawl_name(files)
-        return f"index_{name[:12]}", Index(str(self.index_path)).crawl(name)
 
     def counts(self, compared: str) -> dict[str, int]:
         """Empty texts are not among the decisions."""
         counts = super().counts(compared)
         gone = 0 if self.keep_empty else counts["empty"]
         return {**counts, "removed": counts["removed"] + gone, "kept": counts["kept"] - gone}
+
+    def warn_of_known(self, counts: Mapping[str, int], crawls: Crawls) -> None:
+        """Warn if nothing is left because the index has all of it.
+
+        The likeliest mistake is an output that was deleted to begin again, while the index still
+        has its crawl.
+        """
+        if not counts["documents"] or counts["kept"] or counts["groups"] == 0:
+            return
+        if not crawls.earlier:
+            return
+        own = output_name(self.output_path, self.storage)
+        before = [crawl for crawl in crawls.earlier if crawl_output(crawl) == own]
+        told = f"{self.name}: nothing is left: earlier crawls of the index have all of it"
+        if before:
+            told += (
+                f"; the last one into {self.output_path} is {before[-1]}: if its result was "
+                f"deleted and not moved, remove that folder and {self.work_dir}, and run again"
+            )
+        _log.warning("%s", told)

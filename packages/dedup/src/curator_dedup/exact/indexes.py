@@ -1,6 +1,6 @@
 """Indexes: the hashes of earlier crawls, so that a new one is compared without reading them again.
 
-A hash stands in an index once, with the state of the file that had it first.
+A hash is in an index with the crawl that had it first, and with the state of its file.
 """
 
 from abc import abstractmethod
@@ -46,7 +46,7 @@ class HashListing(ProcessingStage[Empty, FileGroup]):
         note = read_note(self.earlier, self.storage_options)
         for number in range(self.partitions):
             parts = [partition_of(file, number, self.partitions) for file in hashes]
-            for crawl in note["crawls"] if note else ():
+            for crawl in note["earlier"] if note else ():
                 parts += files_in(folder_of_partition(crawl, number), self.storage_options)
             yield FileGroup(parts, metadata={_HASHES: [len(hashes), number]})
 
@@ -62,36 +62,38 @@ class _Comparing(ProcessingStage[FileGroup, DocumentBatch]):
 
     def process(self, task: FileGroup) -> DocumentBatch | None:
         hashes, entries = _read(task, self.partitions, self.storage_options)
-        return None if hashes is None else self.compared(hashes, entries, task)
+        if hashes is None:
+            return None
+        mine = pc.unique(hashes["origin"])
+        others = entries.filter(pc.invert(pc.is_in(entries["origin"], value_set=mine)))
+        has_text = pc.equal(hashes["state"], TEXT)
+        known = pc.and_(has_text, pc.is_in(hashes["hash"], value_set=others["hash"]))
+        return self.compared(hashes, known, task)
 
     @abstractmethod
     def compared(
-        self, hashes: pa.Table, entries: pa.Table, task: FileGroup
-    ) -> DocumentBatch | None: ...
+        self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup
+    ) -> DocumentBatch | None:
+        """What comes of hashes, of which some are known; those of the same files do not count."""
 
 
 @dataclass
 class HashReading(_Comparing):
-    """Reads a partition of hashes, and says which of them an earlier crawl has.
+    """Reads a partition of hashes, and marks those that an earlier crawl has."""
 
-    What the index has of the same files, from an earlier run, does not count.
-    """
-
-    def compared(self, hashes: pa.Table, entries: pa.Table, task: FileGroup) -> DocumentBatch:
-        mine = pc.unique(hashes["origin"])
-        earlier = entries.filter(pc.invert(pc.is_in(entries["origin"], value_set=mine)))
-        known = pc.and_(_has_text(hashes), _is_in(hashes, earlier))
+    def compared(self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup) -> DocumentBatch:
         return DocumentBatch(hashes.append_column(KNOWN, known))
 
 
 @dataclass
 class HashRemembering(_Comparing):
-    """Gives each hash that the index does not have yet, for the folder of its partition."""
+    """Gives each hash that no earlier crawl has, for the folder of its partition."""
 
     def compared(
-        self, hashes: pa.Table, entries: pa.Table, task: FileGroup
+        self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup
     ) -> DocumentBatch | None:
-        fresh = hashes.filter(pc.and_(_has_text(hashes), pc.invert(_is_in(hashes, entries))))
+        has_text = pc.equal(hashes["state"], TEXT)
+        fresh = hashes.filter(pc.and_(has_text, pc.invert(known)))
         if not fresh.num_rows:
             return None
         once = fresh.group_by("hash", use_threads=False).aggregate([("origin", "first")])
@@ -120,11 +122,3 @@ def _entries(parts: list[FilePart], storage_options: StorageOptions | None) -> p
     for part in parts:
         tables.append(read_partition(part, 1, schema.names, storage_options).cast(schema))
     return pa.concat_tables(tables)
-
-
-def _has_text(hashes: pa.Table) -> pa.ChunkedArray:
-    return pc.equal(hashes["state"], TEXT)
-
-
-def _is_in(hashes: pa.Table, entries: pa.Table) -> pa.ChunkedArray:
-    return pc.is_in(hashes["hash"], value_set=entries["hash"])

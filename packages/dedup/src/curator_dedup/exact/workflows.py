@@ -1,9 +1,9 @@
 """Finding and removing exact duplicates in one call."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from curator_core import FilePart, Pipeline, WorkflowResult
+from curator_core import Pipeline, WorkflowResult
 from curator_core.exchanges import ExchangeReader
 from curator_core.stages import AnyStage
 
@@ -11,6 +11,7 @@ from curator_dedup.exact.deciding import DuplicateDeciding
 from curator_dedup.exact.hashing import DocumentHashing
 from curator_dedup.exact.indexes import HashListing, HashOptions, HashReading, HashRemembering
 from curator_dedup.folders import FolderWriter
+from curator_dedup.indexes import Crawls
 from curator_dedup.texts import TextWorkflow
 
 
@@ -37,15 +38,17 @@ class ExactDeduplicationWorkflow(TextWorkflow):
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
         partitions = self.partitions_of(files)
+        crawls = self.crawls_of(files)
         yield self._hashing(partitions)
         self.refuse_unread(result, "hash")
         self.refuse_lacking("hashes")
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self.removing(partitions)
-        if self.earlier is not None:
-            yield self._indexing(files, partitions, self.earlier)
         result.metadata |= self.counts("hashes")
+        if self.earlier is not None and crawls is not None:
+            yield self._indexing(partitions, self.earlier, crawls)
+            self.warn_of_known(result.metadata, crawls)
 
     def _hashing(self, partitions: int) -> Pipeline:
         hashing = DocumentHashing(
@@ -68,9 +71,8 @@ class ExactDeduplicationWorkflow(TextWorkflow):
         listing = HashListing(folder, partitions, self.earlier, options)
         return [listing, HashReading(partitions, options)]
 
-    def _indexing(self, files: Sequence[FilePart], partitions: int, earlier: str) -> Pipeline:
-        name, folder = self.crawl(files)
+    def _indexing(self, partitions: int, earlier: str, crawls: Crawls) -> Pipeline:
         listing = HashListing(self.folder("hashes"), partitions, earlier, self.storage)
         remembering = HashRemembering(partitions, self.storage)
-        writer = FolderWriter(folder, mode="overwrite", storage_options=self.storage)
-        return self.later(name, [listing, remembering, writer])
+        writer = FolderWriter(crawls.own, mode="overwrite", storage_options=self.storage)
+        return self.later("index", [listing, remembering, writer])

@@ -10,7 +10,7 @@ from curator_core.exchanges.reading import partition_of, read_partition, united
 from curator_core.filesystems import StorageOptions, open_input
 
 from curator_dedup.components import components
-from curator_dedup.folders import files_in
+from curator_dedup.folders import batch_for, files_in
 from curator_dedup.fuzzy.signing import KEY
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
 from curator_dedup.mixing import Words, different
@@ -18,6 +18,8 @@ from curator_dedup.notes import marker, read_note
 
 _ABOUT = ("block", "file", "row", "state", "priority")
 _LINKS = "links"
+
+MEMBERS, KNOWN = "members", "known"
 
 
 @dataclass
@@ -47,28 +49,37 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
     """Gives each document that has links once, with its cluster.
 
     The columns: doc, cluster (the smallest id in it), known (whether it is linked with an earlier
-    crawl), block, file, row, state, and the priority.
+    crawl), block, file, row, state, and the priority. With `recalls` these are in the folder
+    `members`, and the folder `known` has doc and cluster of documents of earlier crawls.
     """
 
-    fans_out = False
+    fans_out = True
 
     partitions: int
+    recalls: bool = False
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
-    def process(self, task: FileGroup) -> DocumentBatch | None:
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch]:
         parts = task.data[1:]
         if not parts:
-            return None
+            return
         if _LINKS not in task.metadata:
             links = united([self._whole(part) for part in parts]).unify_dictionaries()
             labelled = labels_of(keys_of(links["doc"]), keys_of(links["to"]))
-            return DocumentBatch(members_of(links, *labelled))
-        count = task.metadata[_LINKS]
-        links = united([self._partition(part) for part in parts[:count]])
-        if not links.num_rows:
-            return None
-        stars = [self._partition(part) for part in parts[count:]]
-        return DocumentBatch(members_of(links.unify_dictionaries(), *_spread(links, stars)))
+        else:
+            count = task.metadata[_LINKS]
+            links = united([self._partition(part) for part in parts[:count]]).unify_dictionaries()
+            if not links.num_rows:
+                return
+            labelled = _spread(links, [self._partition(part) for part in parts[count:]])
+        members = members_of(links, *labelled)
+        if not self.recalls:
+            yield DocumentBatch(members)
+            return
+        yield batch_for(MEMBERS, members, key="block", partitions=self.partitions)
+        known = known_of(links, *labelled)
+        if known.num_rows:
+            yield batch_for(KNOWN, known, key="doc", hashed=True, partitions=self.partitions)
 
     def _whole(self, part: FilePart) -> pa.Table:
         import pyarrow.parquet as pq
@@ -96,6 +107,16 @@ def labels_of(sources: Words, targets: Words) -> tuple[Words, Words]:
     nodes, places = np.unique(np.concatenate((sources, targets)), return_inverse=True)
     ones, others = places[: len(sources)], places[len(sources) :]
     return nodes, nodes[components(len(nodes), ones, others)]
+
+
+def known_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:
+    """Each document of an earlier crawl that some links lead to, with its label."""
+    known = links.filter(links["known"])
+    documents, firsts = np.unique(keys_of(known["to"]), return_index=True)
+    labelled = labels[np.searchsorted(nodes, keys_of(known["doc"])[firsts])]
+    return pa.table({
+        "doc": numbers_column(documents, KEY), "cluster": numbers_column(labelled, KEY)
+    })  # fmt: skip
 
 
 def members_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:

@@ -1,4 +1,8 @@
-"""The bands of earlier crawls, as an index keeps them."""
+"""The documents of earlier crawls, as an index keeps them.
+
+A crawl has two exchanges: `entries`, the keys of all bands of its documents, and `sets`, the
+shingles of its documents, which exist only if documents are verified.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,87 +10,185 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from curator_core import DocumentBatch, Empty, FileGroup, FilePart, InputError, ProcessingStage
-from curator_core.filesystems import StorageOptions, open_input
+import pyarrow.compute as pc
+from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, ProcessingStage
+from curator_core.exchanges.reading import read_partition
+from curator_core.filesystems import StorageOptions
+from curator_core.lineage import fingerprint
+from curator_core.places import NodeInfo
 
-from curator_dedup.folders import batch_for, files_in
-from curator_dedup.fuzzy.signing import KEY
-from curator_dedup.fuzzy.tables import keys_of
+from curator_dedup.blocks import block_id, decisions_of, inputs_of, rows_of_block
+from curator_dedup.engines import is_compiled
+from curator_dedup.folders import batch_for
+from curator_dedup.fuzzy.documents import document_ids
+from curator_dedup.fuzzy.sets import SHINGLES, sets_column, sets_of
+from curator_dedup.fuzzy.signing import KEY, SigningOptions
+from curator_dedup.fuzzy.tables import keys_of, numbers_column
 from curator_dedup.mixing import Words
+from curator_dedup.readings import Reading, TextFields, readings_of
+
+ENTRIES, SETS = "entries", "sets"
+
+MOST_KNOWN = 64
+"""A document is compared with this many earlier documents of each band at most."""
+
+
+@dataclass(frozen=True)
+class IndexOptions(SigningOptions):
+    """What must be the same for two crawls to be comparable."""
+
+    verified: bool = True
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Keys in order, for each the document that had it first, and the file of that."""
+    """Keys in order, each as often as there are documents that have it, and the documents."""
 
     keys: Words
     documents: Words
-    files: npt.NDArray[np.int64]
-    origins: list[str]
 
-    def places(self, keys: Words) -> npt.NDArray[np.int64]:
-        """Where keys stand; -1 for those that are new."""
-        if not len(self.keys):
-            return np.full(len(keys), -1, np.int64)
-        found = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[found] == keys, found, -1)
+    def found(self, keys: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """For each key the first place that has it, and how many do."""
+        first = np.searchsorted(self.keys, keys, "left")
+        return first, np.searchsorted(self.keys, keys, "right") - first
 
 
-def entries_in(parts: Sequence[FilePart], storage_options: StorageOptions | None = None) -> Entries:
-    """All that some files of an index hold."""
+def entries_in(
+    parts: Sequence[FilePart],
+    partitions: int,
+    mine: Sequence[str] = (),
+    storage_options: StorageOptions | None = None,
+) -> Entries:
+    """What the index has of a partition of keys, except from the very files in `mine`."""
     schema = pa.schema([("key", KEY), ("doc", KEY), ("origin", pa.string())])
-    tables = [_read(part, storage_options).select(schema.names) for part in parts]
-    plain = [table.set_column(2, "origin", _plain(table["origin"])) for table in tables]
-    table = pa.concat_tables([schema.empty_table(), *(one.cast(schema) for one in plain)])
-    keys = keys_of(table["key"])
-    order = np.argsort(keys, kind="stable")
-    coded = table["origin"].combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
-    files = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return Entries(
-        keys[order], keys_of(table["doc"])[order], files[order], coded.dictionary.to_pylist()
-    )
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string())
-
-
-def _read(part: FilePart, storage_options: StorageOptions | None) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    with open_input(part.path, storage_options) as source:
-        try:
-            return pq.read_table(source)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"cannot read {part.path} of the index: {str(error).splitlines()[0]}; remove it, "
-                "and run the crawl that wrote it once more"
-            ) from None
+    tables = [schema.empty_table()]
+    for part in parts:
+        tables.append(read_partition(part, partitions, schema.names, storage_options).cast(schema))
+    table = pa.concat_tables(tables)
+    own = pc.is_in(table["origin"], value_set=pa.array(mine, pa.string()))
+    table = table.filter(pc.invert(own))
+    keys, documents = keys_of(table["key"]), keys_of(table["doc"])
+    order = np.lexsort((documents, keys))
+    keys, documents = keys[order], documents[order]
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (keys[1:] != keys[:-1]) | (documents[1:] != documents[:-1])
+    return Entries(keys[fresh], documents[fresh])
 
 
 @dataclass
-class EntryListing(ProcessingStage[Empty, FileGroup]):
-    """Lists what a crawl adds to an index, a file a task."""
+class Remembering(ProcessingStage[FileGroup, DocumentBatch]):
+    """Reads the documents of a block once more, and gives those that the index needs.
 
-    path: str
+    With `verified` these are the documents that are no duplicates: only they can be the reason
+    for which a later one is removed. Otherwise they are all but those that are duplicates of an
+    earlier crawl.
+    """
+
+    fans_out = True
+
+    partitions: int
+    options: SigningOptions = field(default_factory=SigningOptions)
+    text_field: str = "text"
+    verified: bool = True
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
-    def process(self, task: Empty) -> Iterator[FileGroup]:
-        for part in files_in(self.path, self.storage_options):
-            yield FileGroup([part])
+    def setup_on_node(self, node: NodeInfo) -> None:
+        """Compile once for all workers."""
+        if is_compiled():
+            self.options.signing.keys(["a"])
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
+        inputs = inputs_of(task)
+        block = block_id(inputs)
+        duplicates = self._duplicates(block, decisions_of(task))
+        found = _Remembered(block, self.options, with_sets=self.verified)
+        for part in inputs:
+            fields = TextFields(self.text_field)
+            for reading in readings_of(part, fields, self.storage_options):
+                gone = duplicates.get(part.path)
+                found.add(part, reading if gone is None else _without(reading, gone))
+        if not found.documents:
+            yield Dropped("all known", 1)
+            return
+        entries = found.entries(once=not self.verified)
+        yield batch_for(ENTRIES, entries, key="key", hashed=True, partitions=self.partitions)
+        if self.verified:
+            sets = found.sets()
+            yield batch_for(SETS, sets, key="doc", hashed=True, partitions=self.partitions)
+
+    def _duplicates(
+        self, block: str, parts: Sequence[FilePart]
+    ) -> dict[str, npt.NDArray[np.int64]]:
+        """Rows that are not remembered, by file."""
+        is_gone = "is_duplicate" if self.verified else "known"
+        names = ["block", "file", "row", is_gone]
+        found = rows_of_block(block, parts, self.partitions, names, self.storage_options)
+        if found is None:
+            return {}
+        gone = found.filter(found[is_gone])
+        files = gone["file"].cast(pa.string())
+        return {
+            path: gone.filter(pc.equal(files, path))["row"].to_numpy()
+            for path in pc.unique(files).to_pylist()
+        }
 
 
-@dataclass
-class EntryReading(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads what a crawl adds, for the folder of its partition."""
+def _without(reading: Reading, rows: npt.NDArray[np.int64]) -> Reading:
+    kept = np.flatnonzero(~np.isin(reading.positions, rows))
+    return Reading(reading.positions[kept], [reading.texts[place] for place in kept])
 
-    fans_out = False
 
-    storage_options: StorageOptions | None = field(default=None, repr=False)
+class _Remembered:
+    """The documents of a block that go into the index."""
 
-    def process(self, task: FileGroup) -> DocumentBatch:
-        [part] = task.data
-        folder = part.path.rstrip("/").split("/")[-2]
-        return batch_for(folder, _read(part, self.storage_options), key="key", partitions=1)
+    def __init__(self, block: str, options: SigningOptions, *, with_sets: bool) -> None:
+        self._block = block
+        self._signing = options.signing
+        self._with_sets = with_sets
+        self._keys: list[Words] = []
+        self._documents: list[Words] = []
+        self._origins: list[npt.NDArray[np.int32]] = []
+        self._names: dict[str, int] = {}
+        self._sets: list[npt.NDArray[np.uint32]] = []
+
+    @property
+    def documents(self) -> int:
+        return sum(map(len, self._documents))
+
+    def add(self, part: FilePart, reading: Reading) -> None:
+        keys, known = self._signing.keys(reading.texts)
+        rows = reading.positions[known]
+        place = pa.array(np.zeros(len(rows), np.int32))
+        table = pa.table({
+            "block": pa.DictionaryArray.from_arrays(place, pa.array([self._block])),
+            "file": pa.DictionaryArray.from_arrays(place, pa.array([part.path])),
+            "row": rows,
+        })  # fmt: skip
+        origin = self._names.setdefault(fingerprint(part.path, part.version), len(self._names))
+        self._keys.append(keys[known])
+        self._documents.append(document_ids(table, np.arange(len(rows))))
+        self._origins.append(np.full(len(rows), origin, np.int32))
+        if self._with_sets:
+            texts = [reading.texts[place] or "" for place in np.flatnonzero(known)]
+            self._sets += sets_of(self._signing.shingling, texts)
+
+    def entries(self, *, once: bool) -> pa.Table:
+        """A row for each band of each document, or for the first document of each band."""
+        keys = np.concatenate(self._keys)
+        bands = keys.shape[1]
+        documents = np.repeat(np.concatenate(self._documents), bands)
+        origins = np.repeat(np.concatenate(self._origins), bands)
+        flat = keys.ravel()
+        if once:
+            flat, first = np.unique(flat, return_index=True)
+            documents, origins = documents[first], origins[first]
+        names = pa.array(list(self._names))
+        return pa.table({
+            "key": numbers_column(flat, KEY),
+            "doc": numbers_column(documents, KEY),
+            "origin": pa.DictionaryArray.from_arrays(pa.array(origins), names),
+        })  # fmt: skip
+
+    def sets(self) -> pa.Table:
+        documents = numbers_column(np.concatenate(self._documents), KEY)
+        return pa.table({"doc": documents, SHINGLES: sets_column(self._sets)})

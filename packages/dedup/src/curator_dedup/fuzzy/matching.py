@@ -14,22 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingStage
 from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions
+from curator_core.filesystems import StorageOptions, join
 
 from curator_dedup.counting import COUNTS
-from curator_dedup.folders import batch_for, files_in
+from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.documents import document_ids
-from curator_dedup.fuzzy.indexes import Entries, entries_in
+from curator_dedup.fuzzy.indexes import ENTRIES, Entries, entries_in
 from curator_dedup.fuzzy.signing import EMPTY, KEY, NO_RECORD, TEXT
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
-from curator_dedup.indexes import folder_of_partition
 from curator_dedup.mixing import Words
 from curator_dedup.notes import marker, read_note
 
 _BANDS = "bands"
 Rows = npt.NDArray[np.int64]
-
-LINKS, ENTRIES = "links", "entries"
 
 
 @dataclass
@@ -46,31 +43,35 @@ class BandListing(ProcessingStage[Empty, FileGroup]):
     def process(self, task: Empty) -> Iterator[FileGroup]:
         bands = files_in(self.path, self.storage_options)
         note = self.earlier and read_note(self.earlier, self.storage_options)
+        files = list(bands)
+        for crawl in note["earlier"] if note else ():
+            files += files_in(join(crawl, ENTRIES), self.storage_options)
         for number in range(self.partitions):
-            parts = [partition_of(file, number, self.partitions) for file in bands]
-            for crawl in note["crawls"] if note else ():
-                parts += files_in(folder_of_partition(crawl, number), self.storage_options)
+            parts = [partition_of(file, number, self.partitions) for file in files]
             parts.insert(0, marker(f"{self.path}#{number}"))
-            yield FileGroup(parts, metadata={_BANDS: [len(bands), number]})
+            yield FileGroup(parts, metadata={_BANDS: len(bands)})
 
 
 @dataclass
 class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
-    """Links documents that share a band, and gives what is new to the index.
+    """Links documents that share a band.
 
-    A row of `links` is a document and the one it is linked with: doc, to (ids; the first of several
-    is linked with itself), known (whether `to` is of an earlier crawl), block, file, row, state,
-    and the priority. Documents without a text stand among them, linked with themselves.
+    A row is a document and the one it is linked with: doc, to (ids; the first of several is linked
+    with itself), known (whether `to` is of an earlier crawl), block, file, row, state, and the
+    priority. Documents without a text are among them, linked with themselves.
     """
 
-    fans_out = True
+    fans_out = False
 
     partitions: int
     index: bool = False
+    most_known: int = 1
+    """Of the earlier documents that have a band, how many are linked with one that has it now."""
+
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
-        count, number = task.metadata[_BANDS]
+        count = task.metadata[_BANDS]
         if not count:
             return
         read = (
@@ -78,25 +79,22 @@ class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
             for part in task.data[1 : count + 1]
         )
         bands = united(list(read)).unify_dictionaries().combine_chunks()
-        entries = entries_in(task.data[count + 1 :], self.storage_options)
-        matched = _Matched(bands, entries)
-        links = matched.links()
+        origins = pc.unique(bands["origin"]).to_pylist() if self.index else []
+        entries = entries_in(task.data[count + 1 :], self.partitions, origins, self.storage_options)
+        links = _Matched(bands, entries, self.most_known).links()
         if links.num_rows:
-            yield batch_for(LINKS, links, key="doc", hashed=True, partitions=self.partitions)
-        fresh = matched.entries() if self.index else None
-        if fresh is not None and fresh.num_rows:
-            folder = folder_of_partition(ENTRIES, number)
-            yield batch_for(folder, fresh, key="key", partitions=1)
-        elif not links.num_rows and bands.num_rows:
+            yield DocumentBatch(links)
+        elif bands.num_rows:
             yield Dropped("without a partner", bands.num_rows)
 
 
 class _Matched:
     """The bands of a partition, those of one key together."""
 
-    def __init__(self, bands: pa.Table, entries: Entries) -> None:
+    def __init__(self, bands: pa.Table, entries: Entries, most_known: int) -> None:
         self._bands = bands
         self._index = entries
+        self._most_known = most_known
         states = bands["state"].to_numpy()
         self._left_out = np.flatnonzero((states == EMPTY) | (states == NO_RECORD))
         rows = np.flatnonzero(states == TEXT)
@@ -107,8 +105,7 @@ class _Matched:
         begins[1:] = ordered[1:] != ordered[:-1]
         self._starts = np.flatnonzero(begins)
         self._sizes = np.diff(np.append(self._starts, len(ordered)))
-        self._keys = ordered[self._starts]
-        self._places = entries.places(self._keys)
+        self._places, self._several = entries.found(ordered[self._starts])
 
     def links(self) -> pa.Table:
         """Every link once, however many bands two documents share."""
@@ -135,28 +132,24 @@ class _Matched:
 
     def _stars(self) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
         """Rows, and the row each is linked with, or its place in the index where that is known."""
-        hit = self._is_earlier()
+        hit = self._several > 0
         linked = (self._sizes > 1) | hit
         sizes = self._sizes[linked]
         members = self._rows[np.repeat(linked, self._sizes)]
         centers = np.where(hit, self._places, self._rows[self._starts])[linked]
-        return members, np.repeat(centers, sizes), np.repeat(hit[linked], sizes)
+        firsts, more = self._more_known()
+        return (
+            np.concatenate((members, firsts)),
+            np.concatenate((np.repeat(centers, sizes), more)),
+            np.concatenate((np.repeat(hit[linked], sizes), np.ones(len(more), np.bool_))),
+        )
 
-    def _is_earlier(self) -> npt.NDArray[np.bool_]:
-        """Which keys another crawl has. What the index has of the same files does not count."""
-        hit = self._places >= 0
-        if "origin" not in self._bands.column_names or not hit.any():
-            return hit
-        here = set(pc.unique(self._bands["origin"]).to_pylist())
-        mine = np.array([origin in here for origin in self._index.origins], np.bool_)
-        hit[hit] = ~mine[self._index.files[self._places[hit]]]
-        return hit
-
-    def entries(self) -> pa.Table:
-        """What the index does not have yet: for each new key the first document."""
-        rows = self._rows[self._starts][self._places < 0]
-        table = self._bands.select(["key", "origin"]).take(pa.array(rows))
-        return table.append_column("doc", numbers_column(document_ids(self._bands, rows), KEY))
+    def _more_known(self) -> tuple[Rows, Rows]:
+        """The first row of each key, and the places of further earlier documents that have it."""
+        more = np.clip(self._several - 1, 0, self._most_known - 1)
+        firsts = np.repeat(self._rows[self._starts], more)
+        inside = np.arange(more.sum()) - np.repeat(np.cumsum(more) - more, more)
+        return firsts, np.repeat(self._places, more) + 1 + inside
 
 
 def _different(ones: Words, others: Words) -> Rows:

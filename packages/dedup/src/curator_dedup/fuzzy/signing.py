@@ -22,9 +22,9 @@ from curator_dedup.lacking import Lacking
 from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
-TEXT, EMPTY, NO_RECORD, COUNTED = range(4)
-"""What stands in the column `state`. A block of documents without any word has one row, `COUNTED`,
-so that it is not nothing."""
+TEXT, EMPTY, NO_RECORD, COUNTED, EARLIER = range(5)
+"""Values of the column `state`. A block of documents without any word has one row, `COUNTED`, so
+that it is not nothing; `EARLIER` is a document of an earlier crawl."""
 
 KEY = pa.binary(8)
 

@@ -1,11 +1,14 @@
 """Verifying: clusters divided by the exact similarity of their documents.
 
-Documents are taken best first. Each joins the first leader that it is similar enough to, or becomes
-a leader itself. So whatever is removed has been compared with what stays, and nothing is removed
-because of a chain in which only neighbours are alike.
+Documents are taken best first, those of earlier crawls before all others. Each joins the first
+leader that it is similar enough to, or becomes a leader itself. So whatever is removed has been
+compared with what stays, and nothing is removed because of a chain in which only neighbours are
+alike.
 """
 
-from collections.abc import Iterator
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,17 +19,30 @@ from curator_core.exchanges.reading import read_partition, united
 from curator_core.filesystems import StorageOptions
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of
+from curator_dedup.fuzzy.sets import (
+    SHINGLES,
+    Set,
+    digest_of,
+    jaccard,
+    sets_column,
+    sets_in,
+    sets_of,
+)
 from curator_dedup.fuzzy.shingles import Shingling
 from curator_dedup.fuzzy.signing import KEY, SigningOptions
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
-from curator_dedup.mixing import Words, different
+from curator_dedup.mixing import Words
 from curator_dedup.readings import TextFields, readings_of
 
-SHINGLES, DIGEST = "shingles", "digest"
+DIGEST = "digest"
+
+FEW = 16
+"""In clusters of this many different documents each is compared with all leaders."""
 
 MOST_LEADERS = 256
-"""A document is compared with so many leaders at most, so that no cluster takes quadratic time. In
-a larger cluster a few may stay that could go; none goes that must stay."""
+"""The most leaders that are found by one shingle, and that a document is compared with, so that no
+cluster takes quadratic time. In a cluster where more leaders share their rarest shingles a few
+documents may stay that could go; none goes that must stay."""
 
 
 @dataclass
@@ -70,14 +86,14 @@ class Gathering(ProcessingStage[FileGroup, DocumentBatch]):
             return
         fields = TextFields(self.text_field)
         shingling = self.options.signing.shingling
-        for reading in readings_of(part, fields, self.storage_options):
+        for reading in readings_of(part, fields, self.storage_options, wanted):
             here = np.flatnonzero(np.isin(reading.positions, wanted))
             texts = [reading.texts[place] or "" for place in here]
             found.add(part.path, reading.positions[here], texts, shingling)
 
 
 class _Found:
-    """The members of a block, and the shingles that were found of them."""
+    """The members of a block, and the sets that were found of them."""
 
     def __init__(self, members: pa.Table) -> None:
         self._members = members
@@ -92,7 +108,7 @@ class _Found:
             )
         }
         self._digests = np.zeros(members.num_rows, np.uint64)
-        self._shingles: list[Words | None] = [None] * members.num_rows
+        self._sets: list[Set | None] = [None] * members.num_rows
         self._clusters = keys_of(members["cluster"]).tolist()
         self._seen: set[tuple[int, int]] = set()
 
@@ -105,88 +121,144 @@ class _Found:
     def add(
         self, path: str, rows: npt.NDArray[np.int64], texts: list[str], shingling: Shingling
     ) -> None:
-        if not texts:
-            return
-        file = self._files.index(path)
-        shingles, counts = shingling.of(texts)
-        ends = np.cumsum(counts)
-        for row, start, end in zip(rows.tolist(), ends - counts, ends, strict=True):
-            self._put(self._at[file, row], different(shingles[start:end]))
+        file = self._files.index(path) if len(rows) else -1
+        for row, numbers in zip(rows.tolist(), sets_of(shingling, texts), strict=True):
+            self._put(self._at[file, row], numbers)
 
-    def _put(self, number: int, shingles: Words) -> None:
-        digest = int(np.bitwise_xor.reduce(shingles)) ^ len(shingles)
+    def _put(self, number: int, numbers: Set) -> None:
+        digest = digest_of(numbers)
         self._digests[number] = digest
         if (self._clusters[number], digest) not in self._seen:
             self._seen.add((self._clusters[number], digest))
-            self._shingles[number] = shingles
+            self._sets[number] = numbers
 
     def table(self) -> pa.Table:
-        lengths = [0 if one is None else len(one) for one in self._shingles]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        values = [one for one in self._shingles if one is not None]
-        flat = pa.array(np.concatenate([*values, np.zeros(0, np.uint64)]))
-        lists = pa.LargeListArray.from_arrays(pa.array(offsets), flat)
         table = self._members.append_column(DIGEST, numbers_column(self._digests, KEY))
-        return table.append_column(SHINGLES, lists)
+        return table.append_column(SHINGLES, sets_column(self._sets))
 
 
-@dataclass(frozen=True)
-class Shingled:
-    """The shingles of documents: those of equal digest, in one cluster, are the same."""
+@dataclass
+class Verified:
+    """A group for each document, named after the place of its leader, and what was compared."""
 
-    digests: Words
-    offsets: npt.NDArray[np.int64]
-    values: Words
+    groups: npt.NDArray[np.int64]
+    compared: int = 0
+    """Pairs of documents whose similarity was asked for; equal ones are not counted."""
 
-    @classmethod
-    def of(cls, table: pa.Table) -> "Shingled":
-        lists = table[SHINGLES].combine_chunks()
-        whole = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
-        return cls(keys_of(table[DIGEST]), whole.offsets.to_numpy(), whole.values.to_numpy())
-
-    def at(self, place: int) -> Words:
-        return self.values[self.offsets[place] : self.offsets[place + 1]]
+    rejected: int = 0
+    """Those of them that were not similar enough."""
 
 
-def verified(shingled: Shingled, clusters: Words, threshold: float) -> npt.NDArray[np.int64]:
-    """A group for each document, named after the place of its leader. They come cluster by cluster,
-    the best of each first."""
-    groups = np.arange(len(clusters))
-    edges = np.flatnonzero(np.diff(clusters)) + 1
+def verified(
+    table: pa.Table, clusters: Words, is_fixed: npt.NDArray[np.bool_], threshold: float
+) -> Verified:
+    """Divide clusters. Documents come cluster by cluster, the best of each first; those that
+    `is_fixed` says of, which are of earlier crawls, come before all others and are leaders."""
+    found = Verified(np.arange(len(clusters)))
+    digests, sets = keys_of(table[DIGEST]).tolist(), sets_in(table[SHINGLES])
+    edges = (np.flatnonzero(np.diff(clusters)) + 1).tolist()
     for start, end in zip([0, *edges], [*edges, len(clusters)], strict=True):
         if end - start > 1:
-            _divide(shingled, range(int(start), int(end)), threshold, groups)
-    return groups
+            _divide(found, start, digests[start:end], sets[start:end], is_fixed, threshold)
+    return found
 
 
 def _divide(
-    shingled: Shingled, places: range, threshold: float, groups: npt.NDArray[np.int64]
+    found: Verified,
+    start: int,
+    digests: list[int],
+    sets: list[Set],
+    is_fixed: npt.NDArray[np.bool_],
+    threshold: float,
 ) -> None:
-    sets: dict[int, Words] = {}
-    for place in places:
-        own = shingled.at(place)
-        if len(own):
-            sets.setdefault(int(shingled.digests[place]), own)
-    leaders: list[tuple[int, Words]] = []
+    different = {
+        digest: numbers for digest, numbers in zip(digests, sets, strict=True) if len(numbers)
+    }
+    leaders = Leaders(threshold) if len(different) <= FEW else ManyLeaders(threshold, different)
     decided: dict[int, int] = {}
-    for place in places:
-        digest = int(shingled.digests[place])
+    for place, digest in enumerate(digests, start):
         if digest not in decided:
-            decided[digest] = _leader_of(place, sets[digest], leaders, threshold)
-        groups[place] = decided[digest]
+            numbers = different.get(digest, _NOTHING)
+            leader = None if is_fixed[place] else leaders.leader_of(numbers, digest)
+            if leader is None:
+                leaders.add(place, numbers, digest)
+                leader = place
+            decided[digest] = leader
+        found.groups[place] = decided[digest]
+    found.compared += leaders.compared
+    found.rejected += leaders.rejected
 
 
-def _leader_of(place: int, own: Words, leaders: list[tuple[int, Words]], threshold: float) -> int:
-    for leader, shingles in leaders[:MOST_LEADERS]:
-        if jaccard(own, shingles) >= threshold:
-            return leader
-    leaders.append((place, own))
-    return place
+_NOTHING = np.zeros(0, np.uint32)
 
 
-def jaccard(ones: Words, others: Words) -> float:
-    """Of two sorted sets."""
-    if min(len(ones), len(others)) == 0:
-        return 0.0
-    shared = len(np.intersect1d(ones, others, assume_unique=True))
-    return shared / (len(ones) + len(others) - shared)
+class Leaders:
+    """The documents of a cluster that stay so far."""
+
+    def __init__(self, threshold: float) -> None:
+        self.compared = self.rejected = 0
+        self._threshold = threshold
+        self._sets: dict[int, Set] = {}
+
+    def add(self, place: int, numbers: Set, digest: int) -> None:
+        self._sets[place] = numbers
+
+    def leader_of(self, numbers: Set, digest: int) -> int | None:
+        """The first leader that a document is similar enough to."""
+        for place in self._candidates(digest):
+            self.compared += 1
+            if self._is_similar(numbers, self._sets[place]):
+                return place
+            self.rejected += 1
+        return None
+
+    def _candidates(self, digest: int) -> Iterable[int]:
+        return self._sets
+
+    def _is_similar(self, one: Set, other: Set) -> bool:
+        few, many = sorted((len(one), len(other)))
+        return few >= self._threshold * many and jaccard(one, other) >= self._threshold
+
+
+class ManyLeaders(Leaders):
+    """Leaders found by their rarest shingles.
+
+    Of two similar documents of n shingles, n * threshold are shared. So they share one of the
+    n - n * threshold + 1 that come first in any order, here that of how rare they are in the
+    cluster (Chaudhuri et al., A Primitive Operator for Similarity Joins in Data Cleaning, 2006).
+    """
+
+    def __init__(self, threshold: float, sets: Mapping[int, Set]) -> None:
+        super().__init__(threshold)
+        self._prefixes = _prefixes(sets, threshold)
+        self._places: defaultdict[int, list[int]] = defaultdict(list)
+
+    def add(self, place: int, numbers: Set, digest: int) -> None:
+        super().add(place, numbers, digest)
+        for shingle in self._prefixes.get(digest, ()):
+            places = self._places[shingle]
+            if len(places) < MOST_LEADERS:
+                places.append(place)
+
+    def _candidates(self, digest: int) -> Iterable[int]:
+        shared: Counter[int] = Counter()
+        for shingle in self._prefixes.get(digest, ()):
+            if shingle in self._places:
+                shared.update(self._places[shingle])
+        if len(shared) <= MOST_LEADERS:
+            return sorted(shared)
+        best = sorted(shared, key=lambda place: (-shared[place], place))
+        return sorted(best[:MOST_LEADERS])
+
+
+def _prefixes(sets: Mapping[int, Set], threshold: float) -> dict[int, list[int]]:
+    """By digest, the shingles of which two similar documents share one."""
+    every, counts = np.unique(np.concatenate(list(sets.values())), return_counts=True)
+    ranks = np.empty(len(every), np.int64)
+    ranks[np.argsort(counts, kind="stable")] = np.arange(len(every))
+    found = {}
+    for digest, numbers in sets.items():
+        length = len(numbers) - math.ceil(threshold * len(numbers) - 1e-9) + 1
+        ordered = np.sort(ranks[np.searchsorted(every, numbers)])
+        found[digest] = ordered[:length].tolist()
+    return found

@@ -1,7 +1,7 @@
 """Finding and removing documents of nearly the same words in one call."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from curator_core import Pipeline, WorkflowResult
@@ -12,13 +12,15 @@ from curator_core.stages import AnyStage
 from curator_dedup.counting import counts_in
 from curator_dedup.engines import is_compiled
 from curator_dedup.folders import FolderWriter
-from curator_dedup.fuzzy.clustering import Clustering, ClusterListing
+from curator_dedup.fuzzy.clustering import KNOWN, MEMBERS, Clustering, ClusterListing
 from curator_dedup.fuzzy.deciding import ClusterDeciding
-from curator_dedup.fuzzy.indexes import EntryListing, EntryReading
-from curator_dedup.fuzzy.matching import ENTRIES, LINKS, BandListing, BandMatching
+from curator_dedup.fuzzy.indexes import MOST_KNOWN, IndexOptions, Remembering
+from curator_dedup.fuzzy.matching import BandListing, BandMatching
+from curator_dedup.fuzzy.recalling import KnownListing, Recalling
 from curator_dedup.fuzzy.signing import DocumentSigning, SigningOptions
 from curator_dedup.fuzzy.spreading import MOVED, Star
 from curator_dedup.fuzzy.verifying import Gathering
+from curator_dedup.indexes import Crawls
 from curator_dedup.notes import write_note
 from curator_dedup.partitions import PartitionListing, PartitionReading
 from curator_dedup.reporting.curves import Curve
@@ -52,8 +54,9 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
     seed: int = 42
     """Other seeds give other permutations, and so other accidents."""
 
-    verify: float | None = None
-    """Documents go only if their exact Jaccard similarity to the one that stays is this or more."""
+    verify: float | None = 0.7
+    """Documents go only if their exact Jaccard similarity to the one that stays is this or more;
+    null removes all that share a band, similar or not."""
 
     links_in_memory: int = 20_000_000
     """More links than that are followed through files instead; each takes some 60 bytes."""
@@ -73,8 +76,8 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         )  # fmt: skip
 
     @property
-    def index_options(self) -> SigningOptions:
-        return self.signing
+    def index_options(self) -> IndexOptions:
+        return IndexOptions(**asdict(self.signing), verified=self.verify is not None)
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -83,11 +86,6 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
             yield "word_ngrams and char_ngrams are both set, but one must decide; drop one"
         if self.verify is not None and not 0 < self.verify <= 1:
             yield f"verify is {self.verify}, but must be above 0 and at most 1"
-        if self.verify is not None and self.index_path is not None:
-            yield (
-                "verify needs the texts, which an index does not have; leave out verify or "
-                "index_path, or take more minhashes_per_band to be stricter"
-            )
 
     def _wrong_numbers(self) -> Iterator[str]:
         names = ("word_ngrams", "char_ngrams", "num_bands", "minhashes_per_band", "links_in_memory")
@@ -111,6 +109,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
         partitions = self.partitions_of(files)
+        crawls = self.crawls_of(files)
         yield self._signing(partitions)
         self.refuse_unread(result, "sign")
         self.refuse_lacking("bands")
@@ -119,12 +118,15 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         yield self._clustering(partitions)
         if self.verify is not None:
             yield self._gathering(partitions)
+        if self._recalls:
+            yield self._recalling(partitions)
         yield self._deciding(partitions)
         self.refuse_changed(files)
         yield self.removing(partitions)
-        if self.index is not None:
-            yield self._indexing(*self.crawl(files))
         result.metadata |= self.counts("bands")
+        if crawls is not None:
+            yield self._indexing(partitions, crawls)
+            self.warn_of_known(result.metadata, crawls)
 
     @property
     def _labelled(self) -> str:
@@ -132,7 +134,12 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
 
     @property
     def _links(self) -> str:
-        return join(self.folder("matches"), LINKS)
+        return self.folder("links")
+
+    @property
+    def _recalls(self) -> bool:
+        """Whether documents of earlier crawls are compared, too."""
+        return self.verify is not None and self.earlier is not None
 
     def _signing(self, partitions: int) -> Pipeline:
         signing = DocumentSigning(
@@ -144,9 +151,9 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
 
     def _matching(self, partitions: int) -> Pipeline:
         listing = BandListing(self.folder("bands"), partitions, self.earlier, self.storage)
-        matching = BandMatching(partitions, self.index is not None, self.storage)
-        writer = FolderWriter(self.folder("matches"), storage_options=self.storage)
-        return self.later("match", [listing, matching, writer])
+        most = MOST_KNOWN if self._recalls else 1
+        matching = BandMatching(partitions, self.index is not None, most, self.storage)
+        return self.later("match", [listing, matching, self._by_hash("links", "doc", partitions)])
 
     def _spreading(self, partitions: int) -> Iterator[Pipeline]:
         """As many rounds as it takes, where the links are too many for memory."""
@@ -171,30 +178,56 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
 
     def _clustering(self, partitions: int) -> Pipeline:
         listing = ClusterListing(self._links, self._labelled, partitions, self.storage)
+        clustering = Clustering(partitions, self._recalls, self.storage)
         key = "cluster" if self.verify is None else "block"
-        writer = self._by_hash("members", key, partitions)
-        return self.later("cluster", [listing, Clustering(partitions, self.storage), writer])
+        writer: AnyStage = self._by_hash("members", key, partitions)
+        if self._recalls:
+            writer = FolderWriter(self.folder("clusters"), storage_options=self.storage)
+        return self.later("cluster", [listing, clustering, writer])
 
     def _gathering(self, partitions: int) -> Pipeline:
-        listing = self.decided_listing("members", partitions)
+        listing = self.decided_listing(
+            join("clusters", MEMBERS) if self._recalls else "members", partitions
+        )
         gathering = Gathering(partitions, self.signing, self.text_field, self.storage)
         writer = self._by_hash("shingled", "cluster", partitions)
         return self.later("gather", [listing, gathering, writer])
 
+    def _recalling(self, partitions: int) -> Pipeline:
+        """Earlier documents, which an index has the shingles of."""
+        known = join(self.folder("clusters"), KNOWN)
+        listing = KnownListing(known, partitions, self.earlier or "", self.storage)
+        recalling = Recalling(partitions, self.storage)
+        writer = self._by_hash("recalled", "cluster", partitions)
+        return self.later("recall", [listing, recalling, writer])
+
     def _deciding(self, partitions: int) -> Pipeline:
-        folder = self.folder("members" if self.verify is None else "shingled")
+        names = ["members"] if self.verify is None else ["shingled"]
+        names += ["recalled"] if self._recalls else []
+        folders = [self.folder(name) for name in names]
         stages: list[AnyStage] = [
-            PartitionListing(folder, partitions, self.storage),
+            PartitionListing(folders, partitions, self.storage),
             PartitionReading(partitions, self.storage),
             ClusterDeciding(self.keep, self.verify),
             self._by_hash("decisions", "block", partitions),
         ]
         return self.later("decide", stages)
 
-    def _indexing(self, name: str, folder: str) -> Pipeline:
-        listing = EntryListing(join(self.folder("matches"), ENTRIES), self.storage)
-        writer = FolderWriter(folder, mode="overwrite", storage_options=self.storage)
-        return self.later(name, [listing, EntryReading(self.storage), writer])
+    def _indexing(self, partitions: int, crawls: Crawls) -> Pipeline:
+        listing = self.decided_listing("decisions", partitions)
+        verified = self.verify is not None
+        remembering = Remembering(partitions, self.signing, self.text_field, verified, self.storage)
+        writer = FolderWriter(crawls.own, mode="overwrite", storage_options=self.storage)
+        return self.later("index", [listing, remembering, writer])
+
+    def counts(self, compared: str) -> dict[str, int]:
+        """With what was verified, if anything was."""
+        counts = super().counts(compared)
+        if self.verify is None:
+            return counts
+        decided = counts_in(self.folder("decisions"), self.storage)
+        pairs = {name: decided[name] for name in ("compared_pairs", "rejected_pairs")}
+        return {**counts, **pairs, "spared": decided["candidates"] - counts["duplicates"]}
 
     def _by_hash(self, folder: str, key: str, partitions: int) -> ExchangeWriter:
         return self.exchange(folder, key, partitions, hashed=key != "block")

@@ -223,7 +223,7 @@ class HashedWorkflow(WorkflowInFolders):
         return join(self.folder("signed"), name)
 
     def _parts(self, folder: str, partitions: int) -> list[AnyStage]:
-        listing = PartitionListing(folder, partitions, self.storage)
+        listing = PartitionListing([folder], partitions, self.storage)
         return [listing, PartitionReading(partitions, self.storage)]
 
     def _exchange(self, folder: str, key: str, partitions: int) -> ExchangeWriter:
