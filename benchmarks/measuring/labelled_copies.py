@@ -66,12 +66,14 @@ def ordinary(items: int) -> Iterator[Labelled]:
 
 
 def templates(items: int) -> Iterator[Labelled]:
-    """A template for each 100 items."""
+    """A template for each 100 items, which is a fifth to four fifths of a page."""
     dice, author = random.Random(SEED), Author(SEED)
     for first in range(0, items, 100):
-        template = [_words(author, dice.randint(5, 30)) for _ in range(dice.randint(4, 10))]
+        share = dice.uniform(0.2, 0.8)
+        template = [_words(author, dice.randint(10, 50)) for _ in range(dice.randint(4, 10))]
         for number in range(first, min(items, first + 100)):
-            own = [_words(author, dice.randint(2, 30)) for _ in template]
+            sizes = [int(len(part) * (1 - share) / share) for part in template]
+            own = [_words(author, dice.randint(size // 2, size * 3 // 2)) for size in sizes]
             yield Labelled(f"item {number}", _filled(template, own, dice))
             if dice.random() < 0.3:
                 for _ in range(dice.randint(1, 2)):
@@ -95,9 +97,9 @@ def _filled(template: list[list[str]], own: list[list[str]], dice: random.Random
 
 
 def _again(words: list[str], author: Author, dice: random.Random) -> str:
-    """The same page, met elsewhere: some words are others, and there is something above or below."""
-    rate = dice.uniform(0, EDITED)
+    """The same page, met elsewhere: some words are others, or something is above and below it."""
+    rate = EDITED * dice.random() ** 2
     edited = [author.english.draw(1)[0] if dice.random() < rate else word for word in words]
-    frame = _words(author, int(len(words) * dice.uniform(0, 0.1)))
+    frame = _words(author, int(len(words) * dice.choice([0, 0, 0.05, 0.1])))
     cut = dice.randint(0, len(frame))
     return " ".join([*frame[:cut], *edited, *frame[cut:]])

@@ -17,7 +17,7 @@ TEXTS = ["river mountain wind", "buy now", None, "casino " * 20]
 def vectors_of(folder: str, **options: Any) -> list[list[float] | None]:
     stage = TextEmbedder(model=folder, device="cpu", **options)
     [out] = run_stage(stage, DocumentBatch.from_pylist([{"text": text} for text in TEXTS]))
-    return list(out.data["embeddings"].to_pylist())
+    return list(out.data["embedding"].to_pylist())
 
 
 def by_hand(folder: str, text: str, pooling: str, length: int = 6) -> torch.Tensor:

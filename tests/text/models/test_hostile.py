@@ -32,5 +32,5 @@ def test_every_text_gets_its_answer(tiny: Callable[[str], str], kind: str) -> No
     first, second = labelled.data["label"].to_pylist()
     assert (first is None) == (kind == "white space, then text"), "no text in what is looked at"
     assert second is not None
-    assert embedded.data["embeddings"].to_pylist()[1] is not None
+    assert embedded.data["embedding"].to_pylist()[1] is not None
     assert seconds < 5

@@ -54,7 +54,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
     seed: int = 42
     """Other seeds give other permutations, and so other accidents."""
 
-    verify: float | None = 0.7
+    verify: float | None = 0.6
     """Documents go only if their exact Jaccard similarity to the one that stays is this or more;
     null removes all that share a band, similar or not."""
 

@@ -46,6 +46,9 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
 
     vector_field: str
     id_field: str | None = None
+    has_places: bool = False
+    """Whether the vectors were made of documents in other files, whose places stand beside them."""
+
     resources: Resources = field(default_factory=Resources)
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -73,7 +76,10 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
             yield _counted(held)
 
     def _file(self, part: FilePart, dimension: int) -> VectorFile:
-        return VectorFile(part, self.vector_field, self.id_field, dimension, self.storage_options)
+        return VectorFile(
+            part, self.vector_field, self.id_field, dimension, self.storage_options,
+            self.has_places,
+        )  # fmt: skip
 
     def _table(self, block: str, part: FilePart, reading: VectorReading, centers: Any) -> pa.Table:
         """One row for each document, and behind them one for each line that is none."""
@@ -83,13 +89,22 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
         products, labels = nearest(self._arithmetic, centers, reading.matrix)
         states = np.where(has, VECTOR, EMPTY).astype(np.int8)
         states[len(reading.has) :] = NO_RECORD
+        places = reading.places
+        if places is None:
+            places = pa.table({
+                "block": _repeated(block, count),
+                "file": _repeated(part.path, count),
+                "row": pa.array(np.concatenate((reading.positions, reading.bad))),
+            })  # fmt: skip
+        else:
+            states[~places["is_record"].to_numpy()] = NO_RECORD
         columns = {
             "cluster": _spread(labels.astype(np.int32), has),
             "similarity": _spread(products.astype(np.float32), has),
             "digest": _digests(reading, has),
-            "block": _repeated(block, count),
-            "file": _repeated(part.path, count),
-            "row": pa.array(np.concatenate((reading.positions, reading.bad))),
+            "block": _coded(places["block"]),
+            "file": _coded(places["file"]),
+            "row": places["row"],
             "state": pa.array(states),
             "vector": vector_column(reading.matrix, has),
         }
@@ -117,6 +132,10 @@ def _digests(reading: VectorReading, has: npt.NDArray[np.bool_]) -> pa.Array:
 def _repeated(value: str, count: int) -> pa.DictionaryArray:
     places = pa.array(np.zeros(count, np.int32))
     return pa.DictionaryArray.from_arrays(places, pa.array([value]))
+
+
+def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _counted(tables: list[pa.Table]) -> DocumentBatch:

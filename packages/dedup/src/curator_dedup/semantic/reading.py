@@ -16,6 +16,7 @@ from curator_core.reading.records import BadLine, parse
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import Piece, pieces_of
 from curator_dedup.readings import column_of, tables_of
+from curator_dedup.semantic.embedding import PLACE
 from curator_dedup.semantic.vectors import (
     BadVectorError,
     Mask,
@@ -33,6 +34,9 @@ class VectorReading:
     has: Mask
     matrix: Matrix
     ids: list[str | None] | None = None
+    places: pa.Table | None = None
+    """The columns of `PLACE`, where vectors were made of documents in other files."""
+
     bad: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     rejected: list[Rejected] = field(default_factory=list)
 
@@ -46,6 +50,7 @@ class VectorFile:
     id_field: str | None = None
     dimension: int | None = None
     storage_options: StorageOptions | None = None
+    has_places: bool = False
 
     def readings(self) -> Iterator[VectorReading]:
         found = self._of_parquet() if is_parquet(self.part.path) else self._of_lines()
@@ -56,6 +61,7 @@ class VectorFile:
 
     def _of_parquet(self) -> Iterator[VectorReading]:
         names = [self.vector_field, *([self.id_field] if self.id_field else [])]
+        names += PLACE if self.has_places else ()
         for start, table in tables_of(self.part, self.storage_options, names):
             positions = np.arange(start, start + table.num_rows)
             try:
@@ -63,7 +69,8 @@ class VectorFile:
             except BadVectorError as error:
                 raise self._told(error, f"row {start + error.row}") from None
             ids = column_of(table, self.id_field) if self.id_field else None
-            yield VectorReading(positions, found.has, found.matrix, _texts(ids))
+            places = table.select(PLACE) if self.has_places else None
+            yield VectorReading(positions, found.has, found.matrix, _texts(ids), places)
 
     def _vectors(self, table: pa.Table) -> pa.ChunkedArray:
         """All of a file would come through uncompared where its column has another name."""
@@ -93,7 +100,7 @@ class VectorFile:
         if self.id_field:
             ids = [_text(record.get(self.id_field)) for record in parsed.records]
         rejected = [self._rejected(line, at) for line, at in zip(parsed.bad, bad, strict=True)]
-        return VectorReading(positions, found.has, found.matrix, ids, bad, rejected)
+        return VectorReading(positions, found.has, found.matrix, ids, bad=bad, rejected=rejected)
 
     def _rejected(self, line: BadLine, position: int) -> Rejected:
         column = f" column {line.column}" if line.column else ""

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, ClassVar, get_args
 
-from curator_core import InputError, Pipeline, PipelineError, Resources, WorkflowResult
+from curator_core import (
+    InputError,
+    ParquetWriter,
+    Pipeline,
+    PipelineError,
+    Resources,
+    WorkflowResult,
+)
 from curator_core.exchanges import ExchangeWriter
 from curator_core.exchanges.reading import ExchangeListing
 from curator_core.partitioning import parsed_size
@@ -17,6 +24,14 @@ from curator_dedup.samples import samples_of
 from curator_dedup.semantic.assigning import ClusterAssigning
 from curator_dedup.semantic.centers import Init
 from curator_dedup.semantic.comparing import ClusterComparing, WhichToKeep
+from curator_dedup.semantic.embedding import (
+    ID,
+    PLACE,
+    VECTOR_FIELD,
+    TextListing,
+    embedder,
+    missing_embedder,
+)
 from curator_dedup.semantic.sampling import SampledListing, VectorSampling
 from curator_dedup.semantic.training import CenterTraining
 
@@ -38,8 +53,15 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
     same files and options give the same result on every executor, with any number of workers.
     """
 
-    embedding_field: str = "embedding"
+    embedding_field: str = VECTOR_FIELD
     """The field with the vectors: lists of numbers, all of the same length."""
+
+    embedding_model: str | None = None
+    """Embed texts first by this model: its folder, or its name at Hugging Face. Needs
+    curator-text[models]."""
+
+    text_field: str = "text"
+    """The field that embedding_model embeds."""
 
     id_field: str | None = None
     """A field that names documents in the decisions; nothing else depends on it."""
@@ -81,6 +103,8 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     @property
     def named_fields(self) -> Mapping[str, str | None]:
+        if self.embedding_model is not None:
+            return {"text_field": self.text_field, "id_field": self.id_field}
         return {"embedding_field": self.embedding_field, "id_field": self.id_field}
 
     @property
@@ -93,12 +117,15 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     def shown_fields(self) -> Sequence[str]:
         """The text; where there is none, all that tells what a picture or a clip is."""
+        if self.embedding_model is not None:
+            return [self.text_field]
         fields = samples_of(self.listing().listing, self.storage_options).fields
         shown = [name for name in fields if name != self.embedding_field]
         return [_TEXT] if _TEXT in shown else shown
 
     def check(self) -> Iterable[str]:
         yield from super().check()
+        yield from self._wrong_embedding()
         if not 0 <= self.eps < 1:
             yield (
                 f"eps is {self.eps}, but must be 0 (the same direction) or more, and below 1, "
@@ -112,6 +139,19 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
                 yield "memory is None, but must be a size such as 256MB or 64MiB"
         except PipelineError as error:
             yield str(error).replace("blocksize", "memory")
+
+    def _wrong_embedding(self) -> Iterator[str]:
+        if self.embedding_model is None:
+            if self.text_field != "text":
+                yield "text_field is for embedding_model; name a model too, or leave it out"
+            samples = samples_of(self.listing().listing, self.storage_options)
+            if samples and not samples.with_field(self.embedding_field):
+                yield "to embed the texts of the documents first, name an embedding_model"
+            return
+        if self.embedding_field != VECTOR_FIELD:
+            yield "embedding_field and embedding_model are both set; drop one"
+        if (problem := missing_embedder()) is not None:
+            yield problem
 
     def _wrong_numbers(self) -> Iterator[str]:
         for name in ("n_clusters", "sample_size", "max_iter"):
@@ -128,12 +168,17 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         files = self.listing().files()
+        if self.embedding_model is not None:
+            yield self._embedding(self.embedding_model)
+            self.refuse_unread(result, "embed")
         yield self._sampling()
         sampled = counts_in(self.folder("sample"), self.storage_options)
         if not sampled["vectors"]:
+            option = "embedding_field" if self.embedding_model is None else "text_field"
+            what = "a vector" if self.embedding_model is None else "text"
             raise InputError(
-                f"{self.name}: no document has a vector in {self.embedding_field!r}; "
-                "name another embedding_field"
+                f"{self.name}: no document has {what} in {getattr(self, option)!r}; "
+                f"name another {option}"
             )
         self._refuse_alone(sampled["vectors"])
         partitions = self.partitions or partitions_for(4 * sampled["numbers"], _PARTITION_BYTES)
@@ -160,9 +205,27 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
             return self.sample_size or _MOST_SAMPLED
         return max(_LEAST_SAMPLED, _SAMPLED_FOR_EACH * self.n_clusters)
 
+    def _embedding(self, model: str) -> Pipeline:
+        """Vectors of texts, beside the places of their documents."""
+        reading = TextListing(self.text_field, self.id_field, self.storage)
+        fields = [*PLACE, VECTOR_FIELD, *([ID] if self.id_field else [])]
+        writer = ParquetWriter(
+            self.folder("embedded"), compression=None, fields=fields, storage_options=self.storage
+        )
+        return Pipeline("embed", stages=[self.listing(), reading, embedder(model), writer])
+
+    @property
+    def _vectors(self) -> str | list[str]:
+        """Where vectors are read: in the input, unless they are made of it."""
+        return self.input_path if self.embedding_model is None else self.folder("embedded")
+
+    @property
+    def _vector_id(self) -> str | None:
+        return ID if self.id_field and self.embedding_model is not None else self.id_field
+
     def _sampling(self) -> Pipeline:
         listing = SampledListing(
-            self.input_path, self.input_blocksize, storage_options=self.storage_options
+            self._vectors, self.input_blocksize, storage_options=self.storage_options
         )
         sampling = VectorSampling(
             self.embedding_field, self._sample, self.random_state, self.storage_options
@@ -181,9 +244,10 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     def _assigning(self, partitions: int) -> Pipeline:
         assigning = ClusterAssigning(
-            self.embedding_field, self.id_field, self.resources, self.storage_options
-        )
-        listing = self.decided_listing("centers", 1)
+            self.embedding_field, self._vector_id, self.embedding_model is not None,
+            self.resources, self.storage_options,
+        )  # fmt: skip
+        listing = replace(self.decided_listing("centers", 1), input_path=self._vectors)
         writer = self._exchange("assignments", "cluster", partitions)
         return Pipeline("assign", stages=[listing, assigning, writer])
 

@@ -46,8 +46,8 @@ class TextEmbedder(TextModel):
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
     """The folder of a model, or its name at Hugging Face."""
 
-    embedding_field: str = "embeddings"
-    """A column for the vector."""
+    embedding_field: str = "embedding"
+    """A column for the vector, which semantic deduplication reads by default."""
 
     pooling: PoolingChoice = "auto"
     """How the vectors of tokens become one: `mean`, `last_token`, `cls`; `auto`: as the folder

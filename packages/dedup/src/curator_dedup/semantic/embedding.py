@@ -1,0 +1,80 @@
+"""Embedding: texts become vectors first, where documents have none yet."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from curator_core import DocumentBatch, FileGroup, FilePart, ProcessingStage, Rejected
+from curator_core.filesystems import StorageOptions
+from curator_core.plugins import plugins
+
+from curator_dedup.blocks import block_id
+from curator_dedup.readings import Reading, TextFields, readings_of
+
+if TYPE_CHECKING:
+    from curator_core.stages import AnyStage
+
+EMBEDDER = "text.text_embedder"
+"""The stage that makes vectors; another package registers it."""
+
+VECTOR_FIELD = "embedding"
+
+PLACE = ("block", "file", "row", "is_record")
+"""The columns that say where a document is, and whether it is one."""
+
+ID = "id"
+
+_TEXT = "text"
+
+
+def missing_embedder() -> str | None:
+    """Why texts cannot be embedded on this machine, if they cannot."""
+    if EMBEDDER in plugins().stages:
+        return None
+    return "embedding_model needs curator-text: pip install 'curator-text[models]'"
+
+
+def embedder(model: str) -> "AnyStage":
+    """The stage that adds a vector to each text."""
+    stage: AnyStage = plugins().stages.load(EMBEDDER)(
+        model=model, text_field=_TEXT, embedding_field=VECTOR_FIELD
+    )
+    return stage
+
+
+@dataclass
+class TextListing(ProcessingStage[FileGroup, DocumentBatch]):
+    """Gives the texts of a block, with the place of each; lines that are no records have none."""
+
+    fans_out = True
+
+    text_field: str = "text"
+    id_field: str | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Rejected]:
+        fields = TextFields(self.text_field, self.id_field)
+        block = block_id(task.data)
+        for part in task.data:
+            for reading in readings_of(part, fields, self.storage_options):
+                yield from reading.rejected
+                if len(reading.positions) or len(reading.bad):
+                    yield DocumentBatch(self._table(block, part, reading))
+
+    def _table(self, block: str, part: FilePart, reading: Reading) -> pa.Table:
+        bad = len(reading.bad)
+        rows = np.concatenate((reading.positions, reading.bad))
+        texts = [*reading.texts, *[None] * bad]
+        columns = {
+            "block": pa.array([block] * len(rows)),
+            "file": pa.array([part.path] * len(rows)),
+            "row": pa.array(rows),
+            "is_record": pa.array(np.arange(len(rows)) < len(reading.positions)),
+            _TEXT: pa.array(texts, pa.large_string()),
+        }
+        if self.id_field:
+            ids = [None if one is None else str(one) for one in reading.scores or ()]
+            columns[ID] = pa.array([*ids, *[None] * bad], pa.string())
+        return pa.table(columns)
