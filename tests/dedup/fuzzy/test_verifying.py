@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from curator_dedup.engines import VARIABLE
 from curator_dedup.fuzzy import verifying
 from curator_dedup.fuzzy.sets import SHINGLES, Set, digest_of, jaccard, sets_column, sets_of
 from curator_dedup.fuzzy.shingles import Shingling
@@ -81,12 +82,27 @@ def test_a_huge_cluster_takes_linear_time() -> None:
     assert found.groups.tolist() == list(range(len(sets)))
 
 
-def test_sets_are_those_of_the_texts() -> None:
-    texts = ["a b c d e f g", "", "one two", "a b c d e f g a b c d e f g", "é" * 30]
-    for text, found in zip(texts, sets_of(Shingling(), texts), strict=True):
-        shingles, _ = Shingling().of([text])
+@pytest.mark.parametrize("engine", ["numpy", "auto"])
+@pytest.mark.parametrize(
+    "shingling", [Shingling(), Shingling(normalize=False), Shingling(None, 4), Shingling(2)]
+)
+def test_sets_are_those_of_the_texts(
+    engine: str, shingling: Shingling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, engine)
+    texts = [
+        "a b c d e f g",
+        "",
+        "one two",
+        "a b c d e f g a b c d e f g",
+        "é 语言 テ" * 700,
+        "x" * 3000,
+        "Ab, cd",
+    ]
+    for text, found in zip(texts, sets_of(shingling, texts), strict=True):
+        shingles, _ = shingling.of([text])
         assert found.tolist() == sorted({int(one) >> 32 for one in shingles})
-    assert sets_of(Shingling(), []) == []
+    assert sets_of(shingling, []) == []
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_near_duplicates_go_and_the_first_stays(
     told.pop("report", None)
     assert told == {"documents": 3, "empty": 0, "no_records": 0, "groups": 1, "duplicates": 1,
                     "removed": 1, "kept": 2, "compared_pairs": 1, "rejected_pairs": 0,
-                    "spared": 0}  # fmt: skip
+                    "kept_as_different": 0}  # fmt: skip
 
 
 def test_keep_rules(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
@@ -174,7 +174,7 @@ def test_verified_documents_are_as_similar_as_asked_to_what_stays(
     sets = {r["id"]: sets_of(Shingling(), [r["text"]])[0] for r in marked}
     stays = [r for r in marked if not r["is_duplicate"]]
     assert 1 < len(stays) < 8
-    assert told["spared"] == len(stays) - 1
+    assert told["kept_as_different"] == len(stays) - 1
     assert told["compared_pairs"] == told["rejected_pairs"] + told["duplicates"]
     for record in marked:
         best = min(
@@ -298,7 +298,7 @@ def test_documents_of_earlier_crawls_are_compared_word_for_word(
     fuzzy(tmp_path / "monday", tmp_path / "1", **options).run(HERE)
     told = fuzzy(tmp_path / "tuesday", tmp_path / "2", **options).run(HERE).metadata
     assert ids(records_in(tmp_path / "2")) == [11]
-    assert (told["duplicates"], told["spared"]) == (3, 1)
+    assert (told["duplicates"], told["kept_as_different"]) == (3, 1)
     assert told["rejected_pairs"] >= 2
     # What a later crawl left out is not compared with, but what it kept is.
     write(tmp_path / "wednesday/a.jsonl", [{"id": 20, "text": text(1, changed=10)},

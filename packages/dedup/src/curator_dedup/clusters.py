@@ -14,6 +14,7 @@ from curator_dedup.removal.removing import Removing
 from curator_dedup.reporting.curves import Curve
 
 if TYPE_CHECKING:
+    from curator_dedup.reporting.verification import Verification
     from curator_dedup.reporting.writing import Told
 
 
@@ -49,6 +50,10 @@ class ClusterWorkflow(CorpusWorkflow):
         """How likely documents are to be compared, where that depends on their similarity."""
         return None
 
+    def verification(self, result: WorkflowResult) -> "Verification | None":
+        """What comparing documents word for word came to, where that is done."""
+        return None
+
     def shown_fields(self) -> Sequence[str]:
         """What the report shows of a document."""
         text_field = self.named_fields.get("text_field")
@@ -60,7 +65,7 @@ class ClusterWorkflow(CorpusWorkflow):
 
         subject = Subject(
             self.name, self.folder("decisions"), self.shown_fields(), curve=self.curve,
-            storage_options=self.storage,
+            verification=self.verification(result), storage_options=self.storage,
         )  # fmt: skip
         summary = summary_of(subject, result.metadata)
         return None if summary is None else (summary, render(summary))

@@ -103,6 +103,18 @@ def _lower(points: Array, count: int, orders: tuple[Array, Array], least: Array)
 
 
 @_part
+def _take(points: Array, count: int, results: Any) -> None:
+    """Lower the minhashes by some shingles; or put these down, where there is room for them."""
+    orders, least, shingles, number = results
+    if len(shingles) == 0:
+        _lower(points, count, orders, least)
+        return
+    for place in range(count):
+        shingles[number[0] + place] = points[place]
+    number[0] += count
+
+
+@_part
 def _put_runs(words: Array, count: int, factors: Array, points: Array) -> int:
     """The hashes of all runs of words; how many there are."""
     size = len(factors)
@@ -150,11 +162,11 @@ def _put_words(codes: Array, count: int, words: Array, number: int, begun: Array
 @_part
 def _of_words(
     data: Array, span: tuple[int, int], letters: tuple[Array, Array],
-    held: Any, orders: tuple[Array, Array], least: Array,
+    held: Any, results: Any,
 ) -> Any:  # fmt: skip
     """How many words there are; below 0, minus 1, is a character as above."""
     table, factors = letters
-    codes, words, points, begun = held
+    codes, words, points, begun, _ = held
     place, end = span
     number = total = 0
     codes[0] = 32
@@ -166,28 +178,30 @@ def _of_words(
         number = _put_words(codes, count, words, number, begun)
         total += number - before
         codes[0] = codes[count - 1]
-        _lower(points, _put_runs(words, number, factors, points), orders, least)
+        _take(points, _put_runs(words, number, factors, points), results)
         if place < end:
             number = _keep_last(words, number, len(factors) - 1)
     if 0 < total < len(factors):
         _put_runs(words, total, factors[:total], points)
-        _lower(points, 1, orders, least)
+        _take(points, 1, results)
     return total
 
 
 @_maker
 def _buffers(run: int) -> Any:
-    """Codes; words, or characters, for runs of so many; shingles; a word that is not at its end."""
+    """Codes; words, or characters, for runs of so many; shingles; a word that is not at its end;
+    the number of shingles put down."""
     size = _HELD + run + 4
     words, points = np.empty(size, np.uint64), np.empty(size + 4, np.uint32)
-    return np.empty(_HELD + 2, np.uint32), words, points, np.zeros(2, np.uint64)
+    begun, number = np.zeros(2, np.uint64), np.zeros(1, np.int64)
+    return np.empty(_HELD + 2, np.uint32), words, points, begun, number
 
 
 _DATA = "uint8[::1], int64[::1], int64[::1]"
-_ORDERS = "UniTuple(uint32[::1], 2)"
+_RESULTS = "UniTuple(uint32[::1], 2), uint32[:, ::1], uint32[::1], int64[::1]"
 
 
-@_kernel(f"int64({_DATA}, int64, uint32[::1], uint64[::1], {_ORDERS}, uint32[:, ::1], bool_[::1])")
+@_kernel(f"int64({_DATA}, int64, uint32[::1], uint64[::1], {_RESULTS})")
 def sign_words(  # noqa: PLR0913 - kernels have no objects to carry them
     data: Array,
     starts: Array,
@@ -197,18 +211,24 @@ def sign_words(  # noqa: PLR0913 - kernels have no objects to carry them
     factors: Array,
     orders: tuple[Array, Array],
     minhashes: Array,
-    known: Array,
+    shingles: Array,
+    counts: Array,
 ) -> int:
-    """Minhashes of texts from `first` on. A page of the table that is missing stops it: given back
-    are the text and the page as one number; below 0, all is done."""
+    """Minhashes of texts from `first` on, or their shingles, and how many shingles each has; of
+    minhashes only whether there are any counts. A page of the table that is missing stops it: given
+    back are the text and the page as one number; below 0, all is done."""
     held = _buffers(len(factors))
+    number = held[4]
+    number[0] = counts[:first].sum()
     for row in range(first, len(starts)):
         span = (starts[row], ends[row])
-        words = _of_words(data, span, (table, factors), held, orders, minhashes[row])
+        before = number[0]
+        results = (orders, minhashes[row], shingles, number)
+        words = _of_words(data, span, (table, factors), held, results)
         if words < 0:
             missing: int = row * 8192 + (-1 - words) // 256
             return missing
-        known[row] = words > 0
+        counts[row] = number[0] - before if len(shingles) else words
     return -1
 
 
@@ -245,11 +265,11 @@ def _put_characters(codes: Array, count: int, characters: Array, number: int) ->
 @_part
 def _of_characters(
     data: Array, span: tuple[int, int], letters: tuple[Array, int],
-    held: Any, orders: tuple[Array, Array], least: Array,
+    held: Any, results: Any,
 ) -> Any:  # fmt: skip
     """How many characters there are, one space behind each word counted."""
     table, length = letters
-    codes, characters, points, _ = held
+    codes, characters, points, _, _ = held
     place, end = span
     number = total = 0
     codes[0] = 32
@@ -261,15 +281,15 @@ def _of_characters(
         number = _put_characters(codes, count, characters, number)
         total += number - before
         codes[0] = codes[count - 1]
-        _lower(points, _put_windows(characters, number, length, points), orders, least)
+        _take(points, _put_windows(characters, number, length, points), results)
         if place < end:
             number = _keep_last(characters, number, length - 1)
     if 0 < total < length:
-        _lower(points, _put_windows(characters, total, total, points), orders, least)
+        _take(points, _put_windows(characters, total, total, points), results)
     return total
 
 
-@_kernel(f"int64({_DATA}, int64, uint32[::1], int64, {_ORDERS}, uint32[:, ::1], bool_[::1])")
+@_kernel(f"int64({_DATA}, int64, uint32[::1], int64, {_RESULTS})")
 def sign_characters(  # noqa: PLR0913 - kernels have no objects to carry them
     data: Array,
     starts: Array,
@@ -279,17 +299,22 @@ def sign_characters(  # noqa: PLR0913 - kernels have no objects to carry them
     length: int,
     orders: tuple[Array, Array],
     minhashes: Array,
-    known: Array,
+    shingles: Array,
+    counts: Array,
 ) -> int:
     """The same for runs of `length` characters."""
     held = _buffers(length)
+    number = held[4]
+    number[0] = counts[:first].sum()
     for row in range(first, len(starts)):
         span = (starts[row], ends[row])
-        found = _of_characters(data, span, (table, length), held, orders, minhashes[row])
+        before = number[0]
+        results = (orders, minhashes[row], shingles, number)
+        found = _of_characters(data, span, (table, length), held, results)
         if found < 0:
             missing: int = row * 8192 + (-1 - found) // 256
             return missing
-        known[row] = found > 0
+        counts[row] = number[0] - before if len(shingles) else found
     return -1
 
 

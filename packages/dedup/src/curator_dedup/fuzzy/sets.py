@@ -14,6 +14,7 @@ import pyarrow as pa
 import xxhash
 
 from curator_dedup.fuzzy.shingles import Shingling
+from curator_dedup.fuzzy.signatures import shingles_of
 
 SHINGLES = "shingles"
 
@@ -24,10 +25,10 @@ def sets_of(shingling: Shingling, texts: Sequence[str]) -> list[Set]:
     """The set of each text."""
     if not texts:
         return []
-    shingles, counts = shingling.of(texts)
+    shingles, counts = shingles_of(shingling, texts)
     # Sorted all at once, the number of the text above that of the shingle.
     owners = np.repeat(np.arange(len(texts), dtype=np.uint64) << np.uint64(32), counts)
-    whole = np.sort(owners | (shingles >> np.uint64(32)))
+    whole = np.sort(owners | shingles)
     fresh = np.ones(len(whole), np.bool_)
     fresh[1:] = whole[1:] != whole[:-1]
     whole = whole[fresh]

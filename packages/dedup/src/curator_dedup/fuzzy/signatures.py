@@ -11,7 +11,7 @@ import pyarrow as pa
 from curator_dedup.engines import is_compiled
 from curator_dedup.fuzzy.letters import letters
 from curator_dedup.fuzzy.permutations import Numbers, Permutations
-from curator_dedup.fuzzy.shingles import Shingling, run_factors
+from curator_dedup.fuzzy.shingles import Counts, Shingling, run_factors
 from curator_dedup.mixing import Words
 
 Known = npt.NDArray[np.bool_]
@@ -46,26 +46,53 @@ class Signing:
         return found, known
 
 
-def _compiled(signing: Signing, texts: Sequence[str | None]) -> tuple[Numbers, Known]:
-    from curator_dedup.compiled.kernels import sign_characters, sign_words
+def shingles_of(shingling: Shingling, texts: Sequence[str]) -> tuple[Numbers, Counts]:
+    """Shingles as numbers of 32 bits, one text after another, and how many each of them has."""
+    if not is_compiled():
+        shingles, counts = shingling.of(texts)
+        return (shingles >> np.uint64(32)).astype(np.uint32), counts
+    content = _bytes_of(texts)
+    found = np.empty(len(content[0]) + len(texts) + 1, np.uint32)
+    nothing = np.zeros(0, np.uint32)
+    minhashes = np.zeros((len(texts), 0), np.uint32)
+    counts = _run_kernel(shingling, content, (nothing, nothing), minhashes, found)
+    return found[: counts.sum()], counts
 
-    data, edges = _bytes_of(texts)
-    permutations, shingling = signing.permutations, signing.shingling
+
+def _compiled(signing: Signing, texts: Sequence[str | None]) -> tuple[Numbers, Known]:
+    permutations = signing.permutations
     orders = (permutations.factors, permutations.shifts)
     minhashes = np.full((len(texts), len(permutations.factors)), 0xFFFFFFFF, np.uint32)
-    known = np.zeros(len(texts), np.bool_)
+    nothing = np.zeros(0, np.uint32)
+    counts = _run_kernel(signing.shingling, _bytes_of(texts), orders, minhashes, nothing)
+    return minhashes, counts > 0
+
+
+def _run_kernel(
+    shingling: Shingling,
+    content: tuple[Any, Any],
+    orders: tuple[Numbers, Numbers],
+    minhashes: Numbers,
+    shingles: Numbers,
+) -> Counts:
+    """Fill in minhashes, or shingles if there is room for them; how many there are of each text."""
+    from curator_dedup.compiled.kernels import sign_characters, sign_words
+
+    data, edges = content
+    counts = np.zeros(len(minhashes), np.int64)
     known_letters = letters(shingling.normalize)
     table, size = known_letters.table, shingling.characters
     spans: tuple[Any, Any] = (edges[:-1], edges[1:])
+    results = (orders, minhashes, shingles, counts)
     first = 0
     while True:
         if size is not None:
-            told = sign_characters(data, *spans, first, table, size, orders, minhashes, known)
+            told = sign_characters(data, *spans, first, table, size, *results)
         else:
             factors = np.array(run_factors(shingling.words or 1), np.uint64)
-            told = sign_words(data, *spans, first, table, factors, orders, minhashes, known)
+            told = sign_words(data, *spans, first, table, factors, *results)
         if told < 0:
-            return minhashes, known
+            return counts
         first, page = divmod(told, 8192)
         known_letters.fill(page)
 

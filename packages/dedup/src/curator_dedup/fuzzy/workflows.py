@@ -24,6 +24,7 @@ from curator_dedup.indexes import Crawls
 from curator_dedup.notes import write_note
 from curator_dedup.partitions import PartitionListing, PartitionReading
 from curator_dedup.reporting.curves import Curve
+from curator_dedup.reporting.verification import Verification
 from curator_dedup.texts import TextWorkflow
 
 
@@ -227,7 +228,18 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
             return counts
         decided = counts_in(self.folder("decisions"), self.storage)
         pairs = {name: decided[name] for name in ("compared_pairs", "rejected_pairs")}
-        return {**counts, **pairs, "spared": decided["candidates"] - counts["duplicates"]}
+        different = decided["candidates"] - counts["duplicates"]
+        return {**counts, **pairs, "kept_as_different": different}
+
+    def verification(self, result: WorkflowResult) -> Verification | None:
+        if self.verify is None:
+            return None
+        told = result.metadata
+        runs = (result.runs.get(name) for name in ("gather", "recall", "decide"))
+        return Verification(
+            self.verify, told["compared_pairs"], told["rejected_pairs"],
+            told["kept_as_different"], sum(run.seconds for run in runs if run), result.seconds,
+        )  # fmt: skip
 
     def _by_hash(self, folder: str, key: str, partitions: int) -> ExchangeWriter:
         return self.exchange(folder, key, partitions, hashed=key != "block")

@@ -21,6 +21,7 @@ def render(summary: Summary) -> str:
         section("Duplicates by file", _files(summary)),
         section("Duplicates by domain", _domains(summary)),
         section("Which documents are compared", _curve(summary.curve)),
+        section("Verification", summary.verification.render() if summary.verification else ""),
         section("Examples", "".join(map(_pair, summary.pairs))),
     ]
     return page(f"{summary.name}: duplicates", "".join(parts), STYLE)

@@ -11,6 +11,7 @@ from curator_core.filesystems import StorageOptions
 from curator_dedup.reporting.collecting import Collected, Group, collected
 from curator_dedup.reporting.curves import Curve
 from curator_dedup.reporting.looking import Place, Record, documents_at
+from curator_dedup.reporting.verification import Verification
 
 MOST_LISTED = 1000
 
@@ -49,6 +50,7 @@ class Summary:
     looked_at: int
     pairs: Sequence[Pair] = ()
     curve: Curve | None = None
+    verification: Verification | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -72,6 +74,7 @@ class Summary:
             "cluster_sizes": {str(size): self.sizes[size] for size in sorted(self.sizes)},
             "examples": [pair.to_json() for pair in self.pairs],
             "curve": self.curve and self.curve.to_json(),
+            "verification": self.verification and self.verification.to_json(),
         }
 
 
@@ -86,6 +89,7 @@ class Subject:
 
     url_field: str = "url"
     curve: Curve | None = None
+    verification: Verification | None = None
     storage_options: StorageOptions | None = None
 
 
@@ -105,6 +109,7 @@ def summary_of(subject: Subject, counts: Mapping[str, int]) -> Summary | None:
         looked_at=domains.total(),
         pairs=_pairs(found.groups, subject),
         curve=subject.curve,
+        verification=subject.verification,
     )
 
 
