@@ -3,23 +3,19 @@
 import random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from curator_dedup.engines import VARIABLE
 from curator_dedup.fuzzy import verifying
-from curator_dedup.fuzzy.sets import SHINGLES, Set, digest_of, jaccard, sets_column, sets_of
+from curator_dedup.fuzzy.sets import Set, digest_of, jaccard, sets_of
 from curator_dedup.fuzzy.shingles import Shingling
-from curator_dedup.fuzzy.signing import KEY
-from curator_dedup.fuzzy.tables import numbers_column
-from curator_dedup.fuzzy.verifying import DIGEST, MOST_LEADERS, Verified, verified
+from curator_dedup.fuzzy.verifying import MOST_LEADERS, Verified, verified
 
 
 def divided(sets: list[Set], threshold: float, fixed: int = 0) -> Verified:
     """One cluster, of which the first documents are of earlier crawls."""
-    digests = numbers_column(np.array([digest_of(one) for one in sets], np.uint64), KEY)
-    table = pa.table({DIGEST: digests, SHINGLES: sets_column(sets)})
+    digests = np.array([digest_of(one) for one in sets], np.uint64)
     is_fixed = np.arange(len(sets)) < fixed
-    return verified(table, np.zeros(len(sets), np.uint64), is_fixed, threshold)
+    return verified(digests, sets, np.zeros(len(sets), np.uint64), is_fixed, threshold)
 
 
 def plainly(sets: list[Set], threshold: float) -> list[int]:

@@ -12,7 +12,7 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import Keep, path_ranks
-from curator_dedup.fuzzy.sets import SHINGLES
+from curator_dedup.fuzzy.sets import SHINGLES, sets_in
 from curator_dedup.fuzzy.signing import EARLIER, KEY, TEXT
 from curator_dedup.fuzzy.tables import keys_of, numbers_column
 from curator_dedup.fuzzy.verifying import DIGEST, verified
@@ -35,7 +35,8 @@ class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
     verify: float | None = None
 
     def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
-        table = task.data.unify_dictionaries().combine_chunks()
+        light = [name for name in task.data.column_names if name != SHINGLES]
+        table = task.data.select(light).unify_dictionaries().combine_chunks()
         if not table.num_rows:
             return
         clusters: npt.NDArray[Any] = keys_of(table["cluster"])
@@ -50,7 +51,9 @@ class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
             yield DocumentBatch(self._decisions(table, clusters, known, table["cluster"], {}))
             return
         is_fixed = is_fixed[order]
-        found = verified(table, clusters, is_fixed, self.verify)
+        sets = sets_in(task.data[SHINGLES])
+        ordered = [sets[place] for place in order]
+        found = verified(keys_of(table[DIGEST]), ordered, clusters, is_fixed, self.verify)
         new = np.flatnonzero(~is_fixed)
         new = new[np.argsort(found.groups[new], kind="stable")]
         if not len(new):
@@ -60,7 +63,7 @@ class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
         leaders = numbers_column(keys_of(table["doc"])[groups], KEY)
         told = {"compared_pairs": found.compared, "rejected_pairs": found.rejected}
         told["candidates"] = _candidates(clusters, is_fixed, table["state"].to_numpy() == TEXT)
-        decided = table.drop_columns([DIGEST, SHINGLES]).take(pa.array(new))
+        decided = table.take(pa.array(new))
         yield DocumentBatch(self._decisions(decided, groups, is_fixed[groups], leaders, told))
 
     def _decisions(

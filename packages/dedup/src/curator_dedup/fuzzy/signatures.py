@@ -83,7 +83,7 @@ def _run_kernel(
     known_letters = letters(shingling.normalize)
     table, size = known_letters.table, shingling.characters
     spans: tuple[Any, Any] = (edges[:-1], edges[1:])
-    results = (orders, minhashes, shingles, counts)
+    results: tuple[Any, ...] = (orders, minhashes, shingles, counts)
     first = 0
     while True:
         if size is not None:

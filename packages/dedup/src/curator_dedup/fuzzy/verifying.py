@@ -8,7 +8,7 @@ alike.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +25,6 @@ from curator_dedup.fuzzy.sets import (
     digest_of,
     jaccard,
     sets_column,
-    sets_in,
     sets_of,
 )
 from curator_dedup.fuzzy.shingles import Shingling
@@ -150,16 +149,20 @@ class Verified:
 
 
 def verified(
-    table: pa.Table, clusters: Words, is_fixed: npt.NDArray[np.bool_], threshold: float
+    digests: Words,
+    sets: Sequence[Set],
+    clusters: Words,
+    is_fixed: npt.NDArray[np.bool_],
+    threshold: float,
 ) -> Verified:
     """Divide clusters. Documents come cluster by cluster, the best of each first; those that
     `is_fixed` says of, which are of earlier crawls, come before all others and are leaders."""
     found = Verified(np.arange(len(clusters)))
-    digests, sets = keys_of(table[DIGEST]).tolist(), sets_in(table[SHINGLES])
+    names = digests.tolist()
     edges = (np.flatnonzero(np.diff(clusters)) + 1).tolist()
     for start, end in zip([0, *edges], [*edges, len(clusters)], strict=True):
         if end - start > 1:
-            _divide(found, start, digests[start:end], sets[start:end], is_fixed, threshold)
+            _divide(found, start, names[start:end], sets[start:end], is_fixed, threshold)
     return found
 
 
@@ -167,7 +170,7 @@ def _divide(
     found: Verified,
     start: int,
     digests: list[int],
-    sets: list[Set],
+    sets: Sequence[Set],
     is_fixed: npt.NDArray[np.bool_],
     threshold: float,
 ) -> None:
