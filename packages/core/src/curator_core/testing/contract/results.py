@@ -136,8 +136,8 @@ class ResultsContract(Trial):
             path.write_text(f'{{"text": "{name * len(name)}"}}\n')
             return path
 
-        stages = [JsonlReader(str(tmp_path / "in")), JsonlWriter(str(tmp_path / "out"))]
-        pipeline = Pipeline("contract", stages=stages)
+        reader, writer = JsonlReader(str(tmp_path / "in")), JsonlWriter(str(tmp_path / "out"))
+        pipeline = Pipeline("contract", stages=[reader, writer])
         renamed, removed = write("a"), write("bb")
         write("ccc")
         pipeline.run(self.make_executor())
