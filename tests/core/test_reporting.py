@@ -179,7 +179,7 @@ def test_a_failed_run_names_what_redoes_its_quarantine_as_well() -> None:
 def test_a_finished_run_with_damaged_inputs_says_to_mend_them() -> None:
     found = [record(payload=b"x", damaged=True)]
     failed = RunResult(quarantined=found, run_dir="/run", status="failed", is_complete=True)
-    assert "mended" in printed(Summary("x", failed))[-1]
+    assert "fixed" in printed(Summary("x", failed))[-1]
 
 
 def test_markup_in_names_is_only_text() -> None:

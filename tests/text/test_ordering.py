@@ -64,7 +64,7 @@ def test_a_function_takes_part_by_its_name() -> None:
     kept, *dropped = stage.process(DocumentBatch.from_pylist([{"text": t} for t in ("a b", "a x")]))
     assert isinstance(kept, DocumentBatch)
     assert kept.data["text"].to_pylist() == ["a b"]
-    assert [getattr(drop, "reason", None) for drop in dropped] == ["has_no_x says no"]
+    assert [getattr(drop, "reason", None) for drop in dropped] == ["rejected by has_no_x"]
 
 
 def test_what_is_no_rule_is_refused() -> None:

@@ -85,10 +85,15 @@ def test_rules_may_read_several_columns() -> None:
     assert rules[0].text_field == "text", "the filter itself is left alone"
 
 
+def forgetful(text: str) -> bool:  # type: ignore[empty-body]
+    """A rule whose author forgot the `return`."""
+    text.isascii()
+
+
 def test_a_function_of_a_text_is_a_rule() -> None:
     outcomes = ScoreFilter(long_enough, score_field="long").process(batch())
     assert kept(outcomes) == [{"text": "one two three", "long": 1.0}]
-    assert dropped(outcomes) == {"long_enough says no": 3}
+    assert dropped(outcomes) == {"rejected by long_enough": 3}
     numbers = ScoreFilter(lambda text: float("nan") if " " in text else len(text))
     assert kept(numbers.process(batch())) == [{"text": "four"}]
     assert FunctionFilter(functools.partial(long_enough)).name == "long_enough"
@@ -97,7 +102,8 @@ def test_a_function_of_a_text_is_a_rule() -> None:
 def test_a_function_that_fails_concerns_one_text() -> None:
     outcomes = ScoreFilter(lambda text: 1 / (len(text) - 4)).process(batch())
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
-    assert (rejected.reason, rejected.items) == ("ZeroDivisionError: division by zero", 1)
+    assert rejected.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
+    assert rejected.items == 1
     assert rejected.where == "row 2 of its batch"
 
 
@@ -112,7 +118,7 @@ def test_a_function_of_a_column_sees_what_is_left_at_its_turn() -> None:
     assert run.outputs[0].to_pylist() == [{"text": "four"}]  # type: ignore[attr-defined]
     assert [run.report.of(i).reasons for i in range(3)] == [
         {"over 15 % digits": 2},
-        {"shorter_than_the_longest says no": 1},
+        {"rejected by shorter_than_the_longest": 1},
         {},
     ]
 
@@ -134,7 +140,7 @@ def test_a_function_of_a_column_that_fails_is_asked_text_by_text() -> None:
     outcomes = ScoreFilter(ColumnFilter(fragile)).process(batch(ROWS[:3]))
     assert kept(outcomes) == [ROWS[0], ROWS[2]]
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
-    assert rejected.reason == "RuntimeError: no sevens"
+    assert rejected.reason.startswith("RuntimeError: no sevens (test_scoring.py:")
 
 
 def test_a_function_of_a_column_must_answer_for_each_text() -> None:
@@ -171,11 +177,19 @@ def test_a_filter_of_a_column_uses_scores_made_before() -> None:
     assert [row["text"] for row in kept(both.process(batch(scored)))] == ["7 7"]
 
 
+@pytest.mark.parametrize("stage", [ScoreFilter(forgetful), Filter(forgetful, "text")])
+def test_a_function_that_returns_nothing_is_named_with_its_line(stage: ScoreFilter) -> None:
+    outcomes = stage.process(batch([{"text": "a"}]))
+    [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
+    assert "forgetful (test_scoring.py:" in rejected.reason
+    assert "returned None" in rejected.reason
+
+
 def test_a_filter_that_fails_on_a_value_sets_that_one_aside() -> None:
     outcomes = Filter(lambda n: 1 / n, "n").process(batch([{"n": 0}, {"n": 1}]))
     assert kept(outcomes) == [{"n": 1}]
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
-    assert rejected.reason == "ZeroDivisionError: division by zero"
+    assert rejected.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
 
 
 def test_it_runs_in_a_worker_as_by_hand() -> None:

@@ -174,7 +174,7 @@ def test_functions_are_rules_too() -> None:
     stage = ScoreFilter([is_wide, BlurFilter()], [None, "blur"])
     run = run_stages([stage], [batch_of([NOISE, FLAT, SOFT])])
     assert run.outputs[0].keys == ["sample0"]
-    assert run.report.of(0).reasons == {"is_wide says no": 1}
+    assert run.report.of(0).reasons == {"rejected by is_wide": 1}
     mean = Score(lambda picture: picture.pixels.mean(), "mean")
     [output] = run_stages([mean], [batch_of([FLAT])]).outputs
     assert output.data["mean"].to_pylist() == [120]

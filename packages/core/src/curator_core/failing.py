@@ -1,6 +1,8 @@
 """Failures of stages, put into words: the stage's own frames only, the shortest true sentence."""
 
+import sysconfig
 import traceback
+from os.path import basename
 
 from curator_core.errors import InputError, UnavailableError
 
@@ -16,6 +18,20 @@ def reason_of(error: BaseException) -> str:
         return str(error)
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the user's own code an error was raised, as ` (file.py:12)`; empty if nowhere."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        module = str(frame.f_globals.get("__name__", ""))
+        if not (module.startswith("curator_") or file.startswith(_INSTALLED) or file[:1] == "<"):
+            place = f" ({basename(file)}:{line})"
+    return place
+
+
+_INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 def is_damage(error: BaseException) -> bool:

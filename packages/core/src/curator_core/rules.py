@@ -1,6 +1,7 @@
 """Rules: an option that takes one or several, each of which becomes a stage of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from os.path import basename
 from typing import Any
 
 from curator_core.errors import PipelineError
@@ -14,6 +15,17 @@ def rules_in(given: Any, option: str) -> list[Any]:
     if not given:
         raise PipelineError(f"{option} is an empty list; give it a rule")
     return list(given)
+
+
+def answer_of(function: Callable[..., Any], value: Any) -> Any:
+    """Call a user's rule. It must not return None: most often that is a forgotten `return`."""
+    answer = function(value)
+    if answer is None:
+        code = getattr(function, "__code__", None)
+        place = f" ({basename(code.co_filename)}:{code.co_firstlineno})" if code else ""
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(f"{name}{place} returned None; it must return True, False or a number")
+    return answer
 
 
 def score_fields(given: str | Sequence[str | None] | None, rules: int) -> list[str | None]:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.columns import with_column
-from curator_core.failing import reason_of
+from curator_core.failing import place_of, reason_of
 from curator_core.scores import Scores
 from curator_core.watching import TaskTimeoutError
 
@@ -153,7 +153,7 @@ class Hearing:
         except TaskTimeoutError:  # concerns the call
             raise
         except Exception as error:  # noqa: BLE001 - the border to a rule's code
-            return place, Ending(reason_of(error), True)
+            return place, Ending(reason_of(error) + place_of(error), True)
         return len(self._judges), None
 
     def verdicts(self, tokens: Sequence[str]) -> Verdicts:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Rejected
-from curator_core.failing import is_damage, reason_of
+from curator_core.failing import is_damage, place_of, reason_of
 from curator_core.rows import rows_where
 from curator_core.watching import TaskTimeoutError
 
@@ -53,4 +53,5 @@ class RowErrors:
     def _rejected(self, row: int) -> Rejected:
         error = self._errors[row]
         where = f"row {row} of {self._task.task_id or 'the batch'}"
-        return Rejected(reason_of(error), where, row=row, damaged=is_damage(error))
+        reason = reason_of(error) + place_of(error)
+        return Rejected(reason, where, row=row, damaged=is_damage(error))

@@ -36,7 +36,7 @@ def next_step(record: RunRecord) -> tuple[str, str]:
 def goes_on(result: RunResult) -> str:
     """What running the same command again does, after a run that has not got to its end."""
     if result.is_complete and result.quarantined and not is_worth_retrying(result):
-        return "does again what is in quarantine, once its inputs are mended"
+        return "reads quarantined files again once you have fixed them"
     return "resumes the run"
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from curator_core.filesystems import is_local, join, open_filesystem
 from curator_core.secrets import redact
+from curator_core.visible import log
 
-LOG = logging.getLogger("curator_core")
-SHOWN = logging.getLogger("curator_core.workers")
+LOG = log()
+SHOWN = log("curator_core.workers")
 """Says each line at the level DEBUG: `curate run --logs` shows them."""
 
 FOLDER = "logs"
@@ -77,11 +78,7 @@ def show(worker_id: str, text: str) -> None:
         for line in text.split("\n"):
             last = line.rstrip("\r").rpartition("\r")[2]
             if last.strip():
-                SHOWN.debug("worker %s: %s", worker_id, _printable(last))
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)
+                SHOWN.debug("worker %s: %s", worker_id, last)
 
 
 def cleaned(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from curator_core import AnyStage, CompositeStage, PipelineError, ProcessingStage
 from curator_core.failing import reason_of
-from curator_core.rules import rules_in, score_fields, told_apart
+from curator_core.rules import answer_of, rules_in, score_fields, told_apart
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.filtering import ImageFilter
@@ -61,10 +61,10 @@ class FunctionFilter(ImageFilter):
 
     @property
     def reason(self) -> str:
-        return f"{_name_of(self.function) or 'the function'} says no"
+        return f"rejected by {_name_of(self.function) or 'the function'}"
 
     def score(self, picture: Picture) -> Any:
-        return self.function(picture)
+        return answer_of(self.function, picture)
 
     def keeps(self, score: Any) -> bool:
         return bool(score)
@@ -133,7 +133,8 @@ class Filter(ProcessingStage[ImageBatch, ImageBatch]):
         if isinstance(self.filter_fn, ImageFilter):
             said = self.filter_fn.reason
         else:
-            said = f"{_name_of(self.filter_fn) or 'the function'} says no to {self.filter_field}"
+            name = _name_of(self.filter_fn) or "the function"
+            said = f"rejected by {name} of {self.filter_field}"
         return f"not: {said}" if self.invert else said
 
     def inputs(self) -> Sequence[str]:
@@ -145,8 +146,11 @@ class Filter(ProcessingStage[ImageBatch, ImageBatch]):
         return [*kept(task, flags, self.reason, values)]
 
     def _passes(self, value: Any) -> bool:
-        keeps = self.filter_fn.keeps if isinstance(self.filter_fn, ImageFilter) else self.filter_fn
-        return value is not None and bool(keeps(value)) != self.invert
+        if value is None:
+            return False
+        if isinstance(self.filter_fn, ImageFilter):
+            return self.filter_fn.keeps(value) != self.invert
+        return bool(answer_of(self.filter_fn, value)) != self.invert
 
 
 def _cast(value: Any, kind: str) -> Any:

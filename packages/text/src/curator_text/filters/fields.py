@@ -6,7 +6,8 @@ from typing import Any
 from uuid import uuid4
 
 from curator_core import DocumentBatch, ProcessingStage
-from curator_core.failing import reason_of
+from curator_core.failing import place_of, reason_of
+from curator_core.rules import answer_of
 from curator_core.watching import TaskTimeoutError
 
 from curator_text.chosen_rows import Rows
@@ -38,7 +39,7 @@ class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
         if isinstance(self.rule, TextFilter):
             said = self.rule.reason
         else:
-            said = f"{name_of(self.rule) or 'the function'} says no to {self.filter_field}"
+            said = f"rejected by {name_of(self.rule) or 'the function'} of {self.filter_field}"
         return f"not: {said}" if self.invert else said
 
     def inputs(self) -> Sequence[str]:
@@ -63,9 +64,10 @@ class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
         except TaskTimeoutError:  # concerns the call
             raise
         except Exception as error:  # noqa: BLE001 - the border to a user's function
-            return Ending(reason_of(error), True)
+            return Ending(reason_of(error) + place_of(error), True)
         return None if keeps else Ending(self.reason)
 
     def _keeps(self, value: Any) -> bool:
-        keeps = self.rule.keeps if isinstance(self.rule, TextFilter) else self.rule
-        return bool(keeps(value))
+        if isinstance(self.rule, TextFilter):
+            return self.rule.keeps(value)
+        return bool(answer_of(self.rule, value))

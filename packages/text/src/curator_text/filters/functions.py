@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from curator_core import AnyStage
 from curator_core.errors import PipelineError
+from curator_core.rules import answer_of
 from curator_core.stages import snake_case
 
 from curator_text.chosen_rows import Rows
@@ -46,10 +47,10 @@ class FunctionFilter(TextFilter):
 
     @property
     def reason(self) -> str:
-        return f"{name_of(self.function) or 'the function'} says no"
+        return f"rejected by {name_of(self.function) or 'the function'}"
 
     def score(self, text: Text) -> float:
-        return float(self.function(text))
+        return float(answer_of(self.function, text))
 
     def keeps(self, score: float) -> bool:
         return bool(score) and not math.isnan(score)
@@ -83,7 +84,7 @@ class ColumnFilter(JudgingStage):
 
     @property
     def blank_reason(self) -> str:
-        says = f"{name_of(self.function) or 'the function'} says no"
+        says = f"rejected by {name_of(self.function) or 'the function'}"
         return f"not: {says}" if self.invert else says
 
     def joins(self, other: JudgingStage) -> bool:

@@ -70,7 +70,7 @@ def _trafilatura(options: dict[str, Any]) -> Callable[[str], str]:
 def _justext(options: dict[str, Any]) -> Extract:
     from justext import justext
 
-    """Without a stop list its thresholds are 0: only lengths and links decide."""
+    # Without a stop list the thresholds are 0: only lengths and links decide.
     no_words = {**options, "stopwords_low": 0.0, "stopwords_high": 0.0}
 
     def extract(page: str, language: str | None) -> str:
