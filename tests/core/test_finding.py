@@ -134,7 +134,7 @@ def test_a_folder_without_the_right_files(tmp_path: Path):
     assert str(caught.value) == (
         f"no files match {tmp_path} (nearest existing folder: {tmp_path}, which holds "
         "1 .csv file); only names that end in .jsonl (or these with .gz) count: set "
-        "file_extensions?"
+        "file_extensions? (text.csv_reader reads .csv files)"
     )
 
 

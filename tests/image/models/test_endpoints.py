@@ -203,7 +203,7 @@ def test_a_server_that_is_silent(server: Server) -> None:
     server.pause_s = 1.0
     stage = EndpointCaptioner(server.url, "tiny", request_timeout_s=0.1, attempts=1)
     _, rejected = captioned(stage, pictures(1))
-    assert "does not answer: timed out (after 1 attempt)" in rejected.reason
+    assert "does not answer: it took longer than 0.1 s (after 1 attempt)" in rejected.reason
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | N
     if fs.isdir(inner) and wanted.extensions:
         told += f"; only names that end in {_endings(wanted.extensions)} count"
         told += ": set file_extensions?" if not (wanted.include or wanted.exclude) else ""
-        told += _other_readers(inner, storage_options)
+        told += _other_readers(inner, wanted.extensions, storage_options)
     if fs.isdir(inner) and (wanted.include or wanted.exclude):
         told += "; look at include and exclude"
     return told
@@ -117,15 +117,18 @@ _READERS = {
 }
 
 
-def _other_readers(folder: str, storage_options: StorageOptions | None) -> str:
-    """The stages that read what lies directly in a folder."""
+def _other_readers(
+    folder: str, extensions: Sequence[str], storage_options: StorageOptions | None
+) -> str:
+    """Name the stages that read files directly in a folder which have other extensions."""
     fs, inner = open_filesystem(folder, storage_options)
     try:
         names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
     except (InputError, OSError):
         return ""
     known = [f"{reader} reads {ending} files" for ending, reader in _READERS.items()
-             if any(ending in os.path.splitext(base_name(name))[1] for name in names)]  # fmt: skip
+             if ending not in extensions
+             and any(ending in os.path.splitext(base_name(name))[1] for name in names)]  # fmt: skip
     return f" ({', '.join(known)})" if known else ""
 
 
