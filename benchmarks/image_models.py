@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from curator_core import AnyStage, CuratorError, WorkerInfo
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 from curator_image import FaceDetector, ImageEmbedder, NSFWFilter, TextAreaFilter
 from curator_image.batches import ImageBatch
 from image_hashes import batch_of

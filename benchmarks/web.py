@@ -20,7 +20,7 @@ from statistics import mean
 from typing import Any
 
 from curator_core import DocumentBatch, WorkerInfo
-from curator_core.files import FileGroup, FilePart
+from curator_core.model.files import FileGroup, FilePart
 from curator_text import HtmlExtractor
 from curator_text.html.algorithms import extractor
 from curator_text.html.charsets import decoded

@@ -3,7 +3,7 @@
 import sys
 
 from curator_core import Pipeline
-from curator_core.stages import AnyStage
+from curator_core.model.stages import AnyStage
 from curator_text import (
     BlockedDomainsFilter,
     BoilerPlateStringFilter,

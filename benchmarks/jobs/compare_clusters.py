@@ -22,8 +22,8 @@ ROUNDING = 1e-6
 
 def with_curator() -> set[tuple[str, int]]:
     from curator_core import Pipeline
-    from curator_core.exchanges import ExchangeWriter
-    from curator_core.exchanges.reading import ExchangeListing
+    from curator_core.io.shuffle import ExchangeWriter
+    from curator_core.io.shuffle.reader import ExchangeListing
     from curator_core.local.executor import LocalExecutor
     from curator_dedup.semantic.comparing import ClusterComparing
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from curator_core import Pipeline
 from curator_core.local.executor import LocalExecutor
-from curator_core.outcomes import Dropped
-from curator_core.tasks import Empty
+from curator_core.model.tasks import Dropped, Empty
 from curator_text import GopherQualityFilter, GopherRepetitionFilter, JsonlReader
 
 folder, run_dir, how = sys.argv[1:4]
@@ -52,9 +51,9 @@ def is_task(given: Any) -> bool:
 if __name__ == "__main__":
     if how == "watched":
         # To import takes once, however long a run is.
-        from curator_core.local import here  # noqa: F401
+        from curator_core.local import inline as here  # noqa: F401
         from curator_core.metrics import collecting, serving  # noqa: F401
-        from curator_core.runs import streams  # noqa: F401
+        from curator_core.run import session as streams  # noqa: F401
 
     started = time.process_time()
     documents = {"watched": watched, "bare": bare}[how]()

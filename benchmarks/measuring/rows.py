@@ -8,7 +8,7 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from curator_core.suggestions import nearest
+from curator_core.errors import nearest
 
 from measuring.figures import Figure, save, show
 from measuring.peers import PeerMissingError

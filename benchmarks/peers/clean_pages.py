@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from curator_core.executors import Executor
 from curator_core.local.executor import LocalExecutor
+from curator_core.plan.executor import Executor
 from curator_streaming import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import curator_audio
 import pytest
 from curator_audio.plugin import curator_stages
+from curator_core.model.stages import ProcessingStage, snake_case
 from curator_core.recipes.describing import stage_help
-from curator_core.stages import ProcessingStage, snake_case
 from curator_core.testing import modules_loaded_by
 
 README = Path(__file__).parents[2] / "packages/audio/README.md"

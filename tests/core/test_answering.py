@@ -6,8 +6,8 @@ from typing import Any
 import fsspec
 import pytest
 from curator_core.errors import InputError
-from curator_core.filesystems import open_input
-from curator_core.partitioning import FilePartitioning
+from curator_core.io.filesystems import open_input
+from curator_core.io.partitioning import FilePartitioning
 from fsspec import AbstractFileSystem
 
 

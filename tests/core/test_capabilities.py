@@ -14,16 +14,16 @@ from curator_core import (
     ProcessingStage,
     Task,
 )
-from curator_core.capabilities import beyond
 from curator_core.errors import PipelineError
-from curator_core.plans import Plan
-from curator_core.runs.running import Run
+from curator_core.plan.plan import Plan
+from curator_core.plan.validation import beyond
+from curator_core.run.run import ActiveRun
 
 
 class Plain(Executor):
     """Claims nothing."""
 
-    def execute(self, plan: Plan, run: Run) -> Iterator[Task[Any]]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[Task[Any]]:
         raise AssertionError("it must not come to that")
 
 
@@ -42,7 +42,9 @@ def pipeline(**options: Any) -> Pipeline:
 
 def offering(monkeypatch: pytest.MonkeyPatch, **executors: type[Executor]) -> None:
     known = SimpleNamespace(places=list(executors), load=lambda name: executors[name])
-    monkeypatch.setattr("curator_core.plugins.plugins", lambda: SimpleNamespace(executors=known))
+    monkeypatch.setattr(
+        "curator_core.plugins.registry.plugins", lambda: SimpleNamespace(executors=known)
+    )
 
 
 def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +72,9 @@ def test_what_cannot_be_imported_is_no_way_out(monkeypatch: pytest.MonkeyPatch) 
         return Patient
 
     known = SimpleNamespace(places=["broken", "patient"], load=load)
-    monkeypatch.setattr("curator_core.plugins.plugins", lambda: SimpleNamespace(executors=known))
+    monkeypatch.setattr(
+        "curator_core.plugins.registry.plugins", lambda: SimpleNamespace(executors=known)
+    )
     (problem,) = beyond(Plain(), pipeline(timeout_s=1.0).build())
     assert problem.endswith("use the executor 'patient'")
 

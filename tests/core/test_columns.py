@@ -1,7 +1,7 @@
 """Columns of tables."""
 
 import pyarrow as pa
-from curator_core.columns import flags_in, with_columns
+from curator_core.model.arrow import flags_in, with_columns
 
 
 def test_columns_are_added_and_replaced_in_their_places() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from curator_core.compression import (
+from curator_core.io.compression import (
     COMPRESSIONS,
     DamagedStreamError,
     compressing,

@@ -5,15 +5,15 @@ from contextlib import suppress
 
 import pytest
 from costkit import check_cost
-from curator_core.downloading.addresses import shown
-from curator_core.downloading.record_paths import check_record_path
 from curator_core.errors import CuratorError
-from curator_core.matching import Wanted
-from curator_core.reading.lines import Lines
-from curator_core.reading.records import parse
-from curator_core.secrets import hidden_argument, redact
-from curator_core.visible import visible
-from curator_core.writing.partitions import folder_of
+from curator_core.io.listing import Wanted
+from curator_core.io.public_addresses import shown
+from curator_core.io.readers.json_records import parse
+from curator_core.io.readers.lines import Lines
+from curator_core.io.record_paths import check_record_path
+from curator_core.io.writers.partitions import folder_of
+from curator_core.logs import visible
+from curator_core.model.secrets import hidden_argument, redact
 
 WANTED = Wanted((".jsonl",), ("*a*b*.json*",), ("*c*d*",))
 

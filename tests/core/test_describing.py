@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 from curator_core import LocalExecutor
 from curator_core.cli.calling import call
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.recipes import load_recipe, recipe_schema
 from curator_core.recipes import options as recipe_options
 from curator_core.recipes.describing import stage_help, workflow_help

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from curator_core.diagnosing import cpu_quota, diagnose
-from curator_core.plugins import BrokenPlugin, Plugins
+from curator_core.plugins.registry import BrokenPlugin, Plugins
 from curator_core.testing import modules_loaded_by
 
 

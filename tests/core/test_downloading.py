@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from curator_core import InputError
-from curator_core.downloading import record_paths
-from curator_core.downloading.addresses import PrivateHostError, RefusedError, is_public
-from curator_core.downloading.record_paths import open_record_path
-from curator_core.downloading.requests import Client
+from curator_core.io import record_paths
+from curator_core.io.http import Client
+from curator_core.io.public_addresses import PrivateHostError, RefusedError, is_public
+from curator_core.io.record_paths import open_record_path
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ class TestPathsInRecords:
         assert not answers.seen
 
     def test_refuses_a_redirect_to_a_private_host(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from curator_core.downloading import addresses
+        from curator_core.io import public_addresses as addresses
 
         monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
         away = Answers(_leading("http://127.0.0.2:1/"))

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import JsonlReader, LocalExecutor, Pipeline, processing_stage
-from curator_core.documents import DocumentBatch
-from curator_core.files import FileGroup
-from curator_core.filesystems import open_filesystem
-from curator_core.places import WorkerInfo
+from curator_core.io.atomic_write import publish
+from curator_core.io.filesystems import open_filesystem
+from curator_core.io.writers import JsonlWriter, ParquetWriter, dropped
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.tasks import StagedFile
 from curator_core.reporting.directories import read_run
-from curator_core.staging import publish
-from curator_core.tasks import StagedFile
-from curator_core.writing import JsonlWriter, ParquetWriter, dropped
 
 
 def documents(*records: dict[str, Any]) -> DocumentBatch:

@@ -4,7 +4,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from curator_core.emptying import empty_device_cache, is_out_of_memory
+from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
 
 
 class OutOfMemoryError(RuntimeError):

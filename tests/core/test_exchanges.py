@@ -16,10 +16,10 @@ from curator_core import (
     PipelineError,
     StageError,
 )
-from curator_core.exchanges import ExchangeReader, ExchangeWriter
-from curator_core.exchanges.placing import in_partitions, partition_column
-from curator_core.exchanges.reading import united
-from curator_core.plugins import plugins
+from curator_core.io.shuffle import ExchangeReader, ExchangeWriter
+from curator_core.io.shuffle.partition import in_partitions, partition_column
+from curator_core.io.shuffle.reader import united
+from curator_core.plugins.registry import plugins
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -17,7 +17,7 @@ from curator_core import (
     Task,
     processing_stage,
 )
-from curator_core.fanning import may_fan_out
+from curator_core.model.stages import may_fan_out
 
 Docs = DocumentBatch
 DocStage = ProcessingStage[DocumentBatch, DocumentBatch]

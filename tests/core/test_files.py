@@ -2,7 +2,7 @@
 
 import pytest
 from curator_core import FileGroup, FilePart
-from curator_core.tasks import Origin
+from curator_core.model.tasks import Origin
 from hypothesis import given
 from hypothesis import strategies as st
 

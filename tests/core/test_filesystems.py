@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from curator_core.errors import CuratorError
-from curator_core.filesystems import (
+from curator_core.io.filesystems import (
     base_name,
     full_path,
     is_local,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from curator_core.errors import InputError, NothingFoundError
-from curator_core.filesystems import open_filesystem, open_input
-from curator_core.finding import Wanted, find_files
+from curator_core.io.filesystems import open_filesystem, open_input
+from curator_core.io.listing import Wanted, find_files
 
 ANY = Wanted()
 JSONL = Wanted((".jsonl", ".jsonl.gz"))

@@ -3,7 +3,7 @@
 import cloudpickle
 import pytest
 from curator_core import DocumentBatch, FileGroup, Resources, Task, processing_stage
-from curator_core.functions import FunctionStage
+from curator_core.model.functions import FunctionStage
 from curator_core.testing import check_stage, run_stage
 
 

@@ -8,18 +8,17 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
-from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError, PipelineError
-from curator_core.files import FileGroup, FilePart
-from curator_core.json_columns import is_json
-from curator_core.outcomes import Rejected
-from curator_core.pipelines import Pipeline
-from curator_core.reading import JsonlReader, lines
-from curator_core.reading.columns import columns_of, table_of
-from curator_core.reading.jsonl import JsonlReading
-from curator_core.reading.lines import lines_of_range, whole_lines
-from curator_core.reading.records import parse
-from curator_core.tasks import Empty
+from curator_core.io.readers import JsonlReader, lines
+from curator_core.io.readers.json_records import parse
+from curator_core.io.readers.jsonl import JsonlReading
+from curator_core.io.readers.lines import lines_of_range, whole_lines
+from curator_core.io.readers.tables import columns_of, table_of
+from curator_core.model.arrow import is_json
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Empty, Rejected
+from curator_core.pipeline import Pipeline
 from curator_core.testing import check_stage
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -11,18 +11,18 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
-from curator_core.documents import DocumentBatch
 from curator_core.errors import OutputError
-from curator_core.files import FileGroup
-from curator_core.filesystems import open_filesystem
-from curator_core.json_columns import json_field
-from curator_core.places import WorkerInfo
-from curator_core.plans import stage_options
-from curator_core.reading.jsonl import JsonlReading
-from curator_core.staging import publish
+from curator_core.io.atomic_write import publish
+from curator_core.io.filesystems import open_filesystem
+from curator_core.io.readers.jsonl import JsonlReading
+from curator_core.io.writers import JsonlWriter
+from curator_core.io.writers.jsonl import json_lines
+from curator_core.model.arrow import json_field
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.resources import WorkerInfo
+from curator_core.plan.plan import stage_options
 from curator_core.testing import check_stage
-from curator_core.writing import JsonlWriter
-from curator_core.writing.encoding import json_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

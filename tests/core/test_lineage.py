@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from curator_core.lineage import (
+from curator_core.model.lineage import (
     Lineage,
     child_id,
     combined,

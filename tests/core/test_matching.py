@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 from curator_core import JsonlReader, JsonlWriter, ParquetWriter, Pipeline, PipelineError
 from curator_core.errors import NothingFoundError
-from curator_core.finding import find_files
-from curator_core.matching import Wanted, would_find
+from curator_core.io.listing import Wanted, find_files, would_find
 
 FILES = (
     "a.jsonl",

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, RunResult, Task, processing_stage
 from curator_core.errors import PipelineError
-from curator_core.reading import JsonlReader
-from curator_core.writing import JsonlWriter, ParquetWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter, ParquetWriter
 
 RECORDS = [{"text": "<b>one</b>", "n": 1}, {"text": "two", "n": None}, {"text": "three", "n": 3}]
 

@@ -4,13 +4,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
-from curator_core.files import FileGroup, FilePart
-from curator_core.outcomes import Rejected
-from curator_core.reading import ParquetReader
-from curator_core.reading.parquet import ParquetReading
-from curator_core.tasks import Empty
+from curator_core.io.readers import ParquetReader
+from curator_core.io.readers.parquet import ParquetReading
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Empty, Rejected
 from curator_core.testing import check_stage
 
 
@@ -169,7 +168,7 @@ def test_columns_are_known_and_checked_before_anything_runs(tmp_path: Path):
 
 
 def test_an_object_store_is_read_the_same_way():
-    from curator_core.filesystems import open_filesystem
+    from curator_core.io.filesystems import open_filesystem
 
     fs, _ = open_filesystem("memory://parquet")
     sink = pa.BufferOutputStream()

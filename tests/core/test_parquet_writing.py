@@ -3,14 +3,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core.documents import DocumentBatch
-from curator_core.files import FileGroup
-from curator_core.filesystems import open_filesystem
-from curator_core.json_columns import is_json, json_field
-from curator_core.reading.parquet import ParquetReading
-from curator_core.staging import publish
+from curator_core.io.atomic_write import publish
+from curator_core.io.filesystems import open_filesystem
+from curator_core.io.readers.parquet import ParquetReading
+from curator_core.io.writers import ParquetWriter
+from curator_core.model.arrow import is_json, json_field
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
 from curator_core.testing import check_stage
-from curator_core.writing import ParquetWriter
 
 
 def batch(table: pa.Table) -> DocumentBatch:

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from curator_core import JsonlReader, Pipeline
 from curator_core.errors import InputError, PipelineError
-from curator_core.files import FileGroup
-from curator_core.partitioning import FilePartitioning, parsed_size
-from curator_core.plans import stage_options
-from curator_core.tasks import Empty
+from curator_core.io.partitioning import FilePartitioning, parsed_size
+from curator_core.model.files import FileGroup
+from curator_core.model.tasks import Empty
+from curator_core.plan.plan import stage_options
 from curator_core.testing import check_stage, run_stage
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,11 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from curator_core import InputError, JsonlReader, JsonlWriter, LocalExecutor, OutputError, Pipeline
-from curator_core.files import FilePart
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.staging import staged_name
-from curator_core.writing.partitions import MOST_VALUES, folder_of, partitions_of
+from curator_core.io.atomic_write import staged_name
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.writers.partitions import MOST_VALUES, folder_of, partitions_of
+from curator_core.model.files import FilePart
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,7 +104,7 @@ def test_what_a_killed_run_left_below_is_cleared(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=3, de=2)
     pipeline(tmp_path).run(HERE)
     [run] = (tmp_path / "out/.curator").iterdir()
-    from curator_core.runs.directory import run_token
+    from curator_core.run.directory import run_token
 
     left = Path(staged_name(str(tmp_path / "out/en/part-x.jsonl"), run_token(str(run), {})))
     left.write_text("torn")

@@ -14,11 +14,11 @@ from curator_core import (
     ProcessingStage,
     Workflow,
 )
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.model.stages import AnyStage
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import Permissions, apply_settings, load_recipe
 from curator_core.recipes.problems import Document
-from curator_core.stages import AnyStage
 
 
 @dataclass

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from curator_core import DocumentBatch, ProcessingStage, Resources, Task, processing_stage
-from curator_core.plans import plain, stage_options
-from curator_core.stages import AnyStage
-from curator_core.testing.running import line_of
+from curator_core.execution.direct import line_of
+from curator_core.model.stages import AnyStage
+from curator_core.plan.plan import plain, stage_options
 
 
 @dataclass

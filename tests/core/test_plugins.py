@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from curator_core.catalogs import Catalog, Offer, extra_that_brings
 from curator_core.errors import PluginError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins, plugins
+from curator_core.plugins.catalog import Catalog, Offer, extra_that_brings
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins, plugins
 
 
 def offering(**kinds: Any) -> SimpleNamespace:
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 GOOD = """
-from curator_core.hookspecs import hookimpl
+from curator_core.plugins.hookspecs import hookimpl
 
 @hookimpl
 def curator_stages():
@@ -218,7 +218,9 @@ def test_a_bare_name_is_answered_with_all_full_names() -> None:
 
 def test_an_executor_may_be_called_by_its_last_name_where_that_is_unique() -> None:
     found = Plugins()
-    found.register("core", offering(executors={"core.local": "curator_core.executors:Executor"}))
+    found.register(
+        "core", offering(executors={"core.local": "curator_core.plan.executor:Executor"})
+    )
     assert found.executors.load("local").__name__ == "Executor"
     with pytest.raises(
         PluginError, match=r"no executor named 'locl' \(did you mean core.local\?\)"
@@ -232,7 +234,7 @@ def test_an_executor_may_be_called_by_its_last_name_where_that_is_unique() -> No
 def test_a_stage_that_does_not_import_says_whose_it_is_and_what_is_missing(folder: Path) -> None:
     (folder / "needy.py").write_text("import no_such_library")
     found = Plugins()
-    places = {"acme.a": "needy:A", "acme.b": "curator_core.stages:Nothing"}
+    places = {"acme.a": "needy:A", "acme.b": "curator_core.model.stages:Nothing"}
     found.register("acme", offering(stages=places), "acme-text", "1.5")
     with pytest.raises(
         PluginError,
@@ -240,7 +242,9 @@ def test_a_stage_that_does_not_import_says_whose_it_is_and_what_is_missing(folde
         r"No module named 'no_such_library'",
     ):
         found.stages.load("acme.a")
-    with pytest.raises(PluginError, match=r"'curator_core.stages' has no attribute 'Nothing'"):
+    with pytest.raises(
+        PluginError, match=r"'curator_core.model.stages' has no attribute 'Nothing'"
+    ):
         found.stages.load("acme.b")
 
 
@@ -290,7 +294,7 @@ def _plain_environment() -> dict[str, str]:
 def test_listing_every_stage_imports_nothing_heavy() -> None:
     printed = fresh(
         "import sys, curator_core; before = set(sys.modules)\n"
-        "from curator_core.plugins import plugins\n"
+        "from curator_core.plugins.registry import plugins\n"
         "found = plugins(); found.to_json(); assert 'core.jsonl_reader' in list(found.stages)\n"
         "print(*set(sys.modules) - before)"
     )
@@ -307,7 +311,8 @@ def test_recipes_wake_yaml_and_pydantic_only_when_one_is_read() -> None:
 
 
 SHOW = (
-    "from curator_core.plugins import plugins; f = plugins(); print(*[p.name for p in f.working])"
+    "from curator_core.plugins.registry import plugins; f = plugins(); "
+    "print(*[p.name for p in f.working])"
 )
 
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import pytest
 from curator_core import DocumentBatch, Empty, Pipeline, ProcessingStage, Task, processing_stage
 from curator_core.errors import StageError
-from curator_core.previewing import Preview, around_difference, preview
-from curator_core.reading import JsonlReader
-from curator_core.stages import AnyStage
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.stages import AnyStage
+from curator_core.preview import Preview, around_difference, preview
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, processing_stage
 from curator_core.cli.screens import logged
+from curator_core.model.records import StageCounts
+from curator_core.model.reports import CallReport
+from curator_core.model.snapshot import Pulse, StagePulse
+from curator_core.model.usage import Usage
 from curator_core.progress import Attendance, Manner, attach, manner
 from curator_core.progress.counting import Meter, Progress, StageProgress
 from curator_core.progress.displays import Heartbeat, LiveTable, closing, drawn, heartbeat
-from curator_core.reports import CallReport
-from curator_core.results import StageCounts
-from curator_core.runs.pulses import Pulse, StagePulse
-from curator_core.runs.pulsing import Pulsing
-from curator_core.runs.running import Run
-from curator_core.usages import Usage
+from curator_core.run.run import ActiveRun
+from curator_core.run.snapshot import Pulsing
 from rich.console import Console
 
 BATCHES = [DocumentBatch.from_pylist([{"text": "a"}, {"text": "b"}]) for _ in range(4)]
@@ -69,7 +69,7 @@ class Shown:
 
 
 @pytest.fixture
-def run() -> Iterator[Run]:
+def run() -> Iterator[ActiveRun]:
     """A run under way, of which nothing has been asked yet."""
     with manner(Manner(shown=False)):
         stream = pipeline().stream(LocalExecutor(workers=0), BATCHES)
@@ -77,7 +77,7 @@ def run() -> Iterator[Run]:
         stream.close()
 
 
-def walk(run: Run, hear: Callable[[dict[str, Any]], None]) -> None:
+def walk(run: ActiveRun, hear: Callable[[dict[str, Any]], None]) -> None:
     run.events.listen(hear, "pulse")
     run.start("Local", "given")
     for _ in LocalExecutor(workers=0).execute(run.plan, run):
@@ -85,7 +85,7 @@ def walk(run: Run, hear: Callable[[dict[str, Any]], None]) -> None:
     run.finish()
 
 
-def test_every_run_tells_how_it_began_and_how_it_ended(run: Run) -> None:
+def test_every_run_tells_how_it_began_and_how_it_ended(run: ActiveRun) -> None:
     seen: list[Pulse] = []
     walk(run, lambda event: seen.append(event["pulse"]))
     first, last = seen[0], seen[-1]
@@ -98,7 +98,7 @@ def test_every_run_tells_how_it_began_and_how_it_ended(run: Run) -> None:
     assert last.time >= last.last_progress >= first.time
 
 
-def test_a_pulse_is_the_same_after_it_was_written_down(run: Run) -> None:
+def test_a_pulse_is_the_same_after_it_was_written_down(run: ActiveRun) -> None:
     seen: list[Pulse] = []
     walk(run, lambda event: seen.append(event["pulse"]))
     [pulse] = seen[-1:]
@@ -107,13 +107,13 @@ def test_a_pulse_is_the_same_after_it_was_written_down(run: Run) -> None:
     assert Meter().read(read) == Meter().read(pulse)
 
 
-def test_what_workers_have_in_hand_counts(run: Run) -> None:
+def test_what_workers_have_in_hand_counts(run: ActiveRun) -> None:
     run.under_way["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
     [stage] = Pulsing(run).taken().stages
     assert (stage.counts.items_in, stage.settled.items_in) == (7, 0)
 
 
-def test_what_open_sources_have_reported_counts(run: Run) -> None:
+def test_what_open_sources_have_reported_counts(run: ActiveRun) -> None:
     """A source of a thousand tasks moves the table long before it is done."""
     first = run.plan.stages[0]
     task = next(run.sources())
@@ -126,7 +126,7 @@ def test_what_open_sources_have_reported_counts(run: Run) -> None:
     assert Pulsing(run).taken().stages[0].counts.items_in == 0
 
 
-def test_pulses_cost_no_more_than_a_hundredth(run: Run) -> None:
+def test_pulses_cost_no_more_than_a_hundredth(run: ActiveRun) -> None:
     """Whoever hears them may be slow; then there are fewer."""
     heard: list[float] = []
 
@@ -142,7 +142,7 @@ def test_pulses_cost_no_more_than_a_hundredth(run: Run) -> None:
     assert heard[1] - began >= 1.0
 
 
-def test_progress_is_when_something_moved(run: Run) -> None:
+def test_progress_is_when_something_moved(run: ActiveRun) -> None:
     pulsing = Pulsing(run)
     first = pulsing.taken().last_progress
     assert pulsing.taken().last_progress == first
@@ -216,7 +216,9 @@ def test_a_broken_display_breaks_no_run() -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
-def test_a_variable_turns_it_off(run: Run, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_a_variable_turns_it_off(
+    run: ActiveRun, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
     monkeypatch.setenv("CURATOR_PROGRESS", value)
     with manner(Manner()):
         attendance = attach(run)
@@ -357,7 +359,7 @@ def read_all(handle: int) -> str:
             return said.decode()
 
 
-def test_one_table_at_a_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_table_at_a_time(run: ActiveRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     with manner(Manner(with_line=False)):

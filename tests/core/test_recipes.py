@@ -18,8 +18,8 @@ from curator_core import (
     processing_stage,
 )
 from curator_core.errors import InputError, PipelineError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import BrokenPlugin, Plugins
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import BrokenPlugin, Plugins
 from curator_core.recipes import Recipe, apply_settings, load_recipe, stage_help
 from curator_core.recipes.parsing import parse_value
 from hypothesis import given

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from curator_core import DocumentBatch, Executor, ProcessingStage
 from curator_core.errors import CuratorError, PipelineError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import load_recipe
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,7 +92,7 @@ HOSTILE = {
     "binary": (option("{a: !!binary aGVsbG8=}"), "the tag !!binary is not allowed"),
     "import path": (step("os:system"), "no stage named 'os:system'"),
     "import path with dots": (step("os.system"), "no stage named 'os.system'"),
-    "import path of a stage": (step("curator_core.stages:ProcessingStage"), "no stage named"),
+    "import path of a stage": (step("curator_core.model.stages:ProcessingStage"), "no stage named"),
     "stage by class": (step("test_recipes_hostile.Keep"), "no stage named"),
     "dunder as a stage": (step("t.keep.__class__"), "no stage named 't.keep.__class__'"),
     "path as a stage": (step("../../etc/passwd"), "no stage named '../../etc/passwd'"),

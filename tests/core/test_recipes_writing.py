@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from curator_core import DocumentBatch, Pipeline, ProcessingStage, Resources, processing_stage
 from curator_core.errors import PipelineError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import pipeline_from_yaml, pipeline_to_yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,7 +163,8 @@ def test_what_cannot_be_written_is_all_told(found: Plugins) -> None:
     assert caught.value.problems == [
         f"stage 'stranger' cannot be written: no plugin offers {__name__}:Stranger; "
         "offer it with the hook curator_stages",
-        "stage 'lower' cannot be written: no plugin offers curator_core.functions:FunctionStage; "
+        "stage 'lower' cannot be written: no plugin offers "
+        "curator_core.model.functions:FunctionStage; "
         "offer it with the hook curator_stages",
         "stage 'keep': option rule cannot be written: a builtin_function_or_method has no form "
         "in YAML",

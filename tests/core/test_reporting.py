@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, RunResult, processing_stage
 from curator_core.errors import InputError, StageError
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.reporting import Summary, drop_reasons, failures_of, print_summary, stage_table
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.figures import counted, duration, rate, share, shortened, size
 from curator_core.reporting.pages import render, write_report
-from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.writing import JsonlWriter
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console

@@ -1,7 +1,7 @@
 """Requiring: what is said of libraries that are not installed."""
 
 import pytest
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 
 
 @pytest.mark.parametrize(

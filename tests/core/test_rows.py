@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from curator_core.rows import rows_at
+from curator_core.model.arrow import rows_at
 from hypothesis import given
 from hypothesis import strategies as st
 

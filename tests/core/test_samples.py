@@ -15,10 +15,10 @@ from curator_core import (
     Pipeline,
     ProcessingStage,
 )
-from curator_core.reading import JsonlReader
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.samples import MOST_CHANGES, MOST_DROPS, MOST_REASONS, Sample, Sampler
 from curator_core.reporting.histories import read_history
-from curator_core.samples import MOST_CHANGES, MOST_DROPS, MOST_REASONS, Sample, Sampler
-from curator_core.writing import JsonlWriter
 
 Docs = ProcessingStage[DocumentBatch, DocumentBatch]
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import pytest
 import yaml
 from curator_core import DocumentBatch, Executor, ProcessingStage
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import load_recipe, recipe_schema
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 from curator_core import DocumentBatch
-from curator_core.results import StageCounts
-from curator_core.runs.memory import Commit
-from curator_core.runs.totals import Totals, add_to, take_from
-from curator_core.scores import Scores, bins_of, edges_of, tell_scores, told_scores
-from curator_core.tallies import Tally
+from curator_core.model.records import StageCounts
+from curator_core.model.reports import Tally
+from curator_core.model.scores import Scores, bins_of, edges_of, tell_scores, told_scores
+from curator_core.run.commits import Commit
+from curator_core.run.ledger import Totals, add_to, take_from
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,8 +12,10 @@ import pytest
 from curator_core import DocumentBatch, Executor, Pipeline, ProcessingStage
 from curator_core.cli.options import recipe_text
 from curator_core.errors import PipelineError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.execution.direct import line_of
+from curator_core.model.secrets import hidden, hidden_argument, is_credential
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import (
     Recipe,
     Secret,
@@ -26,9 +28,7 @@ from curator_core.recipes import (
 )
 from curator_core.recipes.describing import stage_help
 from curator_core.recipes.options import options_of
-from curator_core.runs.directory import describe_run
-from curator_core.secrets import hidden, hidden_argument, is_credential
-from curator_core.testing.running import line_of
+from curator_core.run.directory import describe_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -242,7 +242,7 @@ def test_redact_strikes_it_out_in_every_form(recipe: Recipe) -> None:
 
 
 def test_a_plan_written_down_shows_nothing(recipe: Recipe) -> None:
-    from curator_core.plans import stage_options
+    from curator_core.plan.plan import stage_options
 
     [stage] = recipe.stages
     assert not shows(redact(json.dumps(stage_options(stage))))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from curator_core import CompositeStage, DocumentBatch, FileGroup, ProcessingStage, Resources, Task
-from curator_core.stages import AnyStage, flatten, snake_case
+from curator_core.model.stages import AnyStage, flatten, snake_case
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from curator_core.errors import OutputError
-from curator_core.filesystems import open_filesystem
-from curator_core.places import WorkerInfo
-from curator_core.staging import find_staged, publish, staged_name, writing
+from curator_core.io.atomic_write import find_staged, publish, staged_name, writing
+from curator_core.io.filesystems import open_filesystem
+from curator_core.model.resources import WorkerInfo
 
 WORKER = WorkerInfo(run_token="run1")
 

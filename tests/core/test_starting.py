@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from curator_core.errors import OutputError, PluginError
-from curator_core.plugins import Plugins
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes import load_recipe
 from curator_core.starting import start_package, start_recipe
 

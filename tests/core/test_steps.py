@@ -22,12 +22,12 @@ from curator_core import (
     StageError,
     Task,
 )
-from curator_core.blame import Blame
-from curator_core.places import WorkerInfo
-from curator_core.results import QuarantineRecord
-from curator_core.testing.running import StageRun, as_source, line_of, run_stages
-from curator_core.watching import AlarmClock
-from curator_core.worker import StageWorker
+from curator_core.execution.direct import StageRun, as_source, line_of, run_stages
+from curator_core.execution.timeouts import AlarmClock
+from curator_core.execution.worker import StageWorker
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.records import QuarantineRecord
+from curator_core.model.resources import WorkerInfo
 from hypothesis import given
 from hypothesis import strategies as st
 

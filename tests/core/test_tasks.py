@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 from curator_core import Empty, Task
-from curator_core.tasks import Origin, StagedFile
+from curator_core.model.tasks import Origin, StagedFile
 from hypothesis import given
 from hypothesis import strategies as st
 

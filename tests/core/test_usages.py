@@ -17,13 +17,13 @@ from curator_core import (
     Task,
     processing_stage,
 )
-from curator_core.places import WorkerInfo
-from curator_core.plans import Plan
-from curator_core.reports import CallReport
-from curator_core.residency import resident_bytes
-from curator_core.runs.running import Run
-from curator_core.usages import BOUNDS, Timesheet, Usage, Usages
-from curator_core.worker import StageWorker
+from curator_core.execution.telemetry import resident_bytes
+from curator_core.execution.worker import StageWorker
+from curator_core.model.reports import CallReport
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.usage import BOUNDS, Timesheet, Usage, Usages
+from curator_core.plan.plan import Plan
+from curator_core.run.run import ActiveRun
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -155,7 +155,7 @@ def test_a_generator_is_one_task_however_much_it_gives() -> None:
 def test_who_takes_outputs_late_holds_the_last_stage() -> None:
     plan = Pipeline("p", stages=[spin]).build()
     worker = StageWorker(plan, WorkerInfo("w"))
-    from curator_core.lineage import whole
+    from curator_core.model.lineage import whole
 
     task = Task(0.0)
     task.lineage = whole("s", 1)
@@ -197,7 +197,7 @@ def test_batches_share_their_time() -> None:
 
 
 def usages_in_one_call(stage: object, tasks: int) -> Usages:
-    from curator_core.lineage import whole
+    from curator_core.model.lineage import whole
 
     plan: Plan = Pipeline("p", stages=[stage]).build()  # type: ignore[list-item]
     worker = StageWorker(plan, WorkerInfo("w"))
@@ -213,7 +213,7 @@ def test_void_work_is_work() -> None:
     """A source that is run again took its time twice."""
     pipeline = Pipeline("p", stages=[spin])
     with pipeline.stream(LocalExecutor(workers=0), [Task(0.0)]) as stream:
-        run: Run = stream.run
+        run: ActiveRun = stream.run
         task = next(run.sources())
         report = CallReport()
         report.usages.of(0).took(1.0)

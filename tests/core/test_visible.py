@@ -5,9 +5,9 @@ import logging
 from unittest.mock import patch
 
 import pytest
+from curator_core.logs import log, visible
 from curator_core.progress.displays import Heartbeat
 from curator_core.reporting.tables import console, plain_table
-from curator_core.visible import log, visible
 from rich.text import Text
 
 HOSTILE = "x\x1b]0;title\a\x1b[2J\r\x9b1m\u202etxt.\u2066\x00\x7f\udc80"
@@ -51,4 +51,4 @@ def test_a_line_that_does_not_fit_harms_nobody(caplog: pytest.LogCaptureFixture)
 def test_every_logger_of_core_is_one_of_these() -> None:
     logger = logging.getLogger("curator_core")
     assert Heartbeat
-    assert any(getattr(one, "__module__", "") == "curator_core.visible" for one in logger.filters)
+    assert any(getattr(one, "__module__", "") == "curator_core.logs" for one in logger.filters)

@@ -5,10 +5,9 @@ from typing import Any
 
 import orjson
 import pytest
-from curator_core.documents import DocumentBatch
-from curator_core.files import FileGroup, FilePart
-from curator_core.outcomes import Rejected
-from curator_core.reading.columns import (
+from curator_core.io.readers.json_records import MOST_KEYS
+from curator_core.io.readers.jsonl import JsonlReading
+from curator_core.io.readers.tables import (
     MOST_CELLS,
     TooWideError,
     _dense_columns,
@@ -17,8 +16,9 @@ from curator_core.reading.columns import (
     portions_of,
     table_of,
 )
-from curator_core.reading.jsonl import JsonlReading
-from curator_core.reading.records import MOST_KEYS
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Rejected
 from hypothesis import given
 from hypothesis import strategies as st
 

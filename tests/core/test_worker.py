@@ -16,13 +16,12 @@ from curator_core import (
     Task,
     WorkerInfo,
 )
-from curator_core.dropping import DropSink
-from curator_core.lineage import combined
-from curator_core.local.board import Board
-from curator_core.outcomes import AnyTask
-from curator_core.tasks import StagedFile
-from curator_core.testing.running import StageRun, as_source, line_of, run_stages, walk
-from curator_core.worker import StageWorker
+from curator_core.execution.direct import StageRun, as_source, line_of, run_stages, walk
+from curator_core.execution.worker import StageWorker
+from curator_core.local.shared_status import Board
+from curator_core.model.lineage import combined
+from curator_core.model.stages import DropSink
+from curator_core.model.tasks import AnyTask, StagedFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -19,8 +19,8 @@ from curator_core import (
     ResumeError,
     Workflow,
 )
-from curator_core.plugins import plugins
-from curator_core.reading import lines as core_lines
+from curator_core.io.readers import lines as core_lines
+from curator_core.plugins.registry import plugins
 from curator_dedup import ExactDeduplicationWorkflow
 from curator_dedup.blocks import BlockListing
 from curator_dedup.digests import digests_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from curator_core import InputError, LocalExecutor, ResumeError
 from curator_core.cli.calling import call
-from curator_core.runs.locks import Home, take_home
+from curator_core.run.locks import Home, take_home
 from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
 
 Write = Callable[[Path, list[dict[str, Any]]], Path]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.recipes.describing import StageHelp, WorkflowHelp, stage_help, workflow_help
 from curator_core.recipes.options import options_of, with_docs
 

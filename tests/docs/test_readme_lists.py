@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 
 HERE = Path(__file__).parent
 

@@ -75,7 +75,7 @@ def test_each_kind_of_junk_is_dropped_by_its_own_rule(cleaned: Cleaned) -> None:
 
 def test_the_python_example_is_the_recipe() -> None:
     import web_clean
-    from curator_core.plans import stage_options
+    from curator_core.plan.plan import stage_options
 
     recipe = load_recipe(RECIPE).pipeline()
     pipeline = web_clean.web_clean("demo/pages/*.jsonl*", "demo/web_clean")

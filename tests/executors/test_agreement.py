@@ -10,10 +10,11 @@ import pytest
 from clusterkit import two_cpus
 from curator_core import DocumentBatch, Executor, Pipeline, ProcessingStage, Task
 from curator_core.local.executor import LocalExecutor
-from curator_core.outcomes import Dropped, Mixed
-from curator_core.plugins import plugins
-from curator_core.results import RunResult, StageCounts
-from curator_core.stages import AnyStage
+from curator_core.model.records import StageCounts
+from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import Dropped, Mixed
+from curator_core.plugins.registry import plugins
+from curator_core.run.result import RunResult
 from curator_core.testing.contract.trials import untimed
 
 SHARDS = 12

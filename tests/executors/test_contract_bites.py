@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from curator_core import CuratorError, Executor, WorkerInfo
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.runs.running import Run
+from curator_core.execution.worker import StageWorker
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
+from curator_core.run.run import ActiveRun
 from curator_core.testing import ExecutorContract
-from curator_core.worker import StageWorker
 
 
 class Honest(Executor):
     """The smallest executor: each source in turn, here."""
 
-    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
         worker = StageWorker(plan, WorkerInfo("0", run_token=run.token), run.worker_stages)
         self.prepare(worker)
         try:
@@ -29,7 +29,7 @@ class Honest(Executor):
         worker.setup_on_node()
         worker.setup()
 
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         call = worker.call([source], run.blame(source))
         for output in call.outputs():
             yield from run.deliver(output)
@@ -56,30 +56,30 @@ class NeverTearsDown(Honest):
 
 
 class SetsUpForEverySource(Honest):
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         worker.setup()
         yield from super().work(worker, run, source)
         worker.teardown()
 
 
 class GivesAllAtTheEnd(Honest):
-    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
         yield from list(super().execute(plan, run))
 
 
 class LosesASource(Honest):
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         if source.data != 3:
             yield from super().work(worker, run, source)
 
 
 class LosesAnOutput(Honest):
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         yield from list(super().work(worker, run, source))[:-1]
 
 
 class GivesTwice(Honest):
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         for output in super().work(worker, run, source):
             yield output
             yield output
@@ -88,7 +88,7 @@ class GivesTwice(Honest):
 class NamesTasksItself(Honest):
     count = 0
 
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         for output in super().work(worker, run, source):
             type(self).count += 1
             output.task_id = str(self.count)
@@ -96,7 +96,7 @@ class NamesTasksItself(Honest):
 
 
 class HidesFailures(Honest):
-    def work(self, worker: StageWorker, run: Run, source: AnyTask) -> Iterator[AnyTask]:
+    def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         try:
             yield from super().work(worker, run, source)
         except CuratorError:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from clusterkit import two_cpus
 from curator_core import Executor
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from prometheuskit import Prometheus, check_dashboard, needed, running_prometheus
 
 pytestmark = needed

@@ -24,8 +24,8 @@ from curator_core import (
     ProcessingStage,
     Rejected,
 )
-from curator_core.plugins import plugins
-from curator_core.results import RunResult
+from curator_core.plugins.registry import plugins
+from curator_core.run.result import RunResult
 
 FILES, ROWS = 4, 6
 NAMES = ("core.local", "streaming", "ray_data", "actor_pool")

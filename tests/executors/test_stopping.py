@@ -14,7 +14,7 @@ pytest.importorskip("ray")
 
 from curator_actor_pool import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, RunInterrupted, Task
-from curator_core.runs import stopping
+from curator_core.run import signals as stopping
 from curator_core.testing.contract.jobs import wait_until
 from curator_ray_data import RayDataExecutor
 from curator_streaming import StreamingExecutor

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import Pipeline, Task, processing_stage
-from curator_core.runs.pulses import Pulse
+from curator_core.model.snapshot import Pulse
 from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from curator_core import DocumentBatch, JsonlReader, JsonlWriter, Pipeline, ProcessingStage
-from curator_core.stages import AnyStage
+from curator_core.model.stages import AnyStage
 
 
 class Same(ProcessingStage[DocumentBatch, DocumentBatch]):

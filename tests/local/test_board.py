@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from curator_core import Task
-from curator_core.local.board import Board
-from curator_core.outcomes import AnyTask
-from curator_core.watching import BrokenOffError
+from curator_core.execution.timeouts import BrokenOffError
+from curator_core.local.shared_status import Board
+from curator_core.model.tasks import AnyTask
 
 
 @pytest.fixture

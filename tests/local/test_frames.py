@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from curator_core.local.frames import Frames, send_frame
+from curator_core.local.ipc import Frames, send_frame
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from curator_core.guards import MARKERS
-from curator_core.local.guarding import Guard
+from curator_core.local.watchdog import MARKERS, Guard
 
 PARENT = """
 import os, subprocess, sys
-from curator_core.guards import MARKERS
-from curator_core.local.guarding import Guard
+from curator_core.local.watchdog import MARKERS
+from curator_core.local.watchdog import Guard
 os.environ[MARKERS] = ":outer"
 guard = Guard()
 command = [sys.executable, "-c", "import time; time.sleep(600)"]

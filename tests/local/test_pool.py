@@ -24,7 +24,7 @@ from curator_core import (
     Task,
     WorkerInfo,
 )
-from curator_core.stages import AnyStage
+from curator_core.model.stages import AnyStage
 
 Numbers = ProcessingStage[Task[Any], Task[Any]]
 
@@ -241,7 +241,7 @@ class TestDeaths:
                     time.sleep(600)
                 return task
 
-        from curator_core.local import children
+        from curator_core.local import child as children
 
         children.PATIENCE_S, patience = 0.3, children.PATIENCE_S
         try:

@@ -4,10 +4,10 @@ import os
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_core.local import sizing
+from curator_core.local import machine as sizing
 from curator_core.local.executor import LocalExecutor
-from curator_core.local.sizing import available_cpus, unmet_demands, visible_gpus, workers_for
-from curator_core.plans import Plan
+from curator_core.local.machine import available_cpus, unmet_demands, visible_gpus, workers_for
+from curator_core.plan.plan import Plan
 
 
 class Same(ProcessingStage[Task[int], Task[int]]):

@@ -22,6 +22,6 @@ def test_what_lacks_is_named_with_the_extra_of_its_modality(
     class Picture(ModelSource):
         extra = "curator-image[clip]"
 
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     [problem] = Picture("owner/name").problems()
     assert problem.endswith("are not installed: pip install 'curator-image[clip]'")

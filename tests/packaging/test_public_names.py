@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.recipes.options import options_of
 from curator_core.testing import modules_loaded_by
 

@@ -25,10 +25,10 @@ from curator_core import (
     StageError,
     Task,
 )
-from curator_core.reading import JsonlReader
-from curator_core.runs.events import EventFile
-from curator_core.stages import AnyStage
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.stages import AnyStage
+from curator_core.run.events import EventFile
 from jobkit import JOB, record_ids, write_records
 from runkit import hidden_leftovers, published
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from curator_core import LocalExecutor, OutputError, Pipeline, ResumeError, RunResult
-from curator_core.reading import JsonlReader
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
 from jobkit import record_ids, write_records
 from runkit import (
     Pairs,

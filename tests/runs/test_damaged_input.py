@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import LocalExecutor, Pipeline, RunResult
-from curator_core.reading import JsonlReader, ParquetReader
-from curator_core.stages import AnyStage
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader, ParquetReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.stages import AnyStage
 from jobkit import record_ids, write_records
 
 HERE = LocalExecutor(workers=0)

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import pytest
 from curator_core import LocalExecutor, Pipeline, RunResult
-from curator_core.reading import JsonlReader
-from curator_core.runs.directory import RunDirectory, differences, run_token
-from curator_core.secrets import Secret
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.secrets import Secret
+from curator_core.run.directory import RunDirectory, differences, run_token
 from jobkit import write_records
 from runkit import Judge, words_pipeline, write_inputs
 

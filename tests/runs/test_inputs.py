@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from curator_core import LocalExecutor, Pipeline, PipelineError, RemovedInputsError, RunResult
-from curator_core.reading import JsonlReader
-from curator_core.runs.inputs import InputPolicy, State, find_renames, match_sources
-from curator_core.tasks import Origin
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.tasks import Origin
+from curator_core.run.input_changes import InputPolicy, State, find_renames, match_sources
 from fsspec.implementations.memory import MemoryFileSystem
 from jobkit import record_ids
 from runkit import Pairs, Together, hidden_leftovers, published, words_pipeline

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from curator_core import OutputError
-from curator_core.runs.journal import FileJournal, Journal, ObjectJournal, open_journal
+from curator_core.run.journal import FileJournal, Journal, ObjectJournal, open_journal
 from fsspec.implementations.memory import MemoryFileSystem
 
 

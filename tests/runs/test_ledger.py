@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
-from curator_core.lineage import Lineage, combined, equal_share, next_share, rest_share, whole
-from curator_core.runs.ledger import Group, Ledger
+from curator_core.model.lineage import Lineage, combined, equal_share, next_share, rest_share, whole
+from curator_core.run.ledger import Group, Ledger
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule

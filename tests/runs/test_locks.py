@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 from curator_core import ResumeError
-from curator_core.runs import locks
-from curator_core.runs.locks import Home, Lock, take_home, take_lock
+from curator_core.run import locks
+from curator_core.run.locks import Home, Lock, take_home, take_lock
 from fsspec.implementations.memory import MemoryFileSystem
 
 HOLD = """
 import sys, time
-from curator_core.runs.locks import take_lock
+from curator_core.run.locks import take_lock
 take_lock(sys.argv[1])
 print("held", flush=True)
 time.sleep(60)

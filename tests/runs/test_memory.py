@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.runs.journal import Entry
-from curator_core.runs.memory import (
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.tasks import Origin, StagedFile
+from curator_core.run.commits import (
     RETRACTED,
     Commit,
     done_entry,
@@ -15,7 +15,7 @@ from curator_core.runs.memory import (
     retry_id,
     root_of,
 )
-from curator_core.tasks import Origin, StagedFile
+from curator_core.run.journal import Entry
 
 
 class Lines:

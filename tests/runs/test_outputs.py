@@ -6,9 +6,10 @@ from typing import Any
 import orjson
 import pytest
 from curator_core import LocalExecutor, OutputError, Pipeline
-from curator_core.runs.outputs import Output, Publisher, claim, outputs_of
-from curator_core.tasks import StagedFile
-from curator_core.writing import JsonlWriter
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.tasks import StagedFile
+from curator_core.plan.outputs import Output, outputs_of
+from curator_core.run.outputs import Publisher, claim
 from runkit import published, words_pipeline, write_input, write_inputs
 
 HERE = LocalExecutor(workers=0)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from curator_core import LocalExecutor, OutputError, Pipeline, ResumeError
-from curator_core.runs.locks import Home, take_home
-from curator_core.runs.permissions import make_run_folder, open_run_file, replace_run_file
+from curator_core.run.locks import Home, take_home
+from curator_core.run.permissions import make_run_folder, open_run_file, replace_run_file
 from runkit import WriteWords, published, words_pipeline, write_inputs
 
 HERE = LocalExecutor(workers=0)

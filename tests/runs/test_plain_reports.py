@@ -7,13 +7,13 @@ from random import Random
 from typing import Any
 
 from curator_core import Dropped, Executor, Pipeline, ProcessingStage, Rejected, RunResult, Task
-from curator_core.lineage import HALF, WHOLE, source_of
-from curator_core.outcomes import AnyTask
-from curator_core.places import WorkerInfo
-from curator_core.plans import Plan
-from curator_core.reports import CallReport
-from curator_core.runs.running import Run
-from curator_core.worker import StageWorker
+from curator_core.execution.worker import StageWorker
+from curator_core.model.lineage import HALF, WHOLE, source_of
+from curator_core.model.reports import CallReport
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
+from curator_core.run.run import ActiveRun
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +69,7 @@ class Unreliable(Executor):
         self._travels = travels
         self.plain = 0
 
-    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
         worker = StageWorker(plan, WorkerInfo("w", run_token=run.token), run.worker_stages)
         worker.setup()
         waiting = list(run.sources())
@@ -91,7 +91,7 @@ class Unreliable(Executor):
                 yield from self._settled(run, *late.pop())
 
     def _settled(
-        self, run: Run, outputs: list[AnyTask], report: CallReport, batch: list[AnyTask]
+        self, run: ActiveRun, outputs: list[AnyTask], report: CallReport, batch: list[AnyTask]
     ) -> Iterator[AnyTask]:
         for output in outputs:
             yield from run.deliver(output)
@@ -151,7 +151,7 @@ def test_sources_with_nothing_but_counts_travel_as_columns() -> None:
 
 def test_a_plain_report_that_comes_twice_counts_once() -> None:
     class Twice(Executor):
-        def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+        def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
             worker = StageWorker(plan, WorkerInfo("w"), run.worker_stages)
             worker.setup()
             sources = list(run.sources())

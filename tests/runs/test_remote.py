@@ -9,12 +9,12 @@ from typing import Any
 import fsspec
 import pytest
 from curator_core import LocalExecutor, Pipeline, ProcessingStage, ResumeError, Task
-from curator_core.documents import DocumentBatch
-from curator_core.functions import processing_stage
-from curator_core.reading import JsonlReader
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.functions import processing_stage
 from curator_core.reporting.histories import events_in
-from curator_core.runs import events, locks
-from curator_core.writing import JsonlWriter
+from curator_core.run import events, locks
 from fsspec.implementations.memory import MemoryFileSystem
 
 HERE = LocalExecutor(workers=0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, PipelineError
 from curator_core.errors import ResourceError
-from curator_core.plans import Plan
+from curator_core.plan.plan import Plan
 from linekit import Same, line, write_texts
 
 

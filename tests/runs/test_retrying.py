@@ -21,10 +21,10 @@ from curator_core import (
     Task,
     processing_stage,
 )
-from curator_core.reading import JsonlReader
-from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.runs.quarantine import INLINE_BYTES, Quarantine
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.run.quarantine import INLINE_BYTES, Quarantine
 from jobkit import write_records
 from runkit import (
     ListFiles,

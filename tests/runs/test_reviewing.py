@@ -3,11 +3,11 @@
 import tracemalloc
 from collections import deque
 
-from curator_core.results import RunResult
-from curator_core.runs.keeping import NothingKept
-from curator_core.runs.listing import GivenTasks
-from curator_core.runs.reviewing import Review
-from curator_core.tasks import Task
+from curator_core.model.tasks import Task
+from curator_core.run.result import RunResult
+from curator_core.run.resume import Review
+from curator_core.run.sources import GivenTasks
+from curator_core.run.store import NothingKept
 
 
 def test_where_nothing_was_done_before_no_list_of_sources_is_kept() -> None:

@@ -23,12 +23,12 @@ from curator_core import (
     Task,
     WorkerInfo,
 )
-from curator_core.lineage import source_of
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.reports import CallReport
-from curator_core.runs.running import Run
-from curator_core.worker import StageWorker
+from curator_core.execution.worker import StageWorker
+from curator_core.model.lineage import source_of
+from curator_core.model.reports import CallReport
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
+from curator_core.run.run import ActiveRun
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from runkit import (
@@ -51,7 +51,7 @@ class Chaos(Executor):
         self.dice = Random(seed)
         self.late: list[Late] = []
 
-    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
         worker = StageWorker(plan, WorkerInfo("0", run_token=run.token), run.worker_stages)
         worker.setup()
         waiting: list[AnyTask] = []
@@ -68,7 +68,7 @@ class Chaos(Executor):
         worker.teardown()
 
     def _work(
-        self, worker: StageWorker, run: Run, batch: list[AnyTask], waiting: list[AnyTask]
+        self, worker: StageWorker, run: ActiveRun, batch: list[AnyTask], waiting: list[AnyTask]
     ) -> Iterator[AnyTask]:
         call = worker.call(batch, run.blame(batch[0]))
         outputs = list(call.outputs())
@@ -88,7 +88,7 @@ class Chaos(Executor):
             yield from run.deliver(output)
         yield from run.absorb(call.report, batch)
 
-    def _hear_from_the_dead(self, run: Run) -> Iterator[AnyTask]:
+    def _hear_from_the_dead(self, run: ActiveRun) -> Iterator[AnyTask]:
         if self.late and self.dice.random() < 0.5:
             outputs, report, batch = self.late.pop(self.dice.randrange(len(self.late)))
             for output in outputs:
@@ -157,7 +157,7 @@ def test_reports_that_come_late_are_missed_by_nobody() -> None:
             return [Task(task.data + n) for n in range(4)]
 
     class Late(Executor):
-        def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+        def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
             reports: list[tuple[CallReport, list[AnyTask]]] = []
             flow = list(run.sources())
             for planned in run.worker_stages:
@@ -202,7 +202,7 @@ class TestAccounts:
 
     def test_a_source_that_an_executor_loses_is_noticed(self, tmp_path: Path) -> None:
         class Forgetful(Executor):
-            def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+            def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
                 list(run.sources())
                 return iter(())
 
@@ -268,7 +268,7 @@ class TestBudgets:
         """The attempt that is void had failed already."""
 
         class Twice(Together):
-            def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+            def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
                 worker = StageWorker(plan, WorkerInfo("0", run_token=run.token), run.worker_stages)
                 sources = list(run.sources())
                 for _ in range(5):

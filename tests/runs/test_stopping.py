@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from curator_core import LocalExecutor, Pipeline, ProcessingStage, RunInterrupted, Task
-from curator_core.runs import stopping
-from curator_core.runs.stopping import Stopping, signals_stop
+from curator_core.plan.stop_request import StopRequest
+from curator_core.run import signals as stopping
+from curator_core.run.signals import signals_stop
 
 
 class Interrupting(ProcessingStage[Task[int], Task[int]]):
@@ -86,7 +87,7 @@ def test_in_another_thread_nothing_is_caught() -> None:
     found = []
 
     def look() -> None:
-        with signals_stop(Stopping()):
+        with signals_stop(StopRequest()):
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)
@@ -96,7 +97,7 @@ def test_in_another_thread_nothing_is_caught() -> None:
 
 
 def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Stopping()
+    asked = StopRequest()
     assert (asked.is_asked, asked.is_overdue) == (False, False)
     asked.ask("SIGINT", 2)
     asked.ask("SIGTERM", 15)
@@ -107,7 +108,7 @@ def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sigterm_leaves_less_time_than_the_ten_seconds_after_which_many_send_sigkill() -> None:
-    asked = Stopping()
+    asked = StopRequest()
     asked.ask("SIGTERM", signal.SIGTERM)
     assert asked.drain_s <= 5.0
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from curator_core.runs import worker_logs
-from curator_core.runs.worker_logs import WorkerLogs
-from curator_core.secrets import secret
+from curator_core.model.secrets import secret
+from curator_core.run import worker_logs
+from curator_core.run.worker_logs import WorkerLogs
 
 
 class TestWorkerLogs:

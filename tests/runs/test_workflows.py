@@ -25,9 +25,9 @@ from curator_core import (
     Workflow,
     WorkflowResult,
 )
-from curator_core.runs import locks
-from curator_core.runs.keeping import DirectoryKeeper
-from curator_core.runs.locks import Home
+from curator_core.run import locks
+from curator_core.run.locks import Home
+from curator_core.run.store import DirectoryKeeper
 from fsspec.implementations.memory import MemoryFileSystem
 from runkit import Judge, ListFiles, ReadWords, WriteWords, published, write_input, write_inputs
 

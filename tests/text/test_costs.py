@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from costkit import check_cost
 from curator_core import DocumentBatch, ProcessingStage
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.testing import run_stage
 from curator_text.contamination.wording import words_of
 from curator_text.html.algorithms import MODULES, OPTIONS, extractor

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from curator_core import LocalExecutor, Pipeline
-from curator_core.scores import Scores
+from curator_core.model.scores import Scores
 from curator_text import (
     Filter,
     FunctionFilter,

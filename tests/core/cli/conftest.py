@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from curator_core.cli.calling import call
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 
 STAGES = '''
 import time
@@ -99,7 +99,7 @@ class OnGpu(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 PLUGIN = """
 import click
-from curator_core.hookspecs import hookimpl
+from curator_core.plugins.hookspecs import hookimpl
 
 
 @hookimpl

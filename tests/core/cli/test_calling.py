@@ -15,7 +15,7 @@ import pytest
 from curator_core.cli.calling import call, main
 from curator_core.cli.groups import COMMANDS
 from curator_core.errors import RunInterrupted
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.testing import modules_loaded_by
 
 Curate = Callable[..., Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 
 Curate = Callable[..., Any]
 CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")

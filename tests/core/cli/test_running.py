@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from curator_core.cli.running import Wishes
-from curator_core.runs.running import Run
+from curator_core.run.run import ActiveRun
 
 Curate = Callable[..., Any]
 CURATE = (sys.executable, "-c", "from curator_core.cli import main; main()")
@@ -80,13 +80,13 @@ def test_quiet_is_quiet(curate: Curate) -> None:
 def test_what_workers_print_is_kept_and_shown_if_asked(
     curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = Run.start
+    start = ActiveRun.start
 
-    def start_with_output(run: Run, *given: str) -> None:
+    def start_with_output(run: ActiveRun, *given: str) -> None:
         start(run, *given)
         run.add_worker_output("1", "10 %\r20 %\n\x1b[31mred")
 
-    monkeypatch.setattr(Run, "start", start_with_output)
+    monkeypatch.setattr(ActiveRun, "start", start_with_output)
     quiet = curate("run", "recipe.yaml", "--workers", "0", "--quiet")
     assert (quiet.out, quiet.err) == ("", "")
     shown = curate("run", "recipe.yaml", "--workers", "0", "--logs", "--no-resume")

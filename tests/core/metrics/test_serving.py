@@ -18,7 +18,7 @@ from curator_core.metrics.configuring import write_settings
 from curator_core.metrics.dashboards import queries
 from curator_core.metrics.names import KINDS_OF_RESTART, OF_RUNS, OF_STAGES, kind_of_restart
 from curator_core.metrics.serving import DEFAULT_PORT, Address, Page, PortTakenError, address_of
-from curator_core.runs.pulses import Pulse
+from curator_core.model.snapshot import Pulse
 
 
 @processing_stage(name="same")
@@ -202,7 +202,7 @@ def test_a_process_that_nobody_reads_ends_at_once() -> None:
 def test_who_wants_no_metrics_imports_none_of_it() -> None:
     from curator_core.testing import modules_loaded_by
 
-    loaded = modules_loaded_by("import curator_core.runs.streams, curator_core.pipelines")
+    loaded = modules_loaded_by("import curator_core.run.session, curator_core.pipeline")
     assert not {name for name in loaded if "prometheus" in name or ".metrics" in name}
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curator_core.results import RunResult, StageCounts
-from curator_core.runs.lines import to_line
-from curator_core.usages import Usage
+from curator_core.model.records import StageCounts
+from curator_core.model.usage import Usage
+from curator_core.run.journal import to_line
+from curator_core.run.result import RunResult
 
 BEGAN = 1.0e9
 

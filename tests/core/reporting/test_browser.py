@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from browserkit import WIDTHS, check_page, looked_at, needed
+from curator_core.model.records import StageCounts
+from curator_core.model.scores import Scores
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render
-from curator_core.results import StageCounts
-from curator_core.runs.lines import to_line
-from curator_core.scores import Scores
+from curator_core.run.journal import to_line
 from reportkit import write_run
 
 pytestmark = needed

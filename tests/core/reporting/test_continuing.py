@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from curator_core import JsonlReader, JsonlWriter, LocalExecutor, Pipeline, StageError, Task
-from curator_core.documents import DocumentBatch
-from curator_core.functions import processing_stage
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.functions import processing_stage
+from curator_core.model.records import QuarantineRecord
 from curator_core.reporting.continuing import next_step, same_command
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render
-from curator_core.results import QuarantineRecord
 from reportkit import write_run
 
 FAILED = QuarantineRecord("t", "stage_0", 0, "no", payload=b"x")

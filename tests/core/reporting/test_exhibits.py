@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from curator_core.errors import InputError
-from curator_core.hookspecs import hookimpl
-from curator_core.plugins import Plugins
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.plugins.registry import Plugins
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.exhibits import Exhibit, Shown, shown_exhibits
 from reportkit import write_run

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, ProcessingStage, processing_stage
-from curator_core.reading import JsonlReader
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.usage import Usage
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render, write_report
 from curator_core.reporting.reasons import place_of
 from curator_core.reporting.stages import funnel
-from curator_core.results import QuarantineRecord, StageCounts
-from curator_core.usages import Usage
-from curator_core.writing import JsonlWriter
 from reportkit import usage_of, write_run
 
 

@@ -19,10 +19,10 @@ from curator_core import (
     Rejected,
 )
 from curator_core.errors import BudgetError
+from curator_core.model.records import StageCounts
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import write_report
 from curator_core.reporting.stages import steps
-from curator_core.results import StageCounts
 
 HERE = LocalExecutor(workers=0)
 

@@ -11,7 +11,7 @@ import pytest
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import render
 from curator_core.reporting.samples import changed_records, dropped_records, in_order
-from curator_core.runs.lines import to_line
+from curator_core.run.journal import to_line
 from reportkit import write_run
 
 HOSTILE = {

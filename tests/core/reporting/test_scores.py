@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from curator_core.model.records import StageCounts
+from curator_core.model.scores import Scores
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.histograms import BINS, drawn_bins
 from curator_core.reporting.pages import render
 from curator_core.reporting.scores import MOST_SHOWN, limits_in, score_histograms
-from curator_core.results import StageCounts
-from curator_core.scores import Scores
 from reportkit import counts_of, write_run
 
 LENGTHS = Scores.of([60.0] * 70 + [90.0] * 10, [20.0] * 15 + [200.0] * 5)

@@ -4,8 +4,8 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from curator_core.model.snapshot import IN_SHORT
 from curator_core.reporting.timelines import timelines
-from curator_core.runs.pulses import IN_SHORT
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from curator_core.model.records import StageCounts
+from curator_core.model.scores import Scores
+from curator_core.model.snapshot import Pulse, StagePulse
+from curator_core.model.usage import Usage
 from curator_core.reporting.directories import read_run, state_of
 from curator_core.reporting.pages import render
-from curator_core.results import StageCounts
-from curator_core.runs.latest import FILE
-from curator_core.runs.lines import to_line
-from curator_core.runs.pulses import Pulse, StagePulse
-from curator_core.scores import Scores
-from curator_core.usages import Usage
+from curator_core.run.journal import to_line
+from curator_core.run.snapshot import FILE
 from fsspec.implementations.memory import MemoryFileSystem
 from reportkit import write_run
 

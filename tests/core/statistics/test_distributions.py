@@ -4,8 +4,8 @@ import json
 import math
 
 import pytest
-from curator_core.statistics import Distribution
-from curator_core.statistics.distributions import bin_of, middle_of
+from curator_core.io.statistics import Distribution
+from curator_core.io.statistics.distributions import bin_of, middle_of
 from hypothesis import given
 from hypothesis import strategies as st
 

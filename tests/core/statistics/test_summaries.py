@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from curator_core import InputError
+from curator_core.io.statistics import Distribution, Summary, ValueCounts, read_summary
+from curator_core.io.statistics.values import MOST
 from curator_core.reporting.statistics import as_html, bars, facts_of
-from curator_core.statistics import Distribution, Summary, ValueCounts, read_summary
-from curator_core.statistics.values import MOST
 
 
 def summary(*values: object) -> Summary:

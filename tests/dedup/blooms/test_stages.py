@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from curator_core import DocumentBatch, JsonlReader, LocalExecutor, Pipeline, PipelineError
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_core.testing import run_stage
 from curator_dedup import BloomDeduplication
 from curator_dedup.blooms.filters import BloomFilter, GrowingFilter

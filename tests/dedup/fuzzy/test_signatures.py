@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from curator_core.engines import EngineError
+from curator_core.model.compilation import EngineError
 from curator_dedup.engines import VARIABLE, is_compiled
 from curator_dedup.fuzzy.permutations import Permutations
 from curator_dedup.fuzzy.shingles import Shingling

@@ -18,7 +18,7 @@ from curator_core import (
     ResumeError,
     Workflow,
 )
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_dedup import FuzzyDeduplicationWorkflow
 from curator_dedup.fuzzy.sets import jaccard, sets_of
 from curator_dedup.fuzzy.shingles import Shingling
@@ -327,8 +327,8 @@ def test_links_through_files_find_the_same_earlier_documents(
 
 
 def test_two_at_a_time_are_refused(tmp_path: Path, write: Write) -> None:
-    from curator_core.runs.directory import RunDirectory
-    from curator_core.runs.locks import take_lock
+    from curator_core.run.directory import RunDirectory
+    from curator_core.run.locks import take_lock
 
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}])
     index = tmp_path / "index"

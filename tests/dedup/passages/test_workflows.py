@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from curator_core import LocalExecutor, PipelineError, ResumeError, Workflow
 from curator_core.errors import CuratorError
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_dedup import (
     LineDeduplicationWorkflow,
     SentenceDeduplicationWorkflow,

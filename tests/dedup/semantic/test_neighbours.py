@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from curator_core import Resources
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
 from curator_dedup.semantic.arithmetic import (
     Arithmetic,
     NumpyArithmetic,

@@ -15,7 +15,7 @@ import pytest
 from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, RunResult, Task, WorkerInfo
 from curator_core.errors import PipelineError, StageError
-from curator_core.outcomes import Mixed
+from curator_core.model.tasks import Mixed
 from curator_core.testing.contract.stages import Lists, Writes
 
 pytestmark = pytest.mark.usefixtures("private_ray")

@@ -2,9 +2,9 @@
 
 import pytest
 from curator_actor_pool.places import Kind, kept_free, room_left, spread
-from curator_core.plans import PlannedStage
-from curator_core.policies import ErrorPolicy
-from curator_core.resources import Resources
+from curator_core.model.policies import ErrorPolicy
+from curator_core.model.resources import Resources
+from curator_core.plan.plan import PlannedStage
 from curator_core.testing.contract.stages import Adds
 from curator_ray.errors import ClusterError
 from curator_ray.facts import NodeFacts

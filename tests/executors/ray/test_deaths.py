@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from curator_core.blame import FROM_OUTSIDE
-from curator_core.local.board import Note
+from curator_core.local.shared_status import Note
+from curator_core.model.crash_attribution import FROM_OUTSIDE
 from curator_ray.deaths import death_from, is_death
 from curator_ray.posts import LastWords
 from ray import exceptions

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_core.plans import Plan
+from curator_core.plan.plan import Plan
 from curator_ray.demands import gpu_share, gpus_on, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts, NodeFacts
 from hypothesis import given

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Task
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.reports import CallReport
+from curator_core.model.reports import CallReport
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 from curator_ray import deputies
 from curator_ray.deputies import LONG_POLL_S, Deputy
 from curator_ray.errors import ClusterError

@@ -16,7 +16,7 @@ THROUGH_THE_CLIENT = """
 import json, os
 from pathlib import Path
 from curator_core import Pipeline, ProcessingStage, RunResult, Task
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_ray.connecting import connected
 
 class Halves(ProcessingStage[Task, Task]):

@@ -2,7 +2,7 @@
 
 import pytest
 from curator_core import Pipeline, Task
-from curator_core.plans import Plan
+from curator_core.plan.plan import Plan
 from curator_core.testing.contract.stages import Rests
 from curator_ray.environments import wrong_environments
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core.local.board import Board
-from curator_core.watching import BrokenOffError
+from curator_core.execution.timeouts import BrokenOffError
+from curator_core.local.shared_status import Board
 from curator_ray import errands
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import look

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from curator_core import NodeInfo, Pipeline, ProcessingStage, Resources, Task, WorkerInfo
-from curator_core.lineage import whole
-from curator_core.plans import Plan
+from curator_core.model.lineage import whole
+from curator_core.plan.plan import Plan
 from curator_ray.answers import Answer
 from curator_ray.facts import look
 from curator_ray.hosts import Call, Host, Hosts

@@ -1,6 +1,6 @@
 """On which nodes a stage may run."""
 
-from curator_core.resources import Resources
+from curator_core.model.resources import Resources
 from curator_ray.facts import NodeFacts
 from curator_ray.placing import kept_off, may_hold
 

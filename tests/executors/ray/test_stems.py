@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from curator_core import JsonlWriter, Pipeline, ProcessingStage, Task, processing_stage
-from curator_core.resources import Resources
+from curator_core.model.resources import Resources
 from curator_ray import asking
 from curator_ray.stems import IS_POSSIBLE, worth_importing
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_core.plans import PlannedStage
+from curator_core.plan.plan import PlannedStage
 from curator_core.testing.contract.stages import Adds, Lives
 from curator_ray_data.hinting import is_concurrency, wrong_hints
 from curator_ray_data.operators import Operator, operators_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from curator_core import FileGroup, Pipeline, PipelineError, Task
-from curator_core.runs.keeping import NothingKept
-from curator_core.runs.listing import GivenTasks
-from curator_core.runs.running import Run
+from curator_core.run.run import ActiveRun
+from curator_core.run.sources import GivenTasks
+from curator_core.run.store import NothingKept
 from curator_core.testing.contract.stages import Adds
 
 pytest.importorskip("ray.data")
@@ -51,7 +51,7 @@ class TestJobs:
     def run_of(self, count: int, **options: Any) -> Sources:
         given = tasks(count)
         plan = Pipeline("p", stages=[Adds(1)]).build(tasks=given)
-        run = Run(plan, GivenTasks(given), NothingKept())
+        run = ActiveRun(plan, GivenTasks(given), NothingKept())
         return Sources(run, RayDataOptions(**options))
 
     def test_take_so_many_sources_and_no_more(self) -> None:

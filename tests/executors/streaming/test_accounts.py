@@ -4,12 +4,12 @@ import threading
 from typing import Any
 
 from curator_core import Pipeline, ProcessingStage, Task
-from curator_core.outcomes import AnyTask
-from curator_core.places import WorkerInfo
-from curator_core.runs.keeping import NothingKept
-from curator_core.runs.listing import GivenTasks
-from curator_core.runs.running import Run
-from curator_core.worker import StageWorker
+from curator_core.execution.worker import StageWorker
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.tasks import AnyTask
+from curator_core.run.run import ActiveRun
+from curator_core.run.sources import GivenTasks
+from curator_core.run.store import NothingKept
 from curator_streaming.accounts import Accounts, Final
 from curator_streaming.outboxes import Outbox
 
@@ -42,7 +42,7 @@ def called(worker: StageWorker, tasks: list[AnyTask]) -> tuple[list[AnyTask], An
 
 def test_calls_on_the_parts_of_one_source_are_all_counted_before_it_is_done() -> None:
     plan = Pipeline("p", stages=[Twice(), Same()]).build(tasks=[])
-    run = Run(plan, GivenTasks([Task(1)]), NothingKept())
+    run = ActiveRun(plan, GivenTasks([Task(1)]), NothingKept())
     outbox = Outbox(threading.Event())
     accounts = Fetched(run, outbox)
     [source] = run.sources()

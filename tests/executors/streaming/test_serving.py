@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from curator_core import LocalExecutor, Pipeline, ProcessingStage, Task, WorkerInfo
 from curator_core.errors import PipelineError, StageError
-from curator_core.services import BusyError, Service
+from curator_core.plan.service import BusyError, Service
 from curator_core.testing.contract.stages import Lists, Writes
 from curator_streaming.executor import StreamingExecutor
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 from curator_core import Resources, processing_stage
-from curator_core.documents import DocumentBatch
-from curator_core.plans import PlannedStage
-from curator_core.policies import ErrorPolicy
-from curator_core.stages import ProcessingStage
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.policies import ErrorPolicy
+from curator_core.model.stages import ProcessingStage
+from curator_core.plan.plan import PlannedStage
 from curator_streaming.scheduling.needs import GB, Capacity, Device, Need
 from curator_streaming.scheduling.steps import could_hold, split, steps_of
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import FileGroup, InputError, LocalExecutor, Pipeline, PipelineError, Rejected
-from curator_core.stages import AnyStage
+from curator_core.model.stages import AnyStage
 from curator_image import (
     ImageBatch,
     ImageFolderReader,

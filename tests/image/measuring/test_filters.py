@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from curator_core import PipelineError
-from curator_core.scores import Scores
+from curator_core.model.scores import Scores
 from curator_core.testing import check_stage, run_stages
 from curator_image import batches
 from curator_image.batches import ImageBatch

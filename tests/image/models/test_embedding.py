@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 from curator_core import LocalExecutor, Pipeline, Rejected, StageError, WorkerInfo
+from curator_core.model.stages import flatten
 from curator_core.reporting.directories import read_run
 from curator_core.reporting.pages import write_report
-from curator_core.stages import flatten
 from curator_core.testing import check_stage, run_stage
 from curator_image import ImageFolderReader, ParquetWriter
 from curator_image.batches import ImageBatch

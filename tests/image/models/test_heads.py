@@ -8,7 +8,7 @@ import pytest
 import torch
 from curator_core import StageError
 from curator_core.errors import PipelineError
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 from curator_core.testing import run_stage
 from curator_image.models.aesthetics import AestheticFilter
 from curator_image.models.embedding import ImageEmbedder

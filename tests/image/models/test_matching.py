@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from curator_core import StageError
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 from curator_core.testing import check_stage, run_stage
 from curator_image.models.embedding import ImageEmbedder
 from curator_image.models.matching import ClipScoreFilter

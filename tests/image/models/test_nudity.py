@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 from curator_core.testing import run_stage
 from curator_image.models.nudity import NSFWFilter
 from drawings import batch, drawn, encoded

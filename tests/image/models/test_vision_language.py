@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from curator_core import StageError
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 from curator_core.testing import run_stage
 from curator_image.models.vision_language import Captioner
 from drawings import batch, drawn, encoded

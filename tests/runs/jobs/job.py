@@ -26,8 +26,8 @@ from curator_core import (
     RunInterrupted,
     WorkerInfo,
 )
-from curator_core.reading import JsonlReader
-from curator_core.writing import JsonlWriter
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
 
 
 class Work(ProcessingStage[DocumentBatch, DocumentBatch]):

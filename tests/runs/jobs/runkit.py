@@ -22,12 +22,12 @@ from curator_core import (
     Task,
     WorkerInfo,
 )
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.runs.running import Run
-from curator_core.stages import AnyStage
-from curator_core.staging import writing
-from curator_core.worker import StageWorker
+from curator_core.execution.worker import StageWorker
+from curator_core.io.atomic_write import writing
+from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
+from curator_core.run.run import ActiveRun
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Together(Executor):
     def __init__(self, size: int = 3) -> None:
         self.size = size
 
-    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
         worker = StageWorker(plan, WorkerInfo("0", run_token=run.token), run.worker_stages)
         worker.setup_on_node()
         worker.setup()

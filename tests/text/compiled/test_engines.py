@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from curator_core import DocumentBatch
-from curator_core.engines import EngineError
+from curator_core.model.compilation import EngineError
 from curator_text import WordCountFilter
 from curator_text.compiled import caching
 from curator_text.compiled.engines import COMPILED, VARIABLE, is_compiled

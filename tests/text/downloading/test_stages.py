@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from curator_core import Empty, FileGroup, Pipeline, PipelineError
-from curator_core.downloading.addresses import is_public, shown, target_of
+from curator_core.io.public_addresses import is_public, shown, target_of
 from curator_core.testing import StageRun, run_stages
 from curator_text import CommonCrawlReader, Downloader, JsonlWriter
 from curator_text.downloading.stages import file_name
@@ -183,7 +183,7 @@ def test_a_redirect_is_looked_at_like_any_other(
     tmp_path: Path, server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the server of the test counts as public here; where it leads to does not."""
-    from curator_core.downloading import addresses
+    from curator_core.io import public_addresses as addresses
 
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     run = fetch(tmp_path, url(server, "inside"), allow_private=False)

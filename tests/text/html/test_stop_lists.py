@@ -74,7 +74,9 @@ def test_stop_word_density_without_lists_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_justext_needs_a_detector_of_charsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: name != "resiliparse")
+    monkeypatch.setattr(
+        "curator_core.model.optional_dependencies.find_spec", lambda name: name != "resiliparse"
+    )
     [problem] = HtmlExtractor("justext").check()
     assert "resiliparse" in problem
     assert "curator-text[justext]" in problem

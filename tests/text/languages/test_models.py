@@ -104,7 +104,7 @@ def test_each_language_has_one_code(given_code: str, code: str) -> None:
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     teller.cache_clear()
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     yield
     teller.cache_clear()
 

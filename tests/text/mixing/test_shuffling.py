@@ -18,7 +18,7 @@ from curator_core import (
     PipelineError,
     StageError,
 )
-from curator_core.exchanges.reading import ExchangeListing
+from curator_core.io.shuffle.reader import ExchangeListing
 from curator_text import ShuffleWorkflow
 from curator_text.mixing.gathering import BucketReading
 

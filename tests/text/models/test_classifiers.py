@@ -12,8 +12,8 @@ import pytest
 import tiny_models as made
 import torch
 from curator_core import DocumentBatch, Pipeline, PipelineError, StageError, WorkerInfo
-from curator_core.resources import Resources
-from curator_core.stages import flatten
+from curator_core.model.resources import Resources
+from curator_core.model.stages import flatten
 from curator_core.testing import check_stage, run_stage, run_stages
 from curator_models.importing import transformers
 from curator_text import (

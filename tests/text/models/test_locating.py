@@ -74,7 +74,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_what_lacks_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     [problem] = ModelSource("owner/name").problems()
     assert problem == (
         "model 'owner/name' needs torch, transformers and safetensors, which are not installed: "

@@ -11,8 +11,8 @@ import pytest
 import tiny_models as made
 import torch
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, WorkerInfo
-from curator_core.resources import Resources
-from curator_core.stages import flatten
+from curator_core.model.resources import Resources
+from curator_core.model.stages import flatten
 from curator_models import devices
 from curator_text import JsonlReader, JsonlWriter, SequenceClassifier
 

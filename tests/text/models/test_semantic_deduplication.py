@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from curator_core import LocalExecutor, ParquetReader, ParquetWriter, Pipeline, PipelineError
 from curator_core.cli.calling import call
-from curator_core.plugins import plugins
+from curator_core.plugins.registry import plugins
 from curator_dedup import SemanticDeduplicationWorkflow
 from curator_text import TextEmbedder
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from curator_core import Empty
-from curator_core.files import FilePart
+from curator_core.model.files import FilePart
 from curator_core.testing import StageRun, check_stage, run_stages
 from curator_text import TextReader
 from curator_text.sources.plain import TextReading, Unit

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from curator_core import Empty
 from curator_core.errors import StageError
-from curator_core.files import FilePart
+from curator_core.model.files import FilePart
 from curator_core.testing import StageRun, check_stage, run_stages
 from curator_text import CsvReader, TsvReader
 from curator_text.sources.separated import Dialect, SeparatedReading

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from curator_core import Empty, InputError
-from curator_core.files import FilePart
+from curator_core.model.files import FilePart
 from curator_core.testing import check_stage, run_stages
 from curator_text import WikipediaReader
 from curator_text.sources.wikipedia import WikipediaReading

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from curator_core import DocumentBatch, JsonlReader, JsonlWriter, LocalExecutor, Pipeline
+from curator_core.io.statistics import Summary, read_summary
 from curator_core.reporting.pages import write_report
-from curator_core.statistics import Summary, read_summary
 from curator_core.testing import run_stage
 from curator_text import DocumentStatistics, WordCountFilter
 

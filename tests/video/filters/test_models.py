@@ -84,7 +84,7 @@ def test_the_score_is_what_the_head_says_of_each_picture(
 ) -> None:
     """Against curator-image itself, picture by picture."""
 
-    from curator_core.places import WorkerInfo
+    from curator_core.model.resources import WorkerInfo
     from curator_image import ImageEmbedder
     from curator_image.models.heads import head_in
 

@@ -59,7 +59,7 @@ def test_clips_lie_within_shots(harbour: Path) -> None:
 
 
 def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curator_core.requiring.find_spec", lambda name: None)
+    monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     told = SceneDetectShotSplitter(kind="contents", min_scene_frames=0).check()  # type: ignore[arg-type]
     assert list(told) == [
         "kind is 'contents' (did you mean content?)",

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from curator_core.documents import DocumentBatch
-from curator_core.errors import InputError
-from curator_core.failing import is_damage
-from curator_core.filesystems import StorageOptions
-from curator_core.outcomes import Dropped, Rejected
+from curator_core.errors import InputError, is_damage
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_audio.forms import Form
 from curator_audio.opening import Source, UndecodableError
@@ -272,7 +271,7 @@ class AudioBatch(DocumentBatch):
     def repeated(self, rows: Sequence[int]) -> Self:
         """Rows, many of them several times: an encoded recording is there once for all of these."""
         import pyarrow as pa
-        from curator_core.columns import with_column
+        from curator_core.model.arrow import with_column
 
         table = self.data
         if AUDIO in table.column_names:
@@ -293,7 +292,7 @@ class AudioBatch(DocumentBatch):
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
-        from curator_core.columns import flags_in
+        from curator_core.model.arrow import flags_in
 
         flags = flags_in(mask)
         missing = flags.count(False)
@@ -306,7 +305,7 @@ class AudioBatch(DocumentBatch):
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
         """Columns added or replaced, row by row, with what was decoded."""
-        from curator_core.columns import with_columns
+        from curator_core.model.arrow import with_columns
 
         return self.with_table(with_columns(self.data, columns))
 

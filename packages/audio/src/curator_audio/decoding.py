@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.forms import HIGHEST_RATE, Form
 from curator_audio.opening import Source, UndecodableError, opened

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 import pyarrow as pa
 from curator_core.errors import InputError
-from curator_core.json_columns import json_field
+from curator_core.model.arrow import json_field
 
 from curator_audio.opening import UndecodableError
 

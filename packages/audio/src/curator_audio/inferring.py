@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
-from curator_core.filesystems import StorageOptions
-from curator_core.models import tell_model
-from curator_core.places import NodeInfo
-from curator_core.visible import log
+from curator_core.io.filesystems import StorageOptions
+from curator_core.logs import log
+from curator_core.model.provenance import tell_model
+from curator_core.model.resources import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import keep_to_cores, release
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from curator_core import CuratorError, InputError
-from curator_core.downloading.record_paths import check_record_path, open_record_path
-from curator_core.errors import UnavailableError
-from curator_core.failing import reason_of
-from curator_core.filesystems import StorageOptions, local_path
+from curator_core.errors import UnavailableError, reason_of
+from curator_core.io.filesystems import StorageOptions, local_path
+from curator_core.io.record_paths import check_record_path, open_record_path
 
 from curator_audio.completeness import lacks
 

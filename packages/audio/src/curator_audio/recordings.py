@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from curator_core.filesystems import StorageOptions, local_path
+from curator_core.io.filesystems import StorageOptions, local_path
 
 from curator_audio.decoding import decoded, formed
 from curator_audio.forms import NATIVE, Form

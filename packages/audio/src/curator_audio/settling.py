@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import Dropped
-from curator_core.scores import Scores, tell_scores
+from curator_core.model.scores import Scores, tell_scores
 
 Values = Sequence[float | None]
 

@@ -1,6 +1,6 @@
 """The extra `torch`: models run on it; reading, measuring and writing recordings do without."""
 
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 
 
 def torch_problem(what: str) -> str | None:

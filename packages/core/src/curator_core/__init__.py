@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curator_core.documents import DocumentBatch
 from curator_core.errors import (
     BudgetError,
     CuratorError,
@@ -19,29 +18,29 @@ from curator_core.errors import (
     RunInterrupted,
     StageError,
 )
-from curator_core.executors import Executor
-from curator_core.files import FileGroup, FilePart
-from curator_core.functions import processing_stage
-from curator_core.hookspecs import hookimpl
 from curator_core.local.executor import LocalExecutor
-from curator_core.outcomes import Dropped, Mixed, Rejected
-from curator_core.pipelines import Pipeline
-from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.policies import ErrorPolicy, FailureBudget
-from curator_core.resources import Resources
-from curator_core.results import QuarantineRecord, RunResult, StageCounts
-from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
-from curator_core.tasks import Empty, Task
-from curator_core.workflows import Workflow, WorkflowResult
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.functions import processing_stage
+from curator_core.model.policies import ErrorPolicy, FailureBudget
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.resources import NodeInfo, Resources, WorkerInfo
+from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.model.tasks import Dropped, Empty, Mixed, Rejected, Task
+from curator_core.pipeline import Pipeline
+from curator_core.plan.executor import Executor
+from curator_core.plugins.hookspecs import hookimpl
+from curator_core.run.result import RunResult
+from curator_core.workflow import Workflow, WorkflowResult
 
 if TYPE_CHECKING:
-    from curator_core.exchanges import ExchangeReader, ExchangeWriter
-    from curator_core.partitioning import FilePartitioning
-    from curator_core.reading.jsonl import JsonlReader
-    from curator_core.reading.parquet import ParquetReader
-    from curator_core.services import BusyError, Reply, Service
-    from curator_core.writing.jsonl import JsonlWriter
-    from curator_core.writing.parquet import ParquetWriter
+    from curator_core.io.partitioning import FilePartitioning
+    from curator_core.io.readers.jsonl import JsonlReader
+    from curator_core.io.readers.parquet import ParquetReader
+    from curator_core.io.shuffle import ExchangeReader, ExchangeWriter
+    from curator_core.io.writers.jsonl import JsonlWriter
+    from curator_core.io.writers.parquet import ParquetWriter
+    from curator_core.plan.service import BusyError, Reply, Service
 
 __all__ = [
     "AnyStage",
@@ -96,16 +95,16 @@ __all__ = [
 ]
 
 _WHEN_ASKED_FOR = {
-    "BusyError": "curator_core.services",
-    "ExchangeReader": "curator_core.exchanges",
-    "ExchangeWriter": "curator_core.exchanges",
-    "FilePartitioning": "curator_core.partitioning",
-    "JsonlReader": "curator_core.reading.jsonl",
-    "JsonlWriter": "curator_core.writing.jsonl",
-    "ParquetReader": "curator_core.reading.parquet",
-    "ParquetWriter": "curator_core.writing.parquet",
-    "Reply": "curator_core.services",
-    "Service": "curator_core.services",
+    "BusyError": "curator_core.plan.service",
+    "ExchangeReader": "curator_core.io.shuffle",
+    "ExchangeWriter": "curator_core.io.shuffle",
+    "FilePartitioning": "curator_core.io.partitioning",
+    "JsonlReader": "curator_core.io.readers.jsonl",
+    "JsonlWriter": "curator_core.io.writers.jsonl",
+    "ParquetReader": "curator_core.io.readers.parquet",
+    "ParquetWriter": "curator_core.io.writers.parquet",
+    "Reply": "curator_core.plan.service",
+    "Service": "curator_core.plan.service",
 }
 
 

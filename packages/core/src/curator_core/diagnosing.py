@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Literal
 
-from curator_core.local.sizing import available_cpus, total_memory_gb, visible_gpus
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.local.machine import available_cpus, total_memory_gb, visible_gpus
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 
 LEAST_MEMORY_GB = 2.0
 LEAST_DISK_GB = 1.0
@@ -149,8 +149,8 @@ def _folder(name: str, folder: Path) -> Iterator[Finding]:
 
 
 def _executors(plugins: Plugins) -> Iterator[Finding]:
-    from curator_core.choosing import chosen_executor
     from curator_core.errors import CuratorError
+    from curator_core.pipeline import chosen_executor
 
     yield Finding("executors", "ok", ", ".join(plugins.executors) or "none")
     try:

@@ -1,10 +1,11 @@
-"""Every error this project raises on purpose. Each says what, which one, and the way out."""
+"""Errors that Curator raises on purpose: each says what happened, where, and what to do."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from curator_core.results import RunResult
+import traceback
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from functools import cache
+from os.path import basename
+from typing import Any
 
 
 class CuratorError(Exception):
@@ -93,7 +94,8 @@ class BudgetError(CuratorError):
     """More failures than `max_failures` allows. What is finished is kept, and is in `result`."""
 
     exit_code = 4
-    result: "RunResult | None" = None
+    result: Any = None
+    """The RunResult, with everything that was finished."""
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -102,3 +104,82 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, message: str, signal_number: int = 2) -> None:
         super().__init__(message)
         self.exit_code = 128 + signal_number
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name closest to `name`, by spelling or by its last part."""
+    names = sorted(set(known))
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return close[0]
+    ends = {candidate.rpartition(".")[2]: candidate for candidate in names}
+    close = get_close_matches(name.rpartition(".")[2], ends, n=1, cutoff=0.7)
+    return ends[close[0]] if close else None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """` (did you mean x?)`, or the known names where nothing comes near."""
+    names = sorted(set(known))
+    found = nearest(name, names)
+    if found:
+        return f" (did you mean {found}?)"
+    if not names:
+        return " (none is known)"
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return f" (known: {shown})"
+
+
+_FRAMEWORK = (
+    "curator_core.execution.step",
+    "curator_core.execution.worker",
+    "curator_core.model.functions",
+)
+
+
+_PLAIN = ("curator_core.",)
+
+
+def reason_of(error: BaseException) -> str:
+    """`ValueError: what it says`, in one line; our own errors need no name before the sentence."""
+    if type(error).__module__.startswith(_PLAIN):
+        return str(error)
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+
+
+@cache
+def _installed_folders() -> tuple[str, ...]:
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return tuple(paths[name] for name in ("stdlib", "purelib", "platlib"))
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the user's own code an error was raised, as ` (file.py:12)`; empty if nowhere."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        module = str(frame.f_globals.get("__name__", ""))
+        if not (
+            module.startswith("curator_")
+            or file.startswith(_installed_folders())
+            or file[:1] == "<"
+        ):
+            place = f" ({basename(file)}:{line})"
+    return place
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the input is at fault, so that trying again changes nothing until it is mended."""
+    return isinstance(error, InputError | UnicodeError) and not isinstance(error, UnavailableError)
+
+
+def detail_of(error: BaseException) -> str:
+    """The traceback without the frames that called the stage."""
+    told = traceback.TracebackException.from_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    modules = [f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(error.__traceback__)]
+    first = next((i for i, name in enumerate(modules) if name not in _FRAMEWORK), 0)
+    told.stack = traceback.StackSummary.from_list(frames[first:])
+    return "".join(told.format()).rstrip()

@@ -1,18 +1,18 @@
-"""What core itself offers, through the same hooks as everybody."""
+"""What core itself registers, through the same hooks as every plugin."""
 
-from curator_core.hookspecs import hookimpl
+from curator_core.plugins.hookspecs import hookimpl
 
 
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
-        "core.exchange_reader": "curator_core.exchanges:ExchangeReader",
-        "core.exchange_writer": "curator_core.exchanges:ExchangeWriter",
-        "core.file_partitioning": "curator_core.partitioning:FilePartitioning",
-        "core.jsonl_reader": "curator_core.reading:JsonlReader",
-        "core.jsonl_writer": "curator_core.writing:JsonlWriter",
-        "core.parquet_reader": "curator_core.reading:ParquetReader",
-        "core.parquet_writer": "curator_core.writing:ParquetWriter",
+        "core.exchange_reader": "curator_core.io.shuffle:ExchangeReader",
+        "core.exchange_writer": "curator_core.io.shuffle:ExchangeWriter",
+        "core.file_partitioning": "curator_core.io.partitioning:FilePartitioning",
+        "core.jsonl_reader": "curator_core.io.readers:JsonlReader",
+        "core.jsonl_writer": "curator_core.io.writers:JsonlWriter",
+        "core.parquet_reader": "curator_core.io.readers:ParquetReader",
+        "core.parquet_writer": "curator_core.io.writers:ParquetWriter",
     }
 
 

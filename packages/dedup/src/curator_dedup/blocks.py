@@ -7,14 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import Empty, FileGroup, FilePart, FilePartitioning, ProcessingStage
 from curator_core.errors import NothingFoundError
-from curator_core.exchanges.placing import partition_column
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions
-from curator_core.finding import find_files
-from curator_core.lineage import fingerprint
-from curator_core.matching import Wanted
-from curator_core.partitioning import DEFAULT_PART_BYTES, Split, grouped, parsed_size
-from curator_core.reading.jsonl import JSONL_ENDINGS
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.partitioning import DEFAULT_PART_BYTES, Split, grouped, parsed_size
+from curator_core.io.readers.jsonl import JSONL_ENDINGS
+from curator_core.io.shuffle.partition import partition_column
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
+from curator_core.model.lineage import fingerprint
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 

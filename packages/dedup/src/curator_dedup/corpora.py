@@ -6,16 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from curator_core import FilePart, InputError, Pipeline, WorkflowResult
-from curator_core.compression import COMPRESSIONS
-from curator_core.exchanges import ExchangeWriter
-from curator_core.exchanges.placing import MOST_PARTITIONS
-from curator_core.filesystems import StorageOptions, join
-from curator_core.runs.directory import RunDirectory
-from curator_core.runs.outputs import Output, refuse_foreign
-from curator_core.stages import AnyStage
-from curator_core.suggestions import hint
-from curator_core.visible import log
-from curator_core.writing.stages import Mode
+from curator_core.errors import hint
+from curator_core.io.compression import COMPRESSIONS
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.shuffle import ExchangeWriter
+from curator_core.io.shuffle.partition import MOST_PARTITIONS
+from curator_core.io.writers.base import Mode
+from curator_core.logs import log
+from curator_core.model.stages import AnyStage
+from curator_core.plan.outputs import Output
+from curator_core.run.directory import RunDirectory
+from curator_core.run.outputs import refuse_foreign
 
 from curator_dedup.blocks import BlockListing
 from curator_dedup.counting import counts_in

@@ -4,9 +4,8 @@ import json
 from collections import Counter
 
 from curator_core.errors import NothingFoundError
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.listing import Wanted, find_files
 
 COUNTS = b"curator_dedup"
 """Where in the metadata of a Parquet file its counts are."""

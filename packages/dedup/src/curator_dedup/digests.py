@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import xxhash
-from curator_core.combining import stream_safe
+from curator_core.model.unicode import stream_safe
 
 DIGEST = pa.binary(16)
 

@@ -1,6 +1,6 @@
 """Engines: whether the inner loops are numpy's or compiled. The results are the same."""
 
-from curator_core import engines
+from curator_core.model import compilation as engines
 
 VARIABLE = "CURATOR_DEDUP_ENGINE"
 

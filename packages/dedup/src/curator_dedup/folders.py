@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, FilePart
 from curator_core.errors import NothingFoundError
-from curator_core.exchanges import ExchangeWriter
-from curator_core.filesystems import StorageOptions, join
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.shuffle import ExchangeWriter
 
 _FOLDER = "folder"
 

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from curator_core import FilePart, InputError
-from curator_core.filesystems import StorageOptions, full_path, join, open_filesystem
-from curator_core.lineage import fingerprint
+from curator_core.io.filesystems import StorageOptions, full_path, join, open_filesystem
+from curator_core.model.lineage import fingerprint
 
 from curator_dedup.notes import read_note, write_note
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import FilePart, InputError
-from curator_core.compression import DamagedStreamError, compression_of, decompressed
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.reading.records import foreign
+from curator_core.io.compression import DamagedStreamError, compression_of, decompressed
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.readers.json_records import foreign
+from curator_core.io.readers.lines import Lines, lines_of_range, whole_lines
 
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE, _BRACE = 10, 123

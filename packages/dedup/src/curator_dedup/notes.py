@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from curator_core import FilePart
-from curator_core.filesystems import StorageOptions, open_filesystem
+from curator_core.io.filesystems import StorageOptions, open_filesystem
 
 
 def write_note(path: str, facts: Any, storage_options: StorageOptions | None = None) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingStage
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
 
 from curator_dedup.folders import files_in
 from curator_dedup.notes import marker

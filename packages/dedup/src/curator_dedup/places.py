@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from curator_core import PipelineError, Workflow
-from curator_core.filesystems import StorageOptions, as_text, join
+from curator_core.io.filesystems import StorageOptions, as_text, join
 
 from curator_dedup.kinds import wrong_kinds
 

@@ -1,6 +1,6 @@
 """The entry point `dedup`: what recipes and other packages can name."""
 
-from curator_core.hookspecs import hookimpl
+from curator_core.plugins.hookspecs import hookimpl
 
 
 @hookimpl

@@ -10,10 +10,10 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import FilePart, InputError, Rejected
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.reading.lines import Lines
-from curator_core.reading.parquet import ParquetReading
-from curator_core.reading.records import BadLine, Record, parse
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.readers.json_records import BadLine, Record, parse
+from curator_core.io.readers.lines import Lines
+from curator_core.io.readers.parquet import ParquetReading
 
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import Piece, pieces_of

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from curator_core import FilePart, FilePartitioning, InputError, PipelineError
-from curator_core.filesystems import StorageOptions, base_name
-from curator_core.reading.jsonl import JsonlReading
-from curator_core.reading.parquet import ParquetReading
+from curator_core.io.filesystems import StorageOptions, base_name
+from curator_core.io.readers.jsonl import JsonlReading
+from curator_core.io.readers.parquet import ParquetReading
 from curator_core.reporting.figures import counted
 
 from curator_dedup.blocks import is_parquet

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curator_core import FilePart, InputError
-from curator_core.runs.locks import Home
+from curator_core.run.locks import Home
 
 from curator_dedup.clusters import ClusterWorkflow
 from curator_dedup.corpora import partitions_for

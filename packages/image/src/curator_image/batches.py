@@ -26,9 +26,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from curator_core.documents import DocumentBatch
-from curator_core.failing import is_damage
-from curator_core.outcomes import Dropped, Rejected
+from curator_core.errors import is_damage
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_image.decoding import Encoded, Pixels, UndecodableError, decode
 from curator_image.pixels import PixelStore, Seen
@@ -140,7 +140,7 @@ class ImageBatch(DocumentBatch):
 
     def filter(self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> Self:
         """The rows where `mask` is true, with what was decoded of them."""
-        from curator_core.columns import flags_in
+        from curator_core.model.arrow import flags_in
 
         return self.take([row for row, wanted in enumerate(flags_in(mask)) if wanted])
 
@@ -148,7 +148,7 @@ class ImageBatch(DocumentBatch):
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
         """The rows where `mask` is true, and a note of the others: what a filter returns."""
-        from curator_core.columns import flags_in
+        from curator_core.model.arrow import flags_in
 
         flags = flags_in(mask)
         missing = flags.count(False)
@@ -160,7 +160,7 @@ class ImageBatch(DocumentBatch):
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
         """Columns added or replaced, row by row. Pixels stay known unless `image` changes."""
-        from curator_core.columns import with_columns
+        from curator_core.model.arrow import with_columns
 
         changed = self.with_data(with_columns(self.data, columns))
         if IMAGE not in columns and _PIXELS in self.derived:

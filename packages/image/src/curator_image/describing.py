@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from curator_core.writing.encoding import json_lines
+from curator_core.io.writers.jsonl import json_lines
 
 from curator_image.batches import OWN_COLUMNS
 from curator_image.sidecars import sidecars_in

@@ -12,20 +12,14 @@ from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-from curator_core.columns import with_column
-from curator_core.documents import DocumentBatch
-from curator_core.downloading.addresses import RefusedError, shown
-from curator_core.downloading.requests import (
-    LONGEST_WAIT_S,
-    Client,
-    PassingError,
-    refuse_failure,
-)
-from curator_core.errors import InputError, PipelineError, UnavailableError
-from curator_core.failing import is_damage
-from curator_core.outcomes import Rejected
-from curator_core.partitioning import parsed_size
-from curator_core.stages import ProcessingStage
+from curator_core.errors import InputError, PipelineError, UnavailableError, is_damage
+from curator_core.io.http import LONGEST_WAIT_S, Client, PassingError, refuse_failure
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.public_addresses import RefusedError, shown
+from curator_core.model.arrow import with_column
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.stages import ProcessingStage
+from curator_core.model.tasks import Rejected
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE, ImageBatch
 from curator_image.endings import format_of, is_image, last_part, usual_ending

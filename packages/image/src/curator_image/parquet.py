@@ -6,15 +6,14 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.columns import with_column
-from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning, Split
-from curator_core.reading.parquet import ParquetReading
-from curator_core.reading.stages import FileReader, Piece, ReadingStage
-from curator_core.suggestions import hint
-from curator_core.writing import ParquetWriter
+from curator_core.errors import InputError, hint
+from curator_core.io.partitioning import FilePartitioning, Split
+from curator_core.io.readers.base import FileReader, Piece, ReadingStage
+from curator_core.io.readers.parquet import ParquetReading
+from curator_core.io.writers import ParquetWriter
+from curator_core.model.arrow import with_column
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, SOURCE, ImageBatch
 from curator_image.endings import format_of, usual_ending

@@ -7,14 +7,13 @@ from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
-from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, as_text
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning, Split
-from curator_core.reading.stages import Piece, ReadingStage
-from curator_core.stages import AnyStage, CompositeStage
-from curator_core.suggestions import hint
-from curator_core.tasks import Empty
+from curator_core.errors import hint
+from curator_core.io.filesystems import StorageOptions, as_text
+from curator_core.io.partitioning import FilePartitioning, Split
+from curator_core.io.readers.base import Piece, ReadingStage
+from curator_core.model.files import FilePart
+from curator_core.model.stages import AnyStage, CompositeStage
+from curator_core.model.tasks import Dropped, Empty, Rejected
 
 from curator_image.batches import OWN_COLUMNS, ImageBatch
 from curator_image.samples import (

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import orjson
 import pyarrow as pa
-from curator_core.json_columns import json_field
-from curator_core.outcomes import Rejected
-from curator_core.reading.columns import columns_of, table_of
+from curator_core.io.readers.tables import columns_of, table_of
+from curator_core.model.arrow import json_field
+from curator_core.model.tasks import Rejected
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, OWN_COLUMNS, SOURCE
 from curator_image.decoding import Encoded

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.documents import DocumentBatch
-from curator_core.files import FileGroup
-from curator_core.filesystems import join
-from curator_core.lineage import fingerprint
-from curator_core.outcomes import Rejected
-from curator_core.writing.stages import FileWriter
+from curator_core.io.filesystems import join
+from curator_core.io.writers.base import FileWriter
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.lineage import fingerprint
+from curator_core.model.tasks import Rejected
 
 from curator_image.batches import EXTENSION, IMAGE, KEY, SOURCE
 from curator_image.describing import described_columns, descriptions, merged

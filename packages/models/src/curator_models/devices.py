@@ -5,8 +5,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from curator_core import Resources, WorkerInfo
-from curator_core.local.sizing import visible_gpus
-from curator_core.visible import log
+from curator_core.local.machine import visible_gpus
+from curator_core.logs import log
 
 if TYPE_CHECKING:
     import torch

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from curator_core import CuratorError
-from curator_core.downloading.deadlines import Deadline, TimedSocket
-from curator_core.secrets import SHORTEST, redact, remember
+from curator_core.io.deadlines import Deadline, TimedSocket
+from curator_core.model.secrets import SHORTEST, redact, remember
 
 LONGEST_WAIT_S = 60.0
 _GREETING_S = 10.0

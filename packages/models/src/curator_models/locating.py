@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from curator_core import CuratorError
-from curator_core.requiring import not_installed
-from curator_core.suggestions import nearest
+from curator_core.errors import nearest
+from curator_core.model.optional_dependencies import not_installed
 
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 """Settings and tokenizers."""

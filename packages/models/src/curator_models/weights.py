@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 
 from curator_models.locating import ModelError
 

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch
-from curator_core.columns import with_column
-from curator_core.rows import rows_where
+from curator_core.model.arrow import rows_where, with_column
 
 from curator_text.text_columns import pieces_of, text_column
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.combining import MOST_MARKS, stream_safe
+from curator_core.model.unicode import MOST_MARKS, stream_safe
 
 
 def stream_safe_column(texts: pa.ChunkedArray) -> pa.ChunkedArray:

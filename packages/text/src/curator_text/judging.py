@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.columns import with_column
-from curator_core.failing import place_of, reason_of
-from curator_core.scores import Scores
-from curator_core.watching import TaskTimeoutError
+from curator_core.errors import place_of, reason_of
+from curator_core.execution.timeouts import TaskTimeoutError
+from curator_core.model.arrow import with_column
+from curator_core.model.scores import Scores
 
 from curator_text.columns import Raw
 from curator_text.texts import Text

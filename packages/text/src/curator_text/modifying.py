@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected
-from curator_core.columns import with_column
+from curator_core.model.arrow import with_column
 
 from curator_text.rejecting import RowErrors, storable
 from curator_text.text_columns import as_texts, damage_of, text_column

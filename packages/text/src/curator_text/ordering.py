@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from curator_core import AnyStage, CompositeStage, ProcessingStage
 from curator_core.errors import PipelineError
-from curator_core.stages import flatten
+from curator_core.model.stages import flatten
 
 from curator_text.filtering import TextFilter
 from curator_text.scoring import RuleRow, ScoreFilter

@@ -1,5 +1,5 @@
 """Readers of documents: core's own, under the names that text pipelines look for."""
 
-from curator_core.reading import JsonlReader, ParquetReader
+from curator_core.io.readers import JsonlReader, ParquetReader
 
 __all__ = ["JsonlReader", "ParquetReader"]

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Rejected
-from curator_core.failing import is_damage, place_of, reason_of
-from curator_core.rows import rows_where
-from curator_core.watching import TaskTimeoutError
+from curator_core.errors import is_damage, place_of, reason_of
+from curator_core.execution.timeouts import TaskTimeoutError
+from curator_core.model.arrow import rows_where
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from curator_core import AnyStage, CompositeStage, DocumentBatch, WorkerInfo
 from curator_core.errors import PipelineError
-from curator_core.places import NodeInfo
-from curator_core.rules import rules_in, score_fields, told_apart
+from curator_core.model.resources import NodeInfo
+from curator_core.model.rule_options import rules_in, score_fields, told_apart
 
 from curator_text.filtering import JudgingStage, TextFilter
 from curator_text.filters.fields import FieldFilter

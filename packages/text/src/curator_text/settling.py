@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Rejected
-from curator_core.rows import rows_at
-from curator_core.scores import Scores, tell_scores
+from curator_core.model.arrow import rows_at
+from curator_core.model.scores import Scores, tell_scores
 
 from curator_text.chosen_rows import ChosenRows, Rows
 from curator_text.judging import Ending, Verdicts

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from curator_core import CuratorError
-from curator_core.partitioning import parsed_size
+from curator_core.io.partitioning import parsed_size
 
 
 def size_problems(name: str, size: int | str | None, example: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
-from curator_core.tasks import Task
+from curator_core.model.tasks import Task
 
 from curator_video.facts import VideoFacts
 from curator_video.payloads import packed, unpacked

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import InputError
-from curator_core.filesystems import local_path
+from curator_core.io.filesystems import local_path
 
 from curator_video.sources import VideoSource
 from curator_video.stretches import Stretch, open_anywhere

@@ -1,6 +1,6 @@
 """What this package adds to Curator."""
 
-from curator_core.hookspecs import hookimpl
+from curator_core.plugins.hookspecs import hookimpl
 
 _FILTERS = "curator_video.filters"
 _CAPTIONING = "curator_video.captioning"

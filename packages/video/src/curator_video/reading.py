@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from curator_core.errors import InputError
-from curator_core.failing import is_damage
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import StorageOptions, as_text
-from curator_core.outcomes import Rejected
-from curator_core.partitioning import FilePartitioning
-from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
-from curator_core.tasks import Empty
+from curator_core.errors import InputError, is_damage
+from curator_core.io.filesystems import StorageOptions, as_text
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.model.tasks import Empty, Rejected
 
 from curator_video.opening import ENDINGS
 from curator_video.probing import probe

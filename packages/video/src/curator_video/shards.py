@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import Any, BinaryIO, TypeAlias
 
 from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions
-from curator_core.outcomes import Rejected
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Rejected
 
 from curator_video.opening import ENDINGS
 from curator_video.sources import Inside, VideoSource

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self, TypeVar
 
-from curator_core.outcomes import AnyTask
-from curator_core.stages import AnyStage, ProcessingStage
+from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.tasks import AnyTask
 
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip

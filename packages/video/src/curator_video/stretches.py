@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from curator_core.answering import misanswer
 from curator_core.errors import InputError, UnavailableError
-from curator_core.filesystems import StorageOptions, local_path, open_input
+from curator_core.io.filesystems import StorageOptions, local_path, misanswer, open_input
 
 
 def open_anywhere(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from curator_core.tasks import Origin, Task
+from curator_core.model.tasks import Origin, Task
 
 from curator_video.facts import VideoFacts
 from curator_video.payloads import packed, unpacked

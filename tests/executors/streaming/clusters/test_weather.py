@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from clusterkit import Grid, say
 from curator_core import Pipeline, ProcessingStage, Task
-from curator_core.outcomes import Dropped
+from curator_core.model.tasks import Dropped
 from curator_streaming.executor import StreamingExecutor
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(300)]

@@ -4,9 +4,8 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from curator_core import AnyStage, InputError
-from curator_core.filesystems import StorageOptions
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.listing import Wanted, find_files
 
 from curator_audio.reading.folders import ENDINGS, AudioFolderReader
 from curator_audio.reading.manifests import ManifestReader

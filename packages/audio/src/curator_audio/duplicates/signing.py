@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 from curator_dedup.counting import COUNTS
 from curator_dedup.folders import batch_for
 from curator_dedup.hashes.columns import hash_column, priority_column

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from curator_core.files import FilePart
-from curator_core.stages import AnyStage
+from curator_core.model.files import FilePart
+from curator_core.model.stages import AnyStage
 from curator_dedup.hashes.workflows import HashedWorkflow
 
 from curator_audio.duplicates.deciding import Likeness, RecordingDeciding, WhichToKeep

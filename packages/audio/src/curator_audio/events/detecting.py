@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import Resources, WorkerInfo
-from curator_core.suggestions import nearest
+from curator_core.errors import nearest
 from curator_models.devices import Device, device_of, resources_for
 from curator_models.digests import digest_of, weights_in
 from curator_models.importing import transformers

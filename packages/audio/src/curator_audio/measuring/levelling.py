@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.batches import GAIN, PATH, AudioBatch
 from curator_audio.forms import NATIVE

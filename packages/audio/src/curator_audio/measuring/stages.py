@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.batches import DURATION, PATH, AudioBatch
 from curator_audio.forms import NATIVE

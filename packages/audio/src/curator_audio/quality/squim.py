@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import WorkerInfo
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 from curator_models.devices import device_of
 from curator_models.digests import digest_of
 from curator_models.locating import ModelError

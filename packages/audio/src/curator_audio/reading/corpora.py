@@ -7,15 +7,15 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 from curator_core import AnyStage
-from curator_core.documents import DocumentBatch
-from curator_core.files import FilePart
-from curator_core.filesystems import base_name, join, open_filesystem, open_input, parent_of
-from curator_core.outcomes import Rejected
-from curator_core.partitioning import FilePartitioning, Split
-from curator_core.reading.columns import Columns, columns_of, table_of
-from curator_core.reading.lines import lines_of_range
-from curator_core.reading.records import Record
-from curator_core.reading.stages import FileReader, Piece, ReadingStage
+from curator_core.io.filesystems import base_name, join, open_filesystem, open_input, parent_of
+from curator_core.io.partitioning import FilePartitioning, Split
+from curator_core.io.readers.base import FileReader, Piece, ReadingStage
+from curator_core.io.readers.json_records import Record
+from curator_core.io.readers.lines import lines_of_range
+from curator_core.io.readers.tables import Columns, columns_of, table_of
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Rejected
 
 from curator_audio.batches import DURATION, PATH, TEXT, AudioBatch
 from curator_audio.reading.dividing import TOGETHER, finely

@@ -7,7 +7,7 @@ run that was killed goes on where the last part ended.
 from copy import copy
 from typing import TypeVar
 
-from curator_core.reading.stages import FileReader
+from curator_core.io.readers.base import FileReader
 
 PART_BYTES = 16 * 1024
 """So much of a list makes one source: about sixty lines."""

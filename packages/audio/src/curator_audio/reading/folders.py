@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 from curator_core import AnyStage, CompositeStage, Empty, FileGroup, FilePartitioning
-from curator_core.filesystems import StorageOptions, as_text, local_path, open_input
-from curator_core.stages import ProcessingStage
+from curator_core.io.filesystems import StorageOptions, as_text, local_path, open_input
+from curator_core.model.stages import ProcessingStage
 
 from curator_audio.batches import PATH, TEXT, AudioBatch
 

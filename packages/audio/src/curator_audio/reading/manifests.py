@@ -6,14 +6,14 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 from curator_core import AnyStage, FileGroup
-from curator_core.documents import DocumentBatch
-from curator_core.files import FilePart
-from curator_core.filesystems import parent_of
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning
-from curator_core.reading.columns import Columns
-from curator_core.reading.jsonl import JsonlReader, JsonlReading
-from curator_core.reading.stages import Piece, ReadingStage
+from curator_core.io.filesystems import parent_of
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.io.readers.base import Piece, ReadingStage
+from curator_core.io.readers.jsonl import JsonlReader, JsonlReading
+from curator_core.io.readers.tables import Columns
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_audio.batches import OFFSET, PATH, SCATTERED, AudioBatch
 from curator_audio.reading.dividing import TOGETHER, finely

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
-from curator_core.files import FileGroup, FilePart
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning
-from curator_core.reading.parquet import ParquetReader, ParquetReading
-from curator_core.reading.stages import Piece, ReadingStage
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.io.readers.base import Piece, ReadingStage
+from curator_core.io.readers.parquet import ParquetReader, ParquetReading
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_audio.batches import AUDIO, PATH, AudioBatch
 from curator_audio.reading.segments import NOT_TOGETHER, scattered

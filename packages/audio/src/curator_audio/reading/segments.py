@@ -16,17 +16,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import orjson
 from curator_core import CuratorError, FileGroup, PipelineError
-from curator_core.compression import DamagedStreamError, compression_of, decompressed
-from curator_core.files import FilePart
-from curator_core.filesystems import is_url, join, open_input, parent_of
-from curator_core.partitioning import (
+from curator_core.io.compression import DamagedStreamError, compression_of, decompressed
+from curator_core.io.filesystems import is_url, join, open_input, parent_of
+from curator_core.io.partitioning import (
     DEFAULT_PART_BYTES,
     FIRST_FILES,
     FilePartitioning,
     parsed_size,
 )
-from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.tasks import Empty
+from curator_core.io.readers.lines import Lines, lines_of_range, whole_lines
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Empty
 
 from curator_audio.batches import OFFSET, PATH, SCATTERED, AudioBatch
 

@@ -8,14 +8,14 @@ from typing import Any, BinaryIO, ClassVar, cast
 
 import orjson
 import pyarrow as pa
-from curator_core.documents import DocumentBatch
 from curator_core.errors import InputError
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import open_input
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.partitioning import FilePartitioning, parsed_size
-from curator_core.reading.columns import Columns, columns_of, table_of
-from curator_core.reading.stages import FileReader, Piece, ReadingStage
+from curator_core.io.filesystems import open_input
+from curator_core.io.partitioning import FilePartitioning, parsed_size
+from curator_core.io.readers.base import FileReader, Piece, ReadingStage
+from curator_core.io.readers.tables import Columns, columns_of, table_of
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_audio.batches import AUDIO, PATH, TEXT, AudioBatch
 from curator_audio.reading.folders import ENDINGS

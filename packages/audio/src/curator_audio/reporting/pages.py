@@ -3,7 +3,7 @@
 from html import escape
 
 from curator_core import InputError
-from curator_core.filesystems import join, open_filesystem
+from curator_core.io.filesystems import join, open_filesystem
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 from curator_core import DocumentBatch, FileGroup, FilePart
 from curator_core.errors import CuratorError, InputError
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.reading.parquet import ParquetReading
-from curator_core.reading.stages import ReadingStage
-from curator_core.writing.dropped import REASON_COLUMN, STAGE_COLUMN
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.readers.base import ReadingStage
+from curator_core.io.readers.parquet import ParquetReading
+from curator_core.io.writers.dropped import REASON_COLUMN, STAGE_COLUMN
 
 from curator_audio.batches import AUDIO, DURATION, OFFSET, PATH, AudioBatch
 from curator_audio.reading.manifests import ManifestReading

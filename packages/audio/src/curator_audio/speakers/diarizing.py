@@ -7,8 +7,8 @@ from typing import get_args
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
-from curator_core.filesystems import StorageOptions
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.filesystems import StorageOptions
 from curator_models.devices import keep_to_cores
 
 from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 from curator_models.locating import ModelError
 
 from curator_audio.speakers.clustering import clusters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
 from curator_audio.encoding import encode

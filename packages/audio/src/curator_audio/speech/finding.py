@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected, WorkerInfo
-from curator_core.filesystems import StorageOptions
-from curator_core.models import tell_model
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.provenance import tell_model
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import pyarrow as pa
 from curator_core import CuratorError, ProcessingStage, Rejected, WorkerInfo
-from curator_core.filesystems import StorageOptions
-from curator_core.models import tell_model
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.provenance import tell_model
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.forms import SPEECH

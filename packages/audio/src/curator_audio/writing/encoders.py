@@ -7,8 +7,8 @@ from typing import get_args
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected
-from curator_core.failing import is_damage
-from curator_core.filesystems import StorageOptions
+from curator_core.errors import is_damage
+from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.batches import AUDIO, DURATION, GAIN, OFFSET, PATH, AudioBatch
 from curator_audio.encoding import OPUS_RATES, Encoder, Format

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import pyarrow as pa
-from curator_core.writing.jsonl import JsonlWriter
+from curator_core.io.writers.jsonl import JsonlWriter
 
 from curator_audio.batches import AUDIO, DURATION, OFFSET, PATH, TEXT
 

@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from curator_core.filesystems import base_name
+from curator_core.io.filesystems import base_name
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST = 80

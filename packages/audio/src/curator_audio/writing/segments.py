@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field
 
 from curator_core import AnyStage, CompositeStage, DocumentBatch, FileGroup, FilePart, Rejected
-from curator_core.filesystems import StorageOptions, join
-from curator_core.staging import Draft, writing
-from curator_core.tasks import StagedFile
-from curator_core.writing.stages import Mode
+from curator_core.io.atomic_write import Draft, writing
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.writers.base import Mode
+from curator_core.model.tasks import StagedFile
 
 from curator_audio.batches import PATH, AudioBatch
 from curator_audio.encoding import Encoder, Format

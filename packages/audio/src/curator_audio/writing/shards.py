@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 import orjson
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
-from curator_core.dropping import DropSink
-from curator_core.writing.dropped import DroppedFiles
-from curator_core.writing.stages import FileWriter
+from curator_core.io.writers.base import FileWriter
+from curator_core.io.writers.dropped import DroppedFiles
+from curator_core.model.stages import DropSink
 
 from curator_audio.batches import AUDIO, PATH, TEXT
 from curator_audio.writing.encoders import AudioEncoder

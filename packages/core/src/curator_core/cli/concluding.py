@@ -9,7 +9,7 @@ from curator_core.errors import PipelineError
 if TYPE_CHECKING:
     from curator_core.recipes import Recipe
     from curator_core.recipes.workflows import ChosenWorkflow
-    from curator_core.workflows import Workflow, WorkflowResult
+    from curator_core.workflow import Workflow, WorkflowResult
 
 Line = tuple[str, str]
 
@@ -94,7 +94,7 @@ def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
 def _files(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]:
     from collections import Counter
 
-    from curator_core.filesystems import parent_of
+    from curator_core.io.filesystems import parent_of
     from curator_core.reporting.figures import counted
 
     folders = Counter(map(parent_of, workflow.final_run(result).files))

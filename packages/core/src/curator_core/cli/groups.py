@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from curator_core.errors import PluginError
-from curator_core.suggestions import hint
+from curator_core.errors import PluginError, hint
 
 _HERE = "curator_core.cli"
 
@@ -80,7 +79,7 @@ class Commands(click.Group):
 
 def _of_plugins() -> dict[str, str]:
     """The commands that plugins offer, and who offers them."""
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
 
     offered = plugins().commands
     return {name: offered[name].owner for name in offered if name not in COMMANDS}
@@ -88,7 +87,7 @@ def _of_plugins() -> dict[str, str]:
 
 def _groups() -> dict[str, list[str]]:
     """The plugins that offer workflows or commands, and what these are called behind its name."""
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
 
     found: dict[str, list[str]] = {}
     taken = (*COMMANDS, *_of_plugins())
@@ -106,7 +105,7 @@ def short_name(name: str) -> str:
 
 def _group_of(plugin: str) -> click.Command:
     from curator_core.cli.workflows import PluginGroup
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
 
     offers = [(plugins().workflows, name) for name in plugins().workflows]
     offers += [(plugins().commands, name) for name in plugins().commands]
@@ -117,7 +116,7 @@ def _group_of(plugin: str) -> click.Command:
 
 
 def plugin_command(name: str) -> click.Command:
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
 
     found = plugins().commands.load(name)
     if not isinstance(found, click.Command):

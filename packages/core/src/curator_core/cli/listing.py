@@ -11,8 +11,8 @@ from curator_core.errors import CuratorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from curator_core.catalogs import Offer
-    from curator_core.plugins import Plugins
+    from curator_core.plugins.catalog import Offer
+    from curator_core.plugins.registry import Plugins
     from curator_core.recipes import OptionHelp, StageHelp
 
 
@@ -42,7 +42,7 @@ def workflows(screen: Screen, name: str | None) -> None:
 
 
 def _list_stages(screen: Screen) -> None:
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
     from curator_core.recipes.steps import load_stage
 
     _list(screen, [_row(plugins().stages[name], load_stage) for name in plugins().stages])
@@ -50,7 +50,7 @@ def _list_stages(screen: Screen) -> None:
 
 
 def _list_workflows(screen: Screen) -> None:
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
     from curator_core.recipes.workflows import load_workflow
 
     offered = plugins().workflows
@@ -78,7 +78,7 @@ def _list(screen: Screen, rows: list[dict[str, Any]]) -> None:
 
 def _row(offer: "Offer", load: "Callable[[str, Plugins], Any]") -> dict[str, Any]:
     """One thing in a line; one that does not load is listed with its cause."""
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
     from curator_core.recipes.describing import doc_of
 
     row = {"name": offer.name, "owner": offer.owner, "place": offer.place, "doc": "",
@@ -180,7 +180,7 @@ def _example(told: "StageHelp") -> list[str]:
 @speaks
 def plugins(screen: Screen, strict: bool) -> None:
     """List what each installed package offers, and which plugins are broken and why."""
-    from curator_core.plugins import plugins as installed
+    from curator_core.plugins.registry import plugins as installed
 
     found = installed()
     screen.give(found.to_json())

@@ -10,7 +10,7 @@ import click
 from curator_core.cli.screens import Screen
 
 if TYPE_CHECKING:
-    from curator_core.executors import Executor
+    from curator_core.plan.executor import Executor
     from curator_core.recipes import Permissions, Recipe
     from curator_core.recipes.problems import Path
 
@@ -74,7 +74,7 @@ def _names(given: tuple[str, ...]) -> list[str]:
 
 
 def _refuse_unknown(protocols: list[str]) -> None:
-    from curator_core.suggestions import hint
+    from curator_core.errors import hint
 
     if protocols:
         from curator_core.recipes.permissions import known_protocols
@@ -129,7 +129,7 @@ class Order:
 
     def recipe(self, *more: str) -> "Recipe":
         """The recipe with everything applied, or all that is wrong with it."""
-        from curator_core.plugins import plugins
+        from curator_core.plugins.registry import plugins
         from curator_core.recipes import apply_settings, load_recipe
 
         if self.executor:
@@ -149,8 +149,8 @@ class Order:
 
 def executor_name(recipe: "Recipe | None" = None) -> str:
     """The name of the executor of a recipe, or of that which a run gets when nobody says which."""
-    from curator_core.choosing import chosen_executor
-    from curator_core.plugins import plugins
+    from curator_core.pipeline import chosen_executor
+    from curator_core.plugins.registry import plugins
 
     chosen = recipe.executor_options if recipe else None
     kind = chosen[0] if chosen else type(chosen_executor(None)[0])
@@ -160,7 +160,7 @@ def executor_name(recipe: "Recipe | None" = None) -> str:
 def refuse_workers(executor: str) -> None:
     """Say so where workers cannot be counted: an executor on a cluster takes what there is."""
     from curator_core.errors import PipelineError
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
     from curator_core.recipes.options import options_of
 
     if "workers" not in options_of(plugins().executors.load(executor)).options:
@@ -172,7 +172,7 @@ def refuse_workers(executor: str) -> None:
 
 def executor_for(recipe: "Recipe") -> tuple["Executor", str]:
     """The executor of a recipe, and why it is that one."""
-    from curator_core.choosing import chosen_executor
+    from curator_core.pipeline import chosen_executor
 
     return chosen_executor(recipe.executor())
 
@@ -202,7 +202,7 @@ def _harmless(recipe: "Recipe") -> "set[Path]":
 
 
 def _without_credentials(value: Any, harmless: "set[Path]", path: "Path" = ()) -> Any:
-    from curator_core.secrets import MASK, is_credential
+    from curator_core.model.secrets import MASK, is_credential
 
     if isinstance(value, dict):
         items = value.items()

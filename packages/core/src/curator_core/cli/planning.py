@@ -9,7 +9,7 @@ from curator_core.cli.options import Order, executor_for, on_recipe, speaks
 from curator_core.cli.screens import Screen
 
 if TYPE_CHECKING:
-    from curator_core.plans import Plan, PlannedStage
+    from curator_core.plan.plan import Plan, PlannedStage
 
 
 @click.command()
@@ -58,7 +58,7 @@ def _walk(
 def _described(
     stage: "PlannedStage", before: frozenset[str] | None, after: frozenset[str] | None
 ) -> dict[str, Any]:
-    from curator_core.secrets import hidden
+    from curator_core.model.secrets import hidden
 
     needs = stage.resources
     amounts = {"cpus": needs.cpus, "gpus": needs.gpus, "gpu_memory_gb": needs.gpu_memory_gb,

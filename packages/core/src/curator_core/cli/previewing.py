@@ -9,7 +9,7 @@ from curator_core.cli.options import Order, on_recipe, speaks
 from curator_core.cli.screens import Screen
 
 if TYPE_CHECKING:
-    from curator_core.previewing import Change, DropExample, Preview, StagePreview
+    from curator_core.preview import Change, DropExample, Preview, StagePreview
 
 MOST_CHANGES = 4
 MOST_KEPT = 3
@@ -37,7 +37,7 @@ def preview(screen: Screen, order: Order, records: int) -> None:
 
     For each stage: how many came in and went out, what it changed, and what it dropped and why.
     """
-    from curator_core.previewing import preview as previewed
+    from curator_core.preview import preview as previewed
 
     recipe = order.recipe()
     executor = recipe.executor()
@@ -109,7 +109,7 @@ def _figures(stage: "StagePreview") -> str:
 
 
 def _show_change(screen: Screen, change: "Change") -> None:
-    from curator_core.previewing import around_difference
+    from curator_core.preview import around_difference
 
     width = max(30, screen.console.width - _INDENT - 12)
     if change.is_new:

@@ -13,11 +13,11 @@ from curator_core.cli.screens import Screen, logged, note
 from curator_core.errors import BudgetError, PipelineError
 
 if TYPE_CHECKING:
-    from curator_core.executors import Executor
-    from curator_core.pipelines import Pipeline
+    from curator_core.pipeline import Pipeline
+    from curator_core.plan.executor import Executor
     from curator_core.recipes import Permissions, Recipe
-    from curator_core.results import RunResult
-    from curator_core.runs.inputs import InputPolicy
+    from curator_core.run.input_changes import InputPolicy
+    from curator_core.run.result import RunResult
 
 QUARANTINED = 3
 KEPT_NOTHING = 6
@@ -101,7 +101,7 @@ class Wishes:
 
     def input_policy(self) -> "InputPolicy":
         """What to do with the output of input files that are gone."""
-        from curator_core.runs.inputs import InputPolicy
+        from curator_core.run.input_changes import InputPolicy
 
         if self.prune and self.keep_removed:
             raise click.UsageError("--prune deletes what --keep-removed keeps; give one of them")
@@ -226,7 +226,7 @@ def _run(
 def _attended(wishes: Wishes) -> Iterator[None]:
     """What a run says, and how far it is, goes to stderr; the closing summary needs no line."""
     from curator_core.progress import Manner, manner
-    from curator_core.runs.worker_logs import SHOWN
+    from curator_core.run.worker_logs import SHOWN
 
     level = logging.WARNING if wishes.quiet else logging.INFO
     before = SHOWN.level
@@ -242,7 +242,7 @@ def _write_page(result: "RunResult") -> None:
     """The page is a courtesy: where it cannot be written, the run is no worse for it."""
     from curator_core.reporting import Summary
     from curator_core.reporting.pages import write_report
-    from curator_core.runs.directory import RunDirectory
+    from curator_core.run.directory import RunDirectory
 
     if result.run_dir is None or Summary("", result).is_repetition:
         return

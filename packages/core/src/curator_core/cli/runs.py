@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator_core.errors import InputError
-from curator_core.filesystems import base_name, full_path, join, open_filesystem
-from curator_core.runs.directory import RunDirectory
-from curator_core.suggestions import nearest
+from curator_core.errors import InputError, nearest
+from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
+from curator_core.run.directory import RunDirectory
 
 if TYPE_CHECKING:
-    from curator_core.executors import Executor
-    from curator_core.pipelines import Pipeline
+    from curator_core.pipeline import Pipeline
+    from curator_core.plan.executor import Executor
     from curator_core.recipes import Permissions
 
 RECIPE = "recipe.yaml"

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from curator_core.errors import BudgetError, PipelineError
-from curator_core.visible import visible
+from curator_core.logs import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

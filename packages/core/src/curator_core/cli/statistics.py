@@ -9,7 +9,7 @@ from curator_core.cli.options import speaks
 from curator_core.cli.screens import Screen
 
 if TYPE_CHECKING:
-    from curator_core.statistics.summaries import Summary
+    from curator_core.io.statistics.summaries import Summary
 
 
 @click.command()
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @speaks
 def statistics(screen: Screen, place: str) -> None:
     """Show the statistics of data that RUN collected, or that lie in FOLDER."""
+    from curator_core.io.statistics.summaries import read_summary
     from curator_core.reporting.statistics import facts_of
-    from curator_core.statistics.summaries import read_summary
 
     summary = read_summary(_files(place))
     screen.give(facts_of(summary))
@@ -29,11 +29,10 @@ def statistics(screen: Screen, place: str) -> None:
 def _files(place: str) -> list[str]:
     from curator_core.cli.runs import find_run
     from curator_core.errors import InputError
-    from curator_core.filesystems import join, open_filesystem
-    from curator_core.finding import find_files
-    from curator_core.matching import Wanted
+    from curator_core.io.filesystems import join, open_filesystem
+    from curator_core.io.listing import Wanted, find_files
+    from curator_core.io.statistics.summaries import FILE_ENDING
     from curator_core.reporting.directories import read_run
-    from curator_core.statistics.summaries import FILE_ENDING
 
     fs, root = open_filesystem(place)
     if fs.isdir(root) and not fs.exists(join(root, "run.json")):

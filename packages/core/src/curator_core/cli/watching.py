@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from curator_core.model.snapshot import Pulse
 from curator_core.reporting.directories import state_of
 from curator_core.reporting.figures import count, duration
-from curator_core.runs.latest import THERE_EVERY_S, read_latest
-from curator_core.runs.pulses import Pulse
+from curator_core.run.snapshot import THERE_EVERY_S, read_latest
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

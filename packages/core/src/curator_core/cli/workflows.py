@@ -10,14 +10,13 @@ from curator_core.cli.groups import short_name
 from curator_core.cli.options import speaks
 from curator_core.cli.running import Wishes, run_workflow
 from curator_core.cli.screens import Screen
-from curator_core.errors import CuratorError
-from curator_core.resources import Resources
-from curator_core.suggestions import hint
+from curator_core.errors import CuratorError, hint
+from curator_core.model.resources import Resources
 
 if TYPE_CHECKING:
     from curator_core.recipes.options import Option, OptionTable
     from curator_core.recipes.problems import Document
-    from curator_core.workflows import Workflow
+    from curator_core.workflow import Workflow
 
 _COMMON = (
     click.Option(["--executor"], metavar="NAME", help="Run on this executor."),
@@ -80,12 +79,12 @@ class PluginGroup(click.Group):
         return list(self._workflows() | self._commands())
 
     def _workflows(self) -> dict[str, str]:
-        from curator_core.plugins import plugins
+        from curator_core.plugins.registry import plugins
 
         return self._short(plugins().workflows)
 
     def _commands(self) -> dict[str, str]:
-        from curator_core.plugins import plugins
+        from curator_core.plugins.registry import plugins
 
         return self._short(plugins().commands)
 
@@ -97,7 +96,7 @@ class PluginGroup(click.Group):
 
 def workflow_command(name: str, short: str) -> click.Command:
     """The command of one workflow; its class says which options there are."""
-    from curator_core.plugins import plugins
+    from curator_core.plugins.registry import plugins
     from curator_core.recipes.describing import doc_of
     from curator_core.recipes.workflows import load_workflow, workflow_table
 

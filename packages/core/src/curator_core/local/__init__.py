@@ -1,1 +1,1 @@
-"""Running on one machine, without Ray: in this process, or in one process per core."""
+"""The local executor: run on one machine, in this process or in one process per core."""

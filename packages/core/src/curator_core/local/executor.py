@@ -1,16 +1,15 @@
-"""The executor that needs nothing but Python."""
+"""LocalExecutor: needs nothing but Python."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curator_core.executors import Executor
-from curator_core.local.here import run_here
-from curator_core.local.sizing import unmet_demands, workers_for
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.runs.running import Run
+from curator_core.local.inline import run_here
+from curator_core.local.machine import unmet_demands, workers_for
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Executor, Run
+from curator_core.plan.plan import Plan
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Memory kills: whether the system ended a process for lack of memory, as far as it says."""
+"""Memory kills: whether the system killed a process because memory ran out."""
 
 import os
 from collections.abc import Iterable

@@ -1,39 +1,26 @@
-"""A pool of worker processes, each running the whole line for one source at a time."""
+"""A pool of worker processes; each runs the whole pipeline for one source at a time."""
 
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from multiprocessing.connection import wait
 
-from curator_core.blame import FROM_OUTSIDE
 from curator_core.errors import StageError
-from curator_core.lineage import source_of
-from curator_core.local.children import (
-    KILLED_FROM_OUTSIDE,
-    Child,
-    death_of,
-    wait_for_ends,
-)
-from curator_core.local.guarding import Guard
+from curator_core.local.child import KILLED_FROM_OUTSIDE, Child, death_of, wait_for_ends
+from curator_core.local.ipc import Failed, Given, Prepared, PrepareNode, Ready, Work, packed_plan
+from curator_core.local.machine import visible_gpus
 from curator_core.local.memory_kills import MemoryKills
-from curator_core.local.messages import (
-    Failed,
-    Given,
-    Prepared,
-    PrepareNode,
-    Ready,
-    Work,
-    packed_plan,
-)
-from curator_core.local.sizing import visible_gpus
-from curator_core.local.travelling import Luggage
-from curator_core.outcomes import AnyTask
-from curator_core.places import WorkerInfo
-from curator_core.plans import Plan
-from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.runs.pulses import Workshop
-from curator_core.runs.running import Run
-from curator_core.stages import ProcessingStage
+from curator_core.local.pickling import Luggage
+from curator_core.local.watchdog import Guard
+from curator_core.model.crash_attribution import FROM_OUTSIDE
+from curator_core.model.lineage import source_of
+from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.snapshot import Workshop
+from curator_core.model.stages import ProcessingStage
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Run
+from curator_core.plan.plan import Plan
 
 LOOK_EVERY_S = 0.1
 SHORT_WORK_S = 0.1

@@ -1,4 +1,4 @@
-"""The life of a worker process."""
+"""The main loop of a worker process."""
 
 import atexit
 import gc
@@ -11,11 +11,10 @@ from contextlib import closing
 from multiprocessing.connection import Connection
 from typing import Any
 
-from curator_core.errors import CuratorError, StageError
-from curator_core.failing import detail_of, reason_of
-from curator_core.local.board import Board
-from curator_core.local.frames import send_frame
-from curator_core.local.messages import (
+from curator_core.errors import CuratorError, StageError, detail_of, reason_of
+from curator_core.execution.timeouts import BrokenOffError
+from curator_core.execution.worker import StageWorker
+from curator_core.local.ipc import (
     Begin,
     End,
     Failed,
@@ -27,11 +26,11 @@ from curator_core.local.messages import (
     Work,
     packed,
     receive,
+    send_frame,
     unpacked,
 )
-from curator_core.outcomes import AnyTask
-from curator_core.watching import BrokenOffError
-from curator_core.worker import StageWorker
+from curator_core.local.shared_status import Board
+from curator_core.model.tasks import AnyTask
 
 SEND_AFTER_S = 0.01
 SEND_AFTER_BYTES = 1 << 20

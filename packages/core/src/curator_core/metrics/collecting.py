@@ -14,8 +14,8 @@ from prometheus_client.registry import Collector
 
 from curator_core.metrics import names
 from curator_core.metrics.machines import machine_families
-from curator_core.runs.pulses import Pulse, StagePulse
-from curator_core.usages import BOUNDS, Usage
+from curator_core.model.snapshot import Pulse, StagePulse
+from curator_core.model.usage import BOUNDS, Usage
 
 _MOST_ENDED = 16
 """Runs that have ended and are still told about."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from curator_core.runs.pulses import Pulse, StagePulse
+from curator_core.model.snapshot import Pulse, StagePulse
 
 PREFIX = "curator_"
 Sample: TypeAlias = tuple[tuple[str, ...], float]

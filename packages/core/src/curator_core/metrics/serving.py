@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from curator_core.errors import CuratorError, PipelineError
-from curator_core.filesystems import StorageOptions, join, open_filesystem
-from curator_core.runs.pulses import Pulse
-from curator_core.visible import log
-from curator_core.wishes import Wish
+from curator_core.io.filesystems import StorageOptions, join, open_filesystem
+from curator_core.logs import log
+from curator_core.model.metrics_address import MetricsAddress
+from curator_core.model.snapshot import Pulse
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.run.run import ActiveRun
 
 LOG = log()
 
@@ -44,7 +44,7 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def address_of(wish: Wish) -> Address | None:
+def address_of(wish: MetricsAddress) -> Address | None:
     """None where no metrics are wanted; a mistake in the wish is an error that says what may be."""
     if wish is None or wish is False:
         return None
@@ -121,10 +121,10 @@ class _Process:
     page: Page | None = None
 
 
-Attach: TypeAlias = "Callable[[Run, StorageOptions | None], None]"
+Attach: TypeAlias = "Callable[[ActiveRun, StorageOptions | None], None]"
 
 
-def metrics_at(wish: Wish) -> "Attach | None":
+def metrics_at(wish: MetricsAddress) -> "Attach | None":
     """Listen where it is wished for; what then is to be told of a run.
 
     Apart, since a port that is taken must be known before anything of a run is touched.
@@ -138,7 +138,7 @@ def metrics_at(wish: Wish) -> "Attach | None":
 
 
 def _attach(
-    run: "Run", page: Page, address: Address, storage_options: StorageOptions | None
+    run: "ActiveRun", page: Page, address: Address, storage_options: StorageOptions | None
 ) -> None:
     label = page.collected.label_for(run.plan.name)
     LOG.info("metrics of %s are at http://%s/metrics", label, address)

@@ -10,13 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from curator_core.logs import log
+from curator_core.model.snapshot import Pulse
 from curator_core.progress.counting import Meter, Progress
 from curator_core.progress.displays import SHOWN_AFTER_S, Display, Heartbeat, LiveTable
-from curator_core.runs.pulses import Pulse
-from curator_core.visible import log
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.run.run import ActiveRun
 
 LOG = log()
 VARIABLE = "CURATOR_PROGRESS"
@@ -43,7 +43,7 @@ def manner(chosen: Manner) -> Iterator[None]:
         _MANNER.reset(token)
 
 
-def attach(run: Run) -> Attendance | None:
+def attach(run: ActiveRun) -> Attendance | None:
     """Show the progress of `run` until it ends; close what is returned, however it ends.
 
     CURATOR_PROGRESS=0 turns this off.

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from curator_core.results import StageCounts
-from curator_core.runs.pulses import Pulse
+from curator_core.model.records import StageCounts
+from curator_core.model.snapshot import Pulse
 
 WINDOW_S = 30.0
 """Rates are those of the last half minute."""

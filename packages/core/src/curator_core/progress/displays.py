@@ -5,9 +5,9 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Protocol
 
+from curator_core.logs import log, visible
 from curator_core.progress.counting import Progress
 from curator_core.reporting.figures import count, counted, duration, rate
-from curator_core.visible import log, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

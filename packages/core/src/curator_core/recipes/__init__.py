@@ -1,5 +1,6 @@
 """Recipes: pipelines written as YAML, and the way back."""
 
+from curator_core.model.secrets import Secret, redact, secret
 from curator_core.recipes.describing import (
     OptionHelp,
     StageHelp,
@@ -11,7 +12,6 @@ from curator_core.recipes.loading import Recipe, apply_settings, load_recipe
 from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.schemas import recipe_schema
 from curator_core.recipes.writing import pipeline_from_yaml, pipeline_to_yaml
-from curator_core.secrets import Secret, redact, secret
 
 __all__ = [
     "OptionHelp",

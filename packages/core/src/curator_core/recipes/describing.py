@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.model.resources import Resources
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.recipes.options import Option, OptionTable, options_of, settings, with_docs
 from curator_core.recipes.steps import load_stage
 from curator_core.recipes.workflows import load_workflow, workflow_table
-from curator_core.resources import Resources
 
 
 @dataclass(frozen=True)

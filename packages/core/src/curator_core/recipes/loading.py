@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from curator_core.errors import InputError, PipelineError, PluginError
-from curator_core.executors import Executor
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.errors import InputError, PipelineError, PluginError, nearest
+from curator_core.model.secrets import redact
+from curator_core.model.stages import AnyStage
+from curator_core.plan.executor import Executor
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.recipes.options import (
     Option,
     OptionTable,
@@ -28,12 +30,9 @@ from curator_core.recipes.steps import Step, build_stage, find_steps
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
 from curator_core.recipes.workflows import ChosenWorkflow, build_workflow
-from curator_core.secrets import redact
-from curator_core.stages import AnyStage
-from curator_core.suggestions import nearest
 
 if TYPE_CHECKING:
-    from curator_core.pipelines import Pipeline
+    from curator_core.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Recipe:
     """In place of steps: several pipelines, which the workflow itself makes."""
 
     def pipeline(self) -> "Pipeline":
-        from curator_core.pipelines import Pipeline
+        from curator_core.pipeline import Pipeline
 
         if self.workflow is not None:
             raise PipelineError(

@@ -12,10 +12,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from curator_core.errors import PluginError
-from curator_core.plans import plain
-from curator_core.policies import SETUP_TIMEOUT_S, OnError
-from curator_core.resources import Resources
-from curator_core.secrets import hidden, is_credential
+from curator_core.model.policies import SETUP_TIMEOUT_S, OnError
+from curator_core.model.resources import Resources
+from curator_core.model.secrets import hidden, is_credential
+from curator_core.plan.plan import plain
 
 
 class Required:

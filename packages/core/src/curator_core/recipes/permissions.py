@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from curator_core.filesystems import USUAL_PROTOCOLS
+from curator_core.io.filesystems import USUAL_PROTOCOLS
 from curator_core.recipes.problems import Path, Problems
 
 TRUST_VARIABLE = "CURATOR_TRUST_CODE"

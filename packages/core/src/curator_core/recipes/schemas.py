@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from curator_core.errors import PluginError
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.recipes.describing import doc_of
 from curator_core.recipes.options import OptionTable, pipeline_settings, run_settings, with_docs
 from curator_core.recipes.steps import load_stage, stage_table

@@ -5,12 +5,11 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from curator_core.errors import PipelineError
+from curator_core.errors import PipelineError, hint
 from curator_core.recipes.parsing import parse_value
 from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.problems import Document, Path, Problems
 from curator_core.recipes.steps import Step, find_steps
-from curator_core.suggestions import hint
 
 _SECTIONS = ("input", "output", "options", "executor", "errors", "run")
 _WHOLE = ("name", "description", "executor")

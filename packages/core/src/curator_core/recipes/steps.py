@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from curator_core.errors import PluginError
-from curator_core.plugins import Plugins
+from curator_core.errors import PluginError, nearest
+from curator_core.model.secrets import redact
+from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes.options import OptionTable, options_of, settings
 from curator_core.recipes.permissions import TRUST_VARIABLE
 from curator_core.recipes.problems import Document, Path, Problems
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
-from curator_core.secrets import redact
-from curator_core.stages import AnyStage, CompositeStage, ProcessingStage
-from curator_core.suggestions import nearest
 
 LONGEST_NAME = 200
 ID_RULE = "an id is text of at most 100 letters, digits, spaces, . : _ or -"

@@ -4,10 +4,10 @@ import os
 import re
 from typing import Any
 
+from curator_core.errors import hint, nearest
+from curator_core.model.secrets import SHORTEST, Secret, too_short
 from curator_core.recipes.permissions import variable_problem
 from curator_core.recipes.problems import Path, Problems
-from curator_core.secrets import SHORTEST, Secret, too_short
-from curator_core.suggestions import hint, nearest
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

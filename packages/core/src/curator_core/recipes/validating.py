@@ -8,13 +8,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
-from curator_core.errors import PluginError
+from curator_core.errors import PluginError, hint
+from curator_core.model.secrets import MASK, Secret, is_credential, redact
 from curator_core.recipes.options import OptionTable
 from curator_core.recipes.permissions import option_problems
 from curator_core.recipes.problems import Path, Problems
 from curator_core.recipes.substituting import Substitution
-from curator_core.secrets import MASK, Secret, is_credential, redact
-from curator_core.suggestions import hint
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

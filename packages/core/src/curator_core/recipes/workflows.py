@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core.errors import PluginError
-from curator_core.plugins import Plugins
+from curator_core.model.secrets import redact
+from curator_core.plugins.registry import Plugins
 from curator_core.recipes.options import OptionTable, options_of
 from curator_core.recipes.problems import Path, Problems
 from curator_core.recipes.substituting import Substitution
 from curator_core.recipes.validating import Spot, validated
-from curator_core.secrets import redact
-from curator_core.workflows import Workflow
+from curator_core.workflow import Workflow
 
 KEY, OPTIONS = "workflow", "options"
 

@@ -7,8 +7,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import PipelineError
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.model.secrets import Secret, is_credential, redact
+from curator_core.model.stages import AnyStage
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.recipes.loading import checked
 from curator_core.recipes.options import (
     Option,
@@ -20,11 +22,9 @@ from curator_core.recipes.options import (
 from curator_core.recipes.parsing import parse
 from curator_core.recipes.permissions import Permissions
 from curator_core.recipes.steps import ID_RULE, is_id, short_name
-from curator_core.secrets import Secret, is_credential, redact
-from curator_core.stages import AnyStage
 
 if TYPE_CHECKING:
-    from curator_core.pipelines import Pipeline
+    from curator_core.pipeline import Pipeline
 
 
 def pipeline_from_yaml(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from curator_core.model.usage import Usage
 from curator_core.reporting.figures import duration
-from curator_core.usages import Usage
 
 _SHORT_S = 1.0
 _TELLING = 0.4

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from curator_core.filesystems import base_name, join, open_filesystem, parent_of
+from curator_core.io.filesystems import base_name, join, open_filesystem, parent_of
+from curator_core.model.records import StageCounts
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.figures import count, duration
 from curator_core.reporting.fragments import figures_table
-from curator_core.results import StageCounts
-from curator_core.runs.directory import RunDirectory, differences
+from curator_core.run.directory import RunDirectory, differences
 
 _MOST_ROWS = 40
 _WORTH_TELLING_S = 1.0

@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Sequence
 
-from curator_core.filesystems import base_name, join, open_filesystem, parent_of
+from curator_core.io.filesystems import base_name, join, open_filesystem, parent_of
 from curator_core.reporting.directories import RunRecord
-from curator_core.results import RunResult
+from curator_core.run.result import RunResult
 
 _ONLY_ONCE = frozenset({"--no-resume", "--prune", "--yes"})
 

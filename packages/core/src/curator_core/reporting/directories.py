@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from curator_core.errors import InputError, ResumeError
-from curator_core.filesystems import is_local, join, open_filesystem
+from curator_core.io.filesystems import is_local, join, open_filesystem
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.snapshot import Pulse
+from curator_core.model.usage import Usage
 from curator_core.reporting.figures import count, counted
 from curator_core.reporting.histories import History, read_history
-from curator_core.results import QuarantineRecord, RunResult, StageCounts
-from curator_core.runs.directory import RunDirectory, written_in
-from curator_core.runs.journal import parsed_lines
-from curator_core.runs.latest import read_latest
-from curator_core.runs.lines import from_line
-from curator_core.runs.locks import STALE_AFTER_S
-from curator_core.runs.memory import remember, root_of
-from curator_core.runs.pulses import Pulse
-from curator_core.runs.quarantine import Quarantine
-from curator_core.usages import Usage
+from curator_core.run.commits import remember, root_of
+from curator_core.run.directory import RunDirectory, written_in
+from curator_core.run.journal import from_line, parsed_lines
+from curator_core.run.locks import STALE_AFTER_S
+from curator_core.run.quarantine import Quarantine
+from curator_core.run.result import RunResult
+from curator_core.run.snapshot import read_latest
 
 
 @dataclass(frozen=True)

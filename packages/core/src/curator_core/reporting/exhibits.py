@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from curator_core.errors import InputError
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.figures import shortened
 from curator_core.reporting.fragments import section

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from curator_core.model.secrets import redact
 from curator_core.reporting.styling import STYLE
-from curator_core.secrets import redact
 
 _MANY = 6
 """More columns than a telephone shows: there the first one leaves room for them."""

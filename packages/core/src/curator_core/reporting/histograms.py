@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, log10
 
-from curator_core.scores import Bins, edges_of
-from curator_core.scores import Scores as BinnedScores
+from curator_core.model.scores import Bins, edges_of
+from curator_core.model.scores import Scores as BinnedScores
 
 BINS = 48
 _WIDTH, _HEIGHT, _FOOT, _TOP = 640, 150, 26, 26

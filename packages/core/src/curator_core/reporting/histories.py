@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.runs.events import event_files
-from curator_core.runs.journal import parsed_line
+from curator_core.run.events import event_files
+from curator_core.run.journal import parsed_line
 
 MOST_POINTS = 400
 MOST_SLOW = 12

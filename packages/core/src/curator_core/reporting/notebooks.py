@@ -5,15 +5,15 @@ from dataclasses import MISSING, fields, is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from curator_core.model.secrets import redact
 from curator_core.reporting.figures import brief, count, counted, shortened, size
 from curator_core.reporting.reasons import drop_reasons
 from curator_core.reporting.summaries import Summary
-from curator_core.secrets import redact
 
 if TYPE_CHECKING:
-    from curator_core.documents import DocumentBatch
-    from curator_core.pipelines import Pipeline
-    from curator_core.results import RunResult
+    from curator_core.model.documents import DocumentBatch
+    from curator_core.pipeline import Pipeline
+    from curator_core.run.result import RunResult
 
 _MOST_ROWS = 8
 _MOST_COLUMNS = 12
@@ -68,7 +68,7 @@ def pipeline_html(pipeline: "Pipeline") -> str:
 
 def _options(stage: Any) -> str:
     """Those first that are not as they are by themselves; none takes the room of all."""
-    from curator_core.plans import plain, stage_options
+    from curator_core.plan.plan import plain, stage_options
 
     made = fields(stage) if is_dataclass(stage) else ()
     usual = {one.name: plain(one.default) for one in made if one.default is not MISSING}

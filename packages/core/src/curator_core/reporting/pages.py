@@ -7,7 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from curator_core.errors import CuratorError
-from curator_core.filesystems import join
+from curator_core.io.filesystems import join
+from curator_core.io.statistics.summaries import read_summary
+from curator_core.logs import log
+from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.reporting.bottlenecks import bottleneck_of
 from curator_core.reporting.comparing import comparison
 from curator_core.reporting.continuing import next_step
@@ -31,10 +34,8 @@ from curator_core.reporting.statistics import as_html
 from curator_core.reporting.styling import PLOTS, SCORES
 from curator_core.reporting.summaries import Summary
 from curator_core.reporting.timelines import timelines
-from curator_core.results import QuarantineRecord, RunResult, StageCounts
-from curator_core.runs.directory import RunDirectory
-from curator_core.statistics.summaries import read_summary
-from curator_core.visible import log
+from curator_core.run.directory import RunDirectory
+from curator_core.run.result import RunResult
 
 LOG = log()
 

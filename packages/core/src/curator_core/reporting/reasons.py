@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from curator_core.filesystems import parent_of
+from curator_core.io.filesystems import parent_of
+from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.reporting.figures import count
-from curator_core.results import QuarantineRecord, StageCounts
 
 
 @dataclass(frozen=True)

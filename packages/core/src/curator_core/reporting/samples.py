@@ -7,8 +7,8 @@ from itertools import groupby
 from re import compile as pattern
 from typing import Any
 
+from curator_core.logs import visible
 from curator_core.reporting.figures import count
-from curator_core.visible import visible
 
 MOST_BYTES = 700_000
 """Of the whole section: a page stays below 3 MB whatever is in the samples."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from curator_core.model.records import StageCounts
+from curator_core.model.scores import Bins, Scores, edges_of
 from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.histograms import KEY, drawn_bins, number
-from curator_core.results import StageCounts
-from curator_core.scores import Bins, Scores, edges_of
 
 MOST_SHOWN = 40
 """A page is read; the scores of the other stages are in the run directory."""

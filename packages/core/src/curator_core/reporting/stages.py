@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from curator_core.model.records import StageCounts
+from curator_core.model.usage import Usage
 from curator_core.reporting.figures import brief, count, duration, rate, share, size
 from curator_core.reporting.fragments import figures_table
 from curator_core.reporting.reasons import came_to, kept_back
-from curator_core.results import StageCounts
-from curator_core.usages import Usage
 
 _MOST_OPEN = 40
 """Of more stages the rest is folded away."""

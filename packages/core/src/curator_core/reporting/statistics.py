@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
+from curator_core.io.statistics.distributions import GROWTH, Distribution, middle_of
+from curator_core.io.statistics.summaries import ColumnSummary, Summary
+from curator_core.io.statistics.values import ValueCounts
 from curator_core.reporting.figures import count, share
-from curator_core.statistics.distributions import GROWTH, Distribution, middle_of
-from curator_core.statistics.summaries import ColumnSummary, Summary
-from curator_core.statistics.values import ValueCounts
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 MOST_SHOWN = 20

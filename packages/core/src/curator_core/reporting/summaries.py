@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from curator_core.filesystems import parent_of
+from curator_core.io.filesystems import parent_of
 from curator_core.reporting.continuing import goes_on, is_worth_retrying, retry_command
 from curator_core.reporting.figures import count, counted, duration, shortened
 from curator_core.reporting.reasons import failures_of
 from curator_core.reporting.tables import stage_table
-from curator_core.results import RunResult
+from curator_core.run.result import RunResult
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from curator_core.logs import visible
+from curator_core.model.records import StageCounts
 from curator_core.reporting.figures import count, counted
 from curator_core.reporting.reasons import Failure, in_short
-from curator_core.results import StageCounts
-from curator_core.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

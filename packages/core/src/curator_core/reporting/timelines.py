@@ -6,9 +6,9 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
+from curator_core.model.snapshot import IN_SHORT
 from curator_core.reporting.figures import count, counted, duration
 from curator_core.reporting.histories import History
-from curator_core.runs.pulses import IN_SHORT
 
 _WIDTH, _HEIGHT = 600, 110
 _MOST_LINES = 5

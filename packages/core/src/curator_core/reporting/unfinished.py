@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from curator_core.filesystems import base_name, join, open_filesystem
+from curator_core.io.filesystems import base_name, join, open_filesystem
 from curator_core.reporting.continuing import same_command
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, duration
 from curator_core.reporting.fragments import figures_table, page, section
 from curator_core.reporting.pages import write_report
 from curator_core.reporting.reasons import failures_of
-from curator_core.results import RunResult
+from curator_core.run.result import RunResult
 
 FILE = "unfinished.html"
 

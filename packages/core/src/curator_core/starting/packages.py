@@ -5,9 +5,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from curator_core.errors import PluginError
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
-from curator_core.stages import snake_case
+from curator_core.model.stages import snake_case
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.starting.writing import template, write_new
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

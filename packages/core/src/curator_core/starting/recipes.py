@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from curator_core.plugins import Plugins
-from curator_core.plugins import plugins as installed_plugins
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
 from curator_core.starting.writing import TEMPLATES, write_new
 
 

@@ -5,13 +5,13 @@ Only `ExecutorContract` needs pytest, so only asking for it imports it.
 
 from typing import TYPE_CHECKING, Any
 
+from curator_core.execution.direct import StageRun, run_stage, run_stages
 from curator_core.testing.checking import check_stage
 from curator_core.testing.interpreters import (
     in_fresh_interpreter,
     modules_loaded_by,
     seconds_to_run,
 )
-from curator_core.testing.running import StageRun, run_stage, run_stages
 
 if TYPE_CHECKING:
     from curator_core.testing.contracts import ExecutorContract

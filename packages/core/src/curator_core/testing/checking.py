@@ -7,17 +7,16 @@ from typing import Any
 
 import cloudpickle
 
-from curator_core.documents import DocumentBatch
 from curator_core.errors import StageError
-from curator_core.files import FileGroup
-from curator_core.outcomes import AnyTask, Dropped, Mixed, Rejected
-from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.plans import stage_options
-from curator_core.stages import AnyStage, ProcessingStage, flatten
-from curator_core.tasks import Task
+from curator_core.execution.direct import as_source, run_stage, walk
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.resources import NodeInfo, WorkerInfo
+from curator_core.model.stages import AnyStage, ProcessingStage, flatten
+from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, Task
+from curator_core.plan.plan import stage_options
 from curator_core.testing.comparing import alike, same_content
 from curator_core.testing.declaring import misdeclared_columns
-from curator_core.testing.running import as_source, run_stage, walk
 
 
 def check_stage(stage: AnyStage, *samples: AnyTask) -> None:

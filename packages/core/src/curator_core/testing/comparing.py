@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curator_core.outcomes import AnyTask
-from curator_core.tasks import Task
+from curator_core.model.tasks import AnyTask, Task
 
 _BY_IDENTITY: Any = object.__eq__
 

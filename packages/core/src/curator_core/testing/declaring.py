@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
-from curator_core.documents import DocumentBatch
 from curator_core.errors import StageError
-from curator_core.outcomes import AnyTask
-from curator_core.stages import AnyStage
-from curator_core.testing.running import run_stage
+from curator_core.execution.direct import run_stage
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import AnyTask
 
 _STRANGER = "a_column_of_no_meaning"
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
-from curator_core.places import WorkerInfo
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.resources import WorkerInfo
 
 from curator_dedup.blooms.filters import GrowingFilter
 from curator_dedup.digests import digests_of, normalized

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
 
 from curator_dedup.digests import DIGEST
 from curator_dedup.exact.hashing import KNOWN, TEXT

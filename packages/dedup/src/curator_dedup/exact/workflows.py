@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from curator_core import Pipeline, WorkflowResult
-from curator_core.exchanges import ExchangeReader
-from curator_core.stages import AnyStage
+from curator_core.io.shuffle import ExchangeReader
+from curator_core.model.stages import AnyStage
 
 from curator_dedup.exact.deciding import DuplicateDeciding
 from curator_dedup.exact.hashing import DocumentHashing

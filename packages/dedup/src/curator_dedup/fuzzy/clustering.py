@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions, open_input
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
 
 from curator_dedup.components import components
 from curator_dedup.folders import batch_for, files_in

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, ProcessingStage
-from curator_core.exchanges.reading import read_partition
-from curator_core.filesystems import StorageOptions
-from curator_core.lineage import fingerprint
-from curator_core.places import NodeInfo
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import read_partition
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import NodeInfo
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, rows_of_block
 from curator_dedup.engines import is_compiled

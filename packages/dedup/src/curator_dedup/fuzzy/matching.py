@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, ProcessingStage
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions, join
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.folders import files_in

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.exchanges.reading import partition_of, read_partition, united
-from curator_core.filesystems import StorageOptions, join
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.shuffle.reader import partition_of, read_partition, united
 
 from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.indexes import SETS

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, FilePart, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
-from curator_core.lineage import fingerprint
-from curator_core.places import NodeInfo
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import NodeInfo
 
 from curator_dedup.blocks import block_id
 from curator_dedup.counting import COUNTS

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, ProcessingStage
-from curator_core.exchanges.reading import read_partition, united
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import read_partition, united
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of
 from curator_dedup.fuzzy.sets import (

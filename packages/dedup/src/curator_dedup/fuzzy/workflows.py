@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from curator_core import Pipeline, WorkflowResult
-from curator_core.exchanges import ExchangeReader, ExchangeWriter
-from curator_core.filesystems import join
-from curator_core.stages import AnyStage
+from curator_core.io.filesystems import join
+from curator_core.io.shuffle import ExchangeReader, ExchangeWriter
+from curator_core.model.stages import AnyStage
 
 from curator_dedup.counting import counts_in
 from curator_dedup.engines import is_compiled

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.filesystems import StorageOptions, open_input
+from curator_core.io.filesystems import StorageOptions, open_input
 
 from curator_dedup.folders import files_in
 from curator_dedup.fuzzy.clustering import labels_of

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from curator_core.filesystems import StorageOptions, open_input
+from curator_core.io.filesystems import StorageOptions, open_input
 
 from curator_dedup.folders import files_in
 from curator_dedup.hashes.distances import Words

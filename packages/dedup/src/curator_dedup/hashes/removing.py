@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
 from curator_core import Dropped, WorkerInfo
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.hashes.decided import Decided
 from curator_dedup.hashes.distances import Words

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
 from curator_core import InputError, Pipeline, WorkflowResult
-from curator_core.exchanges import ExchangeWriter
-from curator_core.exchanges.placing import MOST_PARTITIONS
-from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, join
-from curator_core.lineage import fingerprint
-from curator_core.partitioning import FilePartitioning
-from curator_core.stages import AnyStage, flatten
-from curator_core.suggestions import hint
-from curator_core.writing.stages import Mode
+from curator_core.errors import hint
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.io.shuffle import ExchangeWriter
+from curator_core.io.shuffle.partition import MOST_PARTITIONS
+from curator_core.io.writers.base import Mode
+from curator_core.model.files import FilePart
+from curator_core.model.lineage import fingerprint
+from curator_core.model.stages import AnyStage, flatten
 
 from curator_dedup.corpora import partitions_for
 from curator_dedup.counting import counts_in

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, FileGroup, ProcessingStage
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.blocks import block_id
 from curator_dedup.mixing import Words

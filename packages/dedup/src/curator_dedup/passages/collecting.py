@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, rows_of_block
 from curator_dedup.counting import COUNTS

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, ProcessingStage
-from curator_core.filesystems import StorageOptions
-from curator_core.reading.columns import Columns, columns_of
-from curator_core.reading.lines import Lines
-from curator_core.reading.records import parse
-from curator_core.rows import rows_at
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.readers.json_records import parse
+from curator_core.io.readers.lines import Lines
+from curator_core.io.readers.tables import Columns, columns_of
+from curator_core.model.arrow import rows_at
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, is_parquet
 from curator_dedup.lines import Piece, pieces_of

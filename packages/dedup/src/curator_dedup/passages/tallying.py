@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from curator_core.filesystems import StorageOptions, join
+from curator_core.io.filesystems import StorageOptions, join
 
 from curator_dedup.notes import read_note, write_note
 from curator_dedup.passages.spans import RepeatedSpan

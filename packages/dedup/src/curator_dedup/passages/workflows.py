@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from curator_core import Pipeline, WorkflowResult
-from curator_core.exchanges import ExchangeReader
+from curator_core.io.shuffle import ExchangeReader
 
 from curator_dedup.blocks import block_id
 from curator_dedup.corpora import CorpusWorkflow, partitions_for

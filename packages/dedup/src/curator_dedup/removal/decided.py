@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import FilePart
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.blocks import rows_of_block
 

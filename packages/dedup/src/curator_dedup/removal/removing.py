@@ -11,11 +11,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, FilePart, InputError, ProcessingStage
-from curator_core.filesystems import StorageOptions
-from curator_core.reading.columns import Columns, TooWideError, columns_of, table_of
-from curator_core.reading.lines import Lines
-from curator_core.reading.records import parse, parse_shallow
-from curator_core.reading.stages import BATCH_BYTES
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.readers.base import BATCH_BYTES
+from curator_core.io.readers.json_records import parse, parse_shallow
+from curator_core.io.readers.lines import Lines
+from curator_core.io.readers.tables import Columns, TooWideError, columns_of, table_of
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of, is_parquet
 from curator_dedup.lines import pieces_of

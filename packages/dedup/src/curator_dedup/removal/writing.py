@@ -6,8 +6,8 @@ from typing import BinaryIO, ClassVar, cast
 
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, JsonlWriter, ParquetWriter
-from curator_core.compression import COMPRESSIONS, Compression, compressing
-from curator_core.writing.stages import FileWriter
+from curator_core.io.compression import COMPRESSIONS, Compression, compressing
+from curator_core.io.writers.base import FileWriter
 
 from curator_dedup.removal.removing import FORMAT, LINE, memoryview_of
 

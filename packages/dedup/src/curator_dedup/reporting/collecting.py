@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core.errors import NothingFoundError
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.listing import Wanted, find_files
 
 from curator_dedup.reporting.looking import Place
 

@@ -7,8 +7,8 @@ import numpy as np
 import orjson
 import pyarrow as pa
 from curator_core import CuratorError, FilePart
-from curator_core.compression import compression_of
-from curator_core.filesystems import (
+from curator_core.io.compression import compression_of
+from curator_core.io.filesystems import (
     StorageOptions,
     is_local,
     local_path,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.passages.tallying import Example, FileTally, Tally
 from curator_dedup.reporting.looking import Place, documents_at

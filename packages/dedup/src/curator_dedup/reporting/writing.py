@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from curator_core.errors import CuratorError
-from curator_core.filesystems import StorageOptions, join, open_filesystem
-from curator_core.visible import log
+from curator_core.io.filesystems import StorageOptions, join, open_filesystem
+from curator_core.logs import log
 
 PAGE, FIGURES = "duplicates.html", "duplicates.json"
 

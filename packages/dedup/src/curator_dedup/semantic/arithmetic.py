@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from curator_core import Resources
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from curator_dedup.semantic.vectors import Matrix

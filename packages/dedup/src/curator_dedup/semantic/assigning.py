@@ -16,9 +16,9 @@ from curator_core import (
     Rejected,
     Resources,
 )
-from curator_core.exchanges.reading import read_partition
-from curator_core.filesystems import StorageOptions
-from curator_core.places import WorkerInfo
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import read_partition
+from curator_core.model.resources import WorkerInfo
 
 from curator_dedup.blocks import block_id, decisions_of, inputs_of
 from curator_dedup.counting import COUNTS

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, FileGroup, ProcessingStage, Resources
-from curator_core.exchanges.reading import read_partition, united
-from curator_core.filesystems import StorageOptions
-from curator_core.partitioning import parsed_size
-from curator_core.places import WorkerInfo
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.shuffle.reader import read_partition, united
+from curator_core.model.resources import WorkerInfo
 
 from curator_dedup.counting import COUNTS
 from curator_dedup.decisions import Keep, path_ranks, words_of

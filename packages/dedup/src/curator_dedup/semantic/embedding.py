@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, FilePart, ProcessingStage, Rejected
-from curator_core.filesystems import StorageOptions
-from curator_core.plugins import plugins
+from curator_core.io.filesystems import StorageOptions
+from curator_core.plugins.registry import plugins
 
 from curator_dedup.blocks import block_id
 from curator_dedup.readings import Reading, TextFields, readings_of
 
 if TYPE_CHECKING:
-    from curator_core.stages import AnyStage
+    from curator_core.model.stages import AnyStage
 
 EMBEDDER = "text.text_embedder"
 """The stage that makes vectors; another package registers it."""

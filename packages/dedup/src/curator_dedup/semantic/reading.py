@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import FilePart, InputError, Rejected
-from curator_core.filesystems import StorageOptions
-from curator_core.reading.lines import Lines
-from curator_core.reading.records import BadLine, parse
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.readers.json_records import BadLine, parse
+from curator_core.io.readers.lines import Lines
 
 from curator_dedup.blocks import is_parquet
 from curator_dedup.lines import Piece, pieces_of

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
 
 from curator_dedup.blocks import BlockListing
 from curator_dedup.counting import COUNTS

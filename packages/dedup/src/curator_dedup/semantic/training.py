@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, InputError, ProcessingStage, Resources
-from curator_core.exchanges.reading import read_partition
-from curator_core.filesystems import StorageOptions
-from curator_core.places import WorkerInfo
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import read_partition
+from curator_core.model.resources import WorkerInfo
 
 from curator_dedup.semantic.arithmetic import arithmetic_for
 from curator_dedup.semantic.centers import Init, MiniBatchKMeans

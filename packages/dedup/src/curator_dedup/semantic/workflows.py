@@ -13,9 +13,9 @@ from curator_core import (
     Resources,
     WorkflowResult,
 )
-from curator_core.exchanges import ExchangeWriter
-from curator_core.exchanges.reading import ExchangeListing
-from curator_core.partitioning import parsed_size
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.shuffle import ExchangeWriter
+from curator_core.io.shuffle.reader import ExchangeListing
 
 from curator_dedup.clusters import ClusterWorkflow
 from curator_dedup.corpora import partitions_for

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
-from curator_core.reports import Keys
+from curator_core.model.reports import Keys
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
@@ -27,7 +27,7 @@ from curator_actor_pool.tending import OverdueError, Tending
 from curator_actor_pool.turns import Crew, Finished, Turn
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -45,7 +45,7 @@ class Driver:
     """One run on one cluster. It works while its outputs are asked for."""
 
     def __init__(
-        self, run: "DrivenRun", options: ActorPoolOptions, survey: Survey, hosts: Hosts
+        self, run: "RemoteRun", options: ActorPoolOptions, survey: Survey, hosts: Hosts
     ) -> None:
         self._run = run
         self._stages = run.worker_stages

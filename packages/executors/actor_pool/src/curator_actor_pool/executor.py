@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 from curator_ray.executors import RayExecutor, given
 
 from curator_actor_pool.options import ActorPoolOptions
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
     from curator_ray.surveying import Survey
@@ -48,7 +48,7 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
         return unfit(plan, cluster, self.options.reserved_cpus, self.options.reserved_gpus)
 
     def outputs(
-        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from curator_core.reports import Keys
+from curator_core.model.reports import Keys
 
 
 @dataclass(frozen=True, slots=True)

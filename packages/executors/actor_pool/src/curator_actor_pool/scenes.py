@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from curator_core.runs.pulses import Queue, Workshop
+from curator_core.model.snapshot import Queue, Workshop
 from curator_ray.storing import StoreGauge
 
 from curator_actor_pool.pools import Member, Pools

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from curator_core.errors import CuratorError, StageError
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
-from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.reports import Keys
+from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.model.reports import Keys
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 from curator_ray.deaths import Death
 from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
@@ -16,7 +16,7 @@ from curator_actor_pool.lots import Line, Lot, keys_of
 from curator_actor_pool.pools import Call, Member, Pools
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _ATTEMPTS = 3
 _ATTEMPTS_WHERE_SOME_CAME_UP = 15
@@ -25,7 +25,7 @@ _ATTEMPTS_WHERE_SOME_CAME_UP = 15
 class Setbacks:
     """Keeps the account of deaths for the whole run; nothing of what was at work is lost."""
 
-    def __init__(self, run: "DrivenRun", pools: Pools, known: Suspicions, repeats: Repeats) -> None:
+    def __init__(self, run: "RemoteRun", pools: Pools, known: Suspicions, repeats: Repeats) -> None:
         self.shunned: dict[int, set[str]] = {}
         """The nodes on which a stage did not come up."""
 

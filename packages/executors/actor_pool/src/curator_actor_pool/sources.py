@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.outcomes import AnyTask
+from curator_core.model.tasks import AnyTask
 from curator_ray.repeating import Repeats
 from curator_ray.sending import send
 from curator_ray.suspicions import Suspicions
@@ -12,7 +12,7 @@ from curator_ray.travelling import Baggage
 from curator_actor_pool.lots import Lot, Stored
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _PER_PARCEL = 256
 _BYTES_PER_PARCEL = 4 << 20
@@ -22,7 +22,7 @@ class Sources:
     """Lists no further than a round goes."""
 
     def __init__(
-        self, run: "DrivenRun", baggage: Baggage, known: Suspicions, repeats: Repeats
+        self, run: "RemoteRun", baggage: Baggage, known: Suspicions, repeats: Repeats
     ) -> None:
         self._left = run.sources()
         self._baggage = baggage

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from curator_core.errors import ResourceError
-from curator_core.plans import PlannedStage
-from curator_core.runs.pulses import Queue
+from curator_core.model.snapshot import Queue
+from curator_core.plan.plan import PlannedStage
 from curator_ray.deaths import Death
 from curator_ray.facts import NodeFacts
 from curator_ray.placing import may_hold
@@ -21,7 +21,7 @@ from curator_actor_pool.pools import Member, Pools
 from curator_actor_pool.scenes import Scene
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -39,7 +39,7 @@ class Tending:
     """Nodes that come and go, the clock of the run, and the wish to stop."""
 
     def __init__(
-        self, run: "DrivenRun", options: ActorPoolOptions, survey: Survey, pools: Pools
+        self, run: "RemoteRun", options: ActorPoolOptions, survey: Survey, pools: Pools
     ) -> None:
         self._run = run
         self._scene = run.workshop = Scene(pools)

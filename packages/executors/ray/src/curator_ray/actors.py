@@ -9,17 +9,15 @@ from dataclasses import dataclass
 
 import cloudpickle
 import ray
-from curator_core.blame import Blame
-from curator_core.errors import CuratorError, StageError
-from curator_core.failing import detail_of, reason_of
-from curator_core.outcomes import AnyTask
-from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.plans import Plan, PlannedStage
-from curator_core.residency import resident_bytes
-from curator_core.resources import Resources
-from curator_core.usages import Timesheet
-from curator_core.watching import BrokenOffError
-from curator_core.worker import StageWorker
+from curator_core.errors import CuratorError, StageError, detail_of, reason_of
+from curator_core.execution.telemetry import resident_bytes
+from curator_core.execution.timeouts import BrokenOffError
+from curator_core.execution.worker import StageWorker
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.resources import NodeInfo, Resources, WorkerInfo
+from curator_core.model.tasks import AnyTask
+from curator_core.model.usage import Timesheet
+from curator_core.plan.plan import Plan, PlannedStage
 
 from curator_ray.answers import Answer, Hello
 from curator_ray.logs import Catcher

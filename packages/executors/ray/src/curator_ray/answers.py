@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from curator_core.errors import CuratorError
-from curator_core.lineage import SourceKey
-from curator_core.reports import CallReport
+from curator_core.model.lineage import SourceKey
+from curator_core.model.reports import CallReport
 
 from curator_ray.logs import Line
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from curator_core.errors import PipelineError
-from curator_core.suggestions import hint
+from curator_core.errors import PipelineError, hint
 
 Options = TypeVar("Options")
 

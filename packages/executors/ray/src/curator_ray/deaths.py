@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, replace
 
-from curator_core.blame import FROM_OUTSIDE
-from curator_core.local.board import Note
+from curator_core.local.shared_status import Note
+from curator_core.model.crash_attribution import FROM_OUTSIDE
 
 from curator_ray.posts import LEFT, LastWords
 

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 
-from curator_core.failing import reason_of
+from curator_core.errors import reason_of
 
 from curator_ray.distance import BrokenOffError, DistantRun
 from curator_ray.errors import ClusterError

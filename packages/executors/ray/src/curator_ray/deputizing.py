@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from curator_core.blame import Blame
-from curator_core.failing import reason_of
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.policies import ErrorPolicy
-from curator_core.reports import CallReport, Keys
-from curator_core.runs.pulses import Workshop
+from curator_core.errors import reason_of
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.policies import ErrorPolicy
+from curator_core.model.reports import CallReport, Keys
+from curator_core.model.snapshot import Workshop
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 
 from curator_ray.deputies import Deputy, lacks
 from curator_ray.errors import ClusterError
@@ -25,7 +25,7 @@ from curator_ray.surveying import Survey
 from curator_ray.travelling import Baggage, search_path
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
     from curator_ray.connecting import Connection
 
@@ -46,7 +46,7 @@ _EVER_HEARD = ("log", "worker_output", "tell", "workshop", "end")
 
 
 def driven_there(
-    connection: "Connection", drive: Drive, plan: Plan, run: "DrivenRun"
+    connection: "Connection", drive: Drive, plan: Plan, run: "RemoteRun"
 ) -> Iterator[AnyTask]:
     """What `drive(plan, run)` gives, as done by a process on the cluster."""
     run.events.tell("connected", how=connection.kind, address=connection.address)
@@ -67,7 +67,7 @@ class _Deputized:
     """
 
     def __init__(
-        self, address: str, drive: Drive, plan: Plan, run: "DrivenRun", baggage: Baggage
+        self, address: str, drive: Drive, plan: Plan, run: "RemoteRun", baggage: Baggage
     ) -> None:
         self._outputs = Handover()
         self._address = address

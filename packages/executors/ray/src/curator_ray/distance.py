@@ -6,19 +6,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from curator_core.blame import Blame
-from curator_core.lineage import Lineage, source_of
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan, PlannedStage
-from curator_core.reports import CallReport
-from curator_core.results import RunResult
-from curator_core.runs.events import Event, Events
-from curator_core.runs.stopping import Stopping
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.lineage import Lineage, source_of
+from curator_core.model.reports import CallReport
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.events import Event, Events
+from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.plan.stop_request import StopRequest
+from curator_core.run.result import RunResult
 
 from curator_ray.letters import Errand, Note, Word, opened
 
 if TYPE_CHECKING:
-    from curator_core.runs.pulses import Workshop
+    from curator_core.model.snapshot import Workshop
 
 _ROOM_BYTES = 32 << 20
 _FIRST_OUTPUT_BYTES = 1 << 20
@@ -32,7 +32,7 @@ class BrokenOffError(Exception):
     """The run has ended, and answers no more."""
 
 
-class HurriedStopping(Stopping):
+class HurriedStopping(StopRequest):
     """One that can also be asked to leave no time at all."""
 
     hurries = False
@@ -43,7 +43,7 @@ class HurriedStopping(Stopping):
 
 
 class DistantRun:
-    """A `DrivenRun` while the accounts are kept where the user is.
+    """A `Run` while the accounts are kept where the user is.
 
     Whatever is told goes there in order. Nothing is shown here: outputs are handed on as they are,
     and the run itself sees which of them count.

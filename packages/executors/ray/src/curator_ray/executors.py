@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from curator_core.errors import PipelineError, ResourceError
-from curator_core.executors import Executor
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Executor
+from curator_core.plan.plan import Plan
 
 from curator_ray.listing import only_listed
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
-    from curator_core.runs.running import Run
+    from curator_core.plan.executor import RemoteRun, Run
 
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
@@ -73,7 +72,7 @@ class RayExecutor(Executor, Generic[Options]):
 
     @abstractmethod
     def outputs(
-        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         """Drive a run that has work for workers, on a cluster that has what it asks for."""
 
@@ -133,7 +132,7 @@ class RayExecutor(Executor, Generic[Options]):
         else:
             yield from self.drive(plan, run)
 
-    def drive(self, plan: Plan, run: "DrivenRun") -> Iterator[AnyTask]:
+    def drive(self, plan: Plan, run: "RemoteRun") -> Iterator[AnyTask]:
         """Execute what has work for workers: from here, or by a deputy on the cluster."""
         with self.connected(plan) as connection:
             if connection.is_client:

@@ -5,7 +5,7 @@ to do). What cannot be ended at once is looked for again: a raylet may have star
 in the meantime.
 """
 
-from curator_core.guards import GuardProcess
+from curator_core.local.watchdog import GuardProcess
 
 _DUTY = """
 import shutil

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from curator_core.failing import reason_of
+from curator_core.errors import reason_of
 
 from curator_ray.clients import SCHEME, USUAL_PORT, check_installed, let_in, listens_at
 from curator_ray.errors import ClusterError

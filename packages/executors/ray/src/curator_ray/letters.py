@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cloudpickle
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.reports import Keys
+from curator_core.model.reports import Keys
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
-Drive: TypeAlias = Callable[[Plan, "DrivenRun"], Iterator[AnyTask]]
+Drive: TypeAlias = Callable[[Plan, "RemoteRun"], Iterator[AnyTask]]
 """What an executor does with a plan once it is connected."""
 
 

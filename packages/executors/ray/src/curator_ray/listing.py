@@ -6,15 +6,15 @@ All is done already, or the only stage is the one that lists the sources.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.outcomes import AnyTask
+from curator_core.model.tasks import AnyTask
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.plan.executor import Run
 
 
 def only_listed(run: "Run") -> Iterator[AnyTask]:
     """The sources are the outputs."""
-    from curator_core.reports import CallReport
+    from curator_core.model.reports import CallReport
 
     for source in run.sources():
         yield from run.deliver(source)

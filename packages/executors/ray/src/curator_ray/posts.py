@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from curator_core.local.board import Board, Note
 from curator_core.local.memory_kills import MemoryKills
-from curator_core.outcomes import AnyTask
+from curator_core.local.shared_status import Board, Note
+from curator_core.model.tasks import AnyTask
 
 from curator_ray.leftovers import remove_leftovers
 from curator_ray.output import Output, files_from

@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from curator_core.plans import PlannedStage
-from curator_core.stages import ProcessingStage
+from curator_core.model.stages import ProcessingStage
+from curator_core.plan.plan import PlannedStage
 
 
 def prepares(planned: PlannedStage) -> bool:

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from curator_core.lineage import SourceKey, source_of
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
-from curator_core.reports import Keys
+from curator_core.model.lineage import SourceKey, source_of
+from curator_core.model.reports import Keys
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 
 class Repeats:
     """Voids attempts at sources, and keeps the tasks that begin others until they are taken."""
 
-    def __init__(self, run: "DrivenRun") -> None:
+    def __init__(self, run: "RemoteRun") -> None:
         self._run = run
         self._tasks: list[AnyTask] = []
         self.attempts: dict[str, int] = {}

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from curator_core.errors import PipelineError, StageError
-from curator_core.failing import reason_of
-from curator_core.outcomes import AnyTask
+from curator_core.errors import PipelineError, StageError, reason_of
+from curator_core.model.tasks import AnyTask
 
 from curator_ray.parcels import Parcel
 

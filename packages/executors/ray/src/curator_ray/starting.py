@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.failing import reason_of
+from curator_core.errors import reason_of
 
 from curator_ray.errors import ClusterError
 from curator_ray.guarding import ClusterGuard

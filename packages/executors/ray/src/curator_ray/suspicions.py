@@ -3,20 +3,20 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from curator_core.blame import Blame
-from curator_core.local.board import Note
-from curator_core.outcomes import AnyTask
-from curator_core.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.reports import Keys
+from curator_core.local.shared_status import Note
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.model.reports import Keys
+from curator_core.model.tasks import AnyTask
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 
 class Suspicions:
     """One account of deaths for the run, and what a source brought along from an earlier one."""
 
-    def __init__(self, run: "DrivenRun") -> None:
+    def __init__(self, run: "RemoteRun") -> None:
         self._run = run
         self._deaths = Blame()
         self._brought: dict[str, Blame] = {}

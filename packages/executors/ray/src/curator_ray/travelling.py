@@ -5,10 +5,10 @@ import sys
 from types import ModuleType
 
 import cloudpickle
-from curator_core.local.messages import packed_plan
-from curator_core.local.travelling import Luggage
-from curator_core.places import WorkerInfo
-from curator_core.plans import Plan
+from curator_core.local.ipc import packed_plan
+from curator_core.local.pickling import Luggage
+from curator_core.model.resources import WorkerInfo
+from curator_core.plan.plan import Plan
 
 
 class Baggage:

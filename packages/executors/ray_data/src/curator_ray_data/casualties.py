@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curator_core.local.board import Note
+from curator_core.local.shared_status import Note
 from curator_ray.deaths import Death, death_from
 from curator_ray.errands import everywhere
 from curator_ray.posts import LastWords, Post, ask_to_stop, read

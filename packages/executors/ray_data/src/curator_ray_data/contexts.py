@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from curator_core.errors import PipelineError
-from curator_core.failing import reason_of
-from curator_core.suggestions import hint
+from curator_core.errors import PipelineError, hint, reason_of
 from curator_ray.ignoring import ignoring_warnings
 
 from curator_ray_data.insides import consoles, deaths_untold, is_progress

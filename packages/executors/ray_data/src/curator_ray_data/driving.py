@@ -7,8 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
-from curator_core.outcomes import AnyTask
-from curator_core.reports import CallReport, Keys
+from curator_core.model.reports import CallReport, Keys
+from curator_core.model.tasks import AnyTask
 from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
 from curator_ray.repeating import Repeats
@@ -29,7 +29,7 @@ from curator_ray_data.siting import Lookout, Site
 from curator_ray_data.sources import Sources, cut
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _END_PATIENCE_S = 30.0
 """How long workers may take to tear down."""
@@ -54,7 +54,7 @@ class Driver:
     """One run on one cluster."""
 
     def __init__(
-        self, run: "DrivenRun", sources: Sources, place: Place, options: RayDataOptions
+        self, run: "RemoteRun", sources: Sources, place: Place, options: RayDataOptions
     ) -> None:
         self._run = run
         self._place = place

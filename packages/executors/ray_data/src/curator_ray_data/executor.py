@@ -5,16 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 from curator_ray.executors import RayExecutor, given
 
 from curator_ray_data.hinting import wrong_hints
 from curator_ray_data.options import RayDataOptions
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
-    from curator_core.runs.running import Run
+    from curator_core.plan.executor import RemoteRun, Run
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
     from curator_ray.surveying import Survey
@@ -61,7 +60,7 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
         yield from super().execute(plan, run)
 
     def outputs(
-        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         from curator_ray_data.driving import Driver
         from curator_ray_data.places import place_for

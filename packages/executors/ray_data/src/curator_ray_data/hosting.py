@@ -12,13 +12,12 @@ from time import perf_counter
 
 import pyarrow as pa
 import ray
-from curator_core.blame import Blame
-from curator_core.errors import CuratorError, StageError
-from curator_core.failing import reason_of
-from curator_core.lineage import SourceKey
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
-from curator_core.watching import BrokenOffError
+from curator_core.errors import CuratorError, StageError, reason_of
+from curator_core.execution.timeouts import BrokenOffError
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.lineage import SourceKey
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 from curator_ray.actors import Assignment, StageHost, Step
 from curator_ray.answers import Answer
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from curator_core.errors import CuratorError, StageError
-from curator_core.failing import reason_of
+from curator_core.errors import CuratorError, StageError, reason_of
 from curator_ray.deaths import last_line
 
 from curator_ray_data.contexts import Overheard

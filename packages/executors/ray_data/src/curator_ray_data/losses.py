@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from curator_core.errors import StageError
-from curator_core.outcomes import AnyTask
+from curator_core.model.tasks import AnyTask
 from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
 
 from curator_ray_data.casualties import Casualty
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _MOST_UNEXPLAINED = 3
 """How often a source may be lost with nobody found dead, before it is given up."""
@@ -23,7 +23,7 @@ _VANISHED = "vanished with its data, and nobody knows why"
 class Losses:
     """Learns who died with what in hand, and has the sources run again that were lost by it."""
 
-    def __init__(self, run: "DrivenRun", known: Suspicions, repeats: Repeats) -> None:
+    def __init__(self, run: "RemoteRun", known: Suspicions, repeats: Repeats) -> None:
         self.is_draining = False
         self._run = run
         self._known = known

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curator_core.plans import PlannedStage
-from curator_core.resources import Resources
-from curator_core.stages import ProcessingStage
+from curator_core.model.resources import Resources
+from curator_core.model.stages import ProcessingStage
+from curator_core.plan.plan import PlannedStage
 
 _PLAIN = ProcessingStage
 

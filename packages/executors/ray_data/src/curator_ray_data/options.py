@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from curator_core.errors import PipelineError
-from curator_core.suggestions import hint
+from curator_core.errors import PipelineError, hint
 
 _LIMITED = ("cpu", "gpu", "object_store_memory", "memory")
 _WHOLE = (

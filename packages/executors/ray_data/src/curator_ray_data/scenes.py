@@ -5,7 +5,7 @@ What waits between stages is Ray Data's own affair; counts tell how many tasks t
 
 from collections import Counter
 
-from curator_core.runs.pulses import Workshop
+from curator_core.model.snapshot import Workshop
 from curator_ray.storing import StoreGauge
 
 from curator_ray_data.casualties import Camp

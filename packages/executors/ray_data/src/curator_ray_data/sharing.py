@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import floor, inf
 from typing import Any
 
-from curator_core.plans import Plan
-from curator_core.resources import Resources
+from curator_core.model.resources import Resources
+from curator_core.plan.plan import Plan
 from curator_ray.demands import gpu_share, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts
 from curator_ray.placing import kept_off, may_hold

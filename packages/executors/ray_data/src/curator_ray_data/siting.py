@@ -14,7 +14,7 @@ from curator_ray_data.operators import Operator
 from curator_ray_data.sharing import Share, most_workers
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -60,7 +60,7 @@ class Site:
 class Lookout:
     """Looks now and then for nodes that have come or gone; a private cluster stays as it is."""
 
-    def __init__(self, run: "DrivenRun", survey: Survey) -> None:
+    def __init__(self, run: "RemoteRun", survey: Survey) -> None:
         self._run = run
         self._survey = survey
         self._next = 0.0

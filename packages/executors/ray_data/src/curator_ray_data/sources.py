@@ -4,16 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from curator_core.errors import PipelineError
-from curator_core.failing import reason_of
-from curator_core.outcomes import AnyTask
+from curator_core.errors import PipelineError, reason_of
+from curator_core.model.tasks import AnyTask
 from curator_ray.travelling import Baggage
 
 from curator_ray_data.options import RayDataOptions
 from curator_ray_data.rows import rows_of_tasks
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _BLOCKS_OF_TASKS = 200
 """As Ray Data cuts items, where nobody says otherwise."""
@@ -26,7 +25,7 @@ _MOST_BYTES = 1 << 26
 class Sources:
     """Takes sources from the run for one job after the other."""
 
-    def __init__(self, run: "DrivenRun", options: RayDataOptions) -> None:
+    def __init__(self, run: "RemoteRun", options: RayDataOptions) -> None:
         self._left: Iterator[AnyTask] = run.sources()
         self._options = options
         self.most_bytes: float = _MOST_BYTES

@@ -4,17 +4,17 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from curator_core.lineage import Lineage
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
-from curator_core.reports import CallReport
+from curator_core.model.lineage import Lineage
+from curator_core.model.reports import CallReport
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 from curator_ray.repeating import Repeats
 
 from curator_streaming.outboxes import Sink
 from curator_streaming.stores import Keys
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Accounts:
     so that nothing counts as done that has reached nobody.
     """
 
-    def __init__(self, run: "DrivenRun", sink: Sink) -> None:
+    def __init__(self, run: "RemoteRun", sink: Sink) -> None:
         self._run = run
         self._sink = sink
         self._finals: deque[Final] = deque()

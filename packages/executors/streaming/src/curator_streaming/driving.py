@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from curator_core.errors import CuratorError, StageError
-from curator_core.outcomes import AnyTask
-from curator_core.plans import PlannedStage
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.inboxes import Came, Inbox
 from curator_ray.interrupting import HURRIED_S
@@ -34,7 +34,7 @@ from curator_streaming.stores import Store
 from curator_streaming.telling import bottleneck, lines_of, progress
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -83,7 +83,7 @@ class Driver:
 
     def __init__(
         self,
-        run: "DrivenRun",
+        run: "RemoteRun",
         stages: tuple[PlannedStage, ...],
         ground: Ground,
         sink: Sink,

@@ -8,18 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core.errors import PipelineError
-from curator_core.outcomes import AnyTask
-from curator_core.pipelines import Pipeline
-from curator_core.plans import Plan
-from curator_core.policies import FailureBudget, OnError
+from curator_core.model.policies import FailureBudget, OnError
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
 from curator_ray.executors import RayExecutor, given
 
 from curator_streaming.hinting import wrong_hints
 from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
-    from curator_core.runs.running import Run
+    from curator_core.plan.executor import Buildable, RemoteRun
+    from curator_core.run.run import ActiveRun
     from curator_ray.connecting import Connection
     from curator_ray.surveying import Survey
 
@@ -55,7 +54,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         return wrong_hints(plan)
 
     def outputs(
-        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey"
+        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         if self.options.ignore_failures:
             plan = _bearing(plan, "fail")
@@ -75,14 +74,14 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
             finally:
                 driver.finish(breaks_off=not is_through)
 
-    def open(self, pipeline: Pipeline | Plan, *, most_open: int = 1000) -> "StreamingService":
+    def open(self, pipeline: "Buildable | Plan", *, most_open: int = 1000) -> "StreamingService":
         """Serve a pipeline: it takes tasks as they arrive, and answers each of them.
 
         Failures come with the replies, whatever `on_error` says.
         """
-        from curator_core.runs.keeping import NothingKept
-        from curator_core.runs.listing import GivenTasks
-        from curator_core.runs.running import Run
+        from curator_core.run.run import ActiveRun
+        from curator_core.run.sources import GivenTasks
+        from curator_core.run.store import NothingKept
         from curator_ray.connecting import refuse_client
 
         refuse_client(self.options.address, "no pipeline can be served")
@@ -95,16 +94,16 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
                 'with execution_mode="batch" a stage waits for all of its input, and an open '
                 'pipeline never has all of it; use "streaming"'
             )
-        plan = pipeline.build(self, tasks=[]) if isinstance(pipeline, Pipeline) else pipeline
+        plan = pipeline if isinstance(pipeline, Plan) else pipeline.build(self, tasks=[])
         check_servable(plan)
         plan = replace(_bearing(plan, "fail", "skip"), budget=FailureBudget(None))
-        run = Run(plan, GivenTasks([]), NothingKept())
+        run = ActiveRun(plan, GivenTasks([]), NothingKept())
         run.start(type(self).__name__, "open for tasks")
         ground = partial(self._open_ground, plan, run)
         return StreamingService(run, ground, most_open, plan.stages[0].takes)
 
     @contextmanager
-    def _open_ground(self, plan: Plan, run: "Run") -> "Iterator[Ground]":
+    def _open_ground(self, plan: Plan, run: "ActiveRun") -> "Iterator[Ground]":
         with self.connected(plan) as connection:
             survey = self.surveyed(plan, connection)
             run.events.tell("connected", how=connection.kind, address=connection.address)
@@ -114,7 +113,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
     @contextmanager
     def _ground(
-        self, plan: Plan, run: "DrivenRun", connection: "Connection", survey: "Survey", **more: Any
+        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey", **more: Any
     ) -> "Iterator[Ground]":
         """What a driver needs to know of its cluster; `more` are settings of the scheduler."""
         from curator_ray.hosts import Hosts  # not to be imported where Ray is refused

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from curator_core.errors import CuratorError, StageError
-from curator_core.failing import reason_of
-from curator_core.local.board import Note
-from curator_core.reports import CallReport
-from curator_core.usages import RECYCLED
+from curator_core.errors import CuratorError, StageError, reason_of
+from curator_core.local.shared_status import Note
+from curator_core.model.reports import CallReport
+from curator_core.model.usage import RECYCLED
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.inboxes import Came
@@ -26,7 +25,7 @@ from curator_streaming.stores import Store, size_of
 from curator_streaming.suspicions import in_hand
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 
 class Hearing:
@@ -37,7 +36,7 @@ class Hearing:
 
     def __init__(
         self,
-        run: "DrivenRun",
+        run: "RemoteRun",
         steps: list[StepSpec],
         crew: Crew,
         store: Store,
@@ -295,7 +294,7 @@ class _Done:
         return min(grown, default=None)
 
 
-def _while_set_up(kind: str, note: Note | None, run: "DrivenRun") -> str:
+def _while_set_up(kind: str, note: Note | None, run: "RemoteRun") -> str:
     if kind != "setup" or note is None:
         return ""
     return f" while stage {run.plan.stages[note.stage_index].name!r} was being set up"

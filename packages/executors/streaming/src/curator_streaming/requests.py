@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from curator_core.outcomes import AnyTask
-from curator_core.runs.listing import Source
+from curator_core.model.tasks import AnyTask
+from curator_core.run.sources import Source
 from curator_ray.suspicions import Suspicions
 from curator_ray.travelling import Baggage
 
@@ -15,7 +15,7 @@ from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.stores import Store
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.run.run import ActiveRun
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Request:
 class Requests:
     """What has been handed in and not yet begun; filled by callers, emptied by the driver."""
 
-    def __init__(self, run: "Run", baggage: Baggage, bell: threading.Event) -> None:
+    def __init__(self, run: "ActiveRun", baggage: Baggage, bell: threading.Event) -> None:
         self.wanted = 0
         self._run = run
         self._baggage = baggage

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from curator_core.plans import PlannedStage
-from curator_core.runs.pulses import Queue, Workshop
+from curator_core.model.snapshot import Queue, Workshop
+from curator_core.plan.plan import PlannedStage
 from curator_ray.storing import StoreGauge
 
 from curator_streaming.crews import Crew, Member

@@ -10,19 +10,18 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import PipelineError, StageError
-from curator_core.lineage import fingerprint
-from curator_core.outcomes import AnyTask
-from curator_core.plans import Plan
-from curator_core.results import RunResult
-from curator_core.runs.listing import Source
-from curator_core.services import BusyError, Reply, Service
-from curator_core.tasks import Empty
+from curator_core.model.lineage import fingerprint
+from curator_core.model.tasks import AnyTask, Empty
+from curator_core.plan.plan import Plan
+from curator_core.plan.service import BusyError, Reply, Service
+from curator_core.run.result import RunResult
+from curator_core.run.sources import Source
 
 from curator_streaming.driving import Driver, Ground
 from curator_streaming.requests import Request, Requests
 
 if TYPE_CHECKING:
-    from curator_core.runs.running import Run
+    from curator_core.run.run import ActiveRun
 
 LOG = logging.getLogger("curator_core")
 
@@ -36,7 +35,11 @@ class StreamingService(Service):
     """Made by `StreamingExecutor.open`. Every method may be called from any thread."""
 
     def __init__(
-        self, run: "Run", ground: Callable[..., Any], most_open: int, plan_takes: type[AnyTask]
+        self,
+        run: "ActiveRun",
+        ground: Callable[..., Any],
+        most_open: int,
+        plan_takes: type[AnyTask],
     ) -> None:
         self._run = run
         self._takes = plan_takes

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.outcomes import AnyTask
+from curator_core.model.tasks import AnyTask
 from curator_ray.suspicions import Suspicions
 from curator_ray.travelling import Baggage
 
@@ -12,7 +12,7 @@ from curator_streaming.scheduling.parcels import Parcel
 from curator_streaming.stores import Store
 
 if TYPE_CHECKING:
-    from curator_core.runs.driven import DrivenRun
+    from curator_core.plan.executor import RemoteRun
 
 _AT_ONCE_S = 0.03
 _PER_PARCEL = 128
@@ -25,7 +25,7 @@ _BYTES_PER_PARCEL = 4 << 20
 class Sources:
     """Lists no further than it is asked to, and never for long."""
 
-    def __init__(self, run: "DrivenRun", store: Store, baggage: Baggage, known: Suspicions) -> None:
+    def __init__(self, run: "RemoteRun", store: Store, baggage: Baggage, known: Suspicions) -> None:
         self._left = run.sources()
         self._store = store
         self._baggage = baggage

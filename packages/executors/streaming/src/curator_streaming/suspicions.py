@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from curator_core.local.board import Note
+from curator_core.local.shared_status import Note
 
 from curator_streaming.scheduling.parcels import Piece
 

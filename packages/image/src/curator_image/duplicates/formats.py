@@ -5,9 +5,8 @@ from typing import Any
 
 from curator_core import AnyStage, PipelineError
 from curator_core.errors import InputError
-from curator_core.filesystems import StorageOptions
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.listing import Wanted, find_files
 
 _READERS = {
     "webdataset": "curator_image.shards.reading:WebDatasetReader",

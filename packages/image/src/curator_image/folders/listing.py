@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from curator_core.files import FileGroup, FilePart
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.outcomes import Dropped
-from curator_core.partitioning import FilePartitioning
-from curator_core.tasks import Empty
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.tasks import Dropped, Empty
 
 _LOG = logging.getLogger("curator_core.image")  # below the logger that reaches the terminal
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.filesystems import (
+from curator_core.io.filesystems import (
     StorageOptions,
     base_name,
     full_path,
@@ -15,8 +14,9 @@ from curator_core.filesystems import (
     open_input,
     parent_of,
 )
-from curator_core.outcomes import Rejected
-from curator_core.partitioning import FilePartitioning, parsed_size
+from curator_core.io.partitioning import FilePartitioning, parsed_size
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Rejected
 
 from curator_image.endings import IMAGE_ENDINGS
 from curator_image.folders.listing import ImageFileListing

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
 
 import pyarrow as pa
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import join, local_path
-from curator_core.staging import writing
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import join, local_path
+from curator_core.model.files import FileGroup, FilePart
 
 from curator_image.describing import descriptions
 from curator_image.writing import SampleWriter, path_problem

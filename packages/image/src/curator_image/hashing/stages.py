@@ -7,7 +7,7 @@ from typing import cast, get_args
 import numpy as np
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.decoding import Pixels

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from curator_core import ProcessingStage
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.judging import Outcomes, scored, tell, with_scores

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import Dropped, Rejected
-from curator_core.errors import CuratorError
-from curator_core.failing import reason_of
-from curator_core.scores import Scores, tell_scores
-from curator_core.watching import TaskTimeoutError
+from curator_core.errors import CuratorError, reason_of
+from curator_core.execution.timeouts import TaskTimeoutError
+from curator_core.model.scores import Scores, tell_scores
 
 from curator_image.batches import ImageBatch
 from curator_image.measuring.pictures import Picture

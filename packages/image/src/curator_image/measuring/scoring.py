@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from curator_core import AnyStage, CompositeStage, PipelineError, ProcessingStage
-from curator_core.failing import reason_of
-from curator_core.rules import answer_of, rules_in, score_fields, told_apart
+from curator_core.errors import reason_of
+from curator_core.model.rule_options import answer_of, rules_in, score_fields, told_apart
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.measuring.filtering import ImageFilter

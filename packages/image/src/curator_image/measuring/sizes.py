@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_image.measuring.filtering import ImageFilter, RangeFilter
 from curator_image.measuring.pictures import Picture

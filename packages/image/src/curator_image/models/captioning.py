@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
-from curator_core.models import tell_model
+from curator_core.model.provenance import tell_model
 from curator_models.endpoints import ChatEndpoint, NoAnswerError
 
 from curator_image.batches import IMAGE, ImageBatch

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from curator_core import InputError, WorkerInfo
-from curator_core.places import NodeInfo
+from curator_core.model.resources import NodeInfo
 from curator_models.digests import digest_of
 from curator_models.weights import WeightsFile
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from curator_core import ProcessingStage, Rejected, WorkerInfo
-from curator_core.models import tell_model
-from curator_core.places import NodeInfo
-from curator_core.visible import log
+from curator_core.logs import log
+from curator_core.model.provenance import tell_model
+from curator_core.model.resources import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import release
 

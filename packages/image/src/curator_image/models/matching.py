@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import AnyStage, InputError, WorkerInfo
-from curator_core.places import NodeInfo
+from curator_core.model.resources import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import device_of, keep_to_cores, release
 from curator_models.digests import digest_of, weights_in

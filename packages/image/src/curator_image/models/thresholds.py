@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from curator_core import Dropped, ProcessingStage
-from curator_core.columns import numbers_in
+from curator_core.model.arrow import numbers_in
 
 from curator_image.batches import ImageBatch
 from curator_image.measuring.judging import tell

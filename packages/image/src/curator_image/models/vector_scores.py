@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from curator_core import ProcessingStage
-from curator_core.models import tell_model
+from curator_core.model.provenance import tell_model
 
 from curator_image.batches import ImageBatch
 

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 from curator_core import FilePart
 from curator_core.errors import CuratorError
-from curator_core.filesystems import StorageOptions, join, open_filesystem, open_input
+from curator_core.io.filesystems import StorageOptions, join, open_filesystem, open_input
+from curator_core.logs import log
+from curator_core.model.stages import AnyStage
 from curator_core.reporting.figures import count, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
-from curator_core.stages import AnyStage
-from curator_core.visible import log
 from curator_dedup.folders import files_in
 
 from curator_image.duplicates.identities import names_of

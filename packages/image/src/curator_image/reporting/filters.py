@@ -1,12 +1,12 @@
 """The page about filters: for each rule a histogram of scores, and sheets of pictures."""
 
 from curator_core import InputError
-from curator_core.filesystems import join, open_filesystem
+from curator_core.io.filesystems import join, open_filesystem
+from curator_core.io.writers.dropped import REASON_COLUMN
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
 from curator_core.reporting.histograms import KEY, number
-from curator_core.writing.dropped import REASON_COLUMN
 
 from curator_image.reporting.records import Record, records_in
 from curator_image.reporting.rules import Rule, Sorted, rules_of, sample_of

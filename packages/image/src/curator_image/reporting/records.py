@@ -8,10 +8,9 @@ from typing import Any
 import orjson
 from curator_core import FileGroup, FilePart
 from curator_core.errors import CuratorError, InputError
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.stages import AnyStage, flatten
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.listing import Wanted, find_files
+from curator_core.model.stages import AnyStage, flatten
 
 from curator_image.batches import IMAGE, ImageBatch
 from curator_image.duplicates.formats import format_of, reader_for

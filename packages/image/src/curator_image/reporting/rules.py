@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from html import escape
 
+from curator_core.io.writers.dropped import STAGE_COLUMN
+from curator_core.model.scores import Scores as BinnedScores
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.histograms import Scores, drawn_bins, histogram
 from curator_core.reporting.scores import limits_in
-from curator_core.scores import Scores as BinnedScores
-from curator_core.writing.dropped import STAGE_COLUMN
 
 from curator_image.reporting.records import Record
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from curator_core import ProcessingStage, Rejected
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_image.batches import EXTENSION, IMAGE, ImageBatch
 from curator_image.decoding import picture

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Protocol
 
-from curator_core.compression import DamagedStreamError, compression_of, decompressed
 from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, local_path, open_input
+from curator_core.io.compression import DamagedStreamError, compression_of, decompressed
+from curator_core.io.filesystems import StorageOptions, local_path, open_input
+from curator_core.model.files import FilePart
 
 from curator_image.endings import HEAD
 from curator_image.extents import ARE_POSSIBLE, LEAST_BYTES, Extent, OpenFile

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
-from curator_core.outcomes import Dropped, Rejected
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_image.decoding import Encoded
 from curator_image.endings import is_image

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
-from curator_core.errors import InputError
-from curator_core.files import FilePart
-from curator_core.outcomes import Rejected
-from curator_core.partitioning import FilePartitioning, Split, parsed_size
-from curator_core.suggestions import hint
+from curator_core.errors import InputError, hint
+from curator_core.io.partitioning import FilePartitioning, Split, parsed_size
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Rejected
 
 from curator_image.reading import Found, ImageReader, ImageReading
 from curator_image.samples import Sample

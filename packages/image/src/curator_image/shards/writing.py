@@ -7,12 +7,12 @@ from typing import BinaryIO, ClassVar, cast
 from urllib.parse import quote
 
 import pyarrow as pa
-from curator_core.compression import COMPRESSIONS, Compression, compressing
-from curator_core.documents import DocumentBatch
-from curator_core.files import FileGroup
-from curator_core.lineage import mixed_id
-from curator_core.outcomes import Mixed
-from curator_core.stages import Given
+from curator_core.io.compression import COMPRESSIONS, Compression, compressing
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.lineage import mixed_id
+from curator_core.model.stages import Given
+from curator_core.model.tasks import Mixed
 
 from curator_image.batches import KEY
 from curator_image.shards.headers import BLOCK

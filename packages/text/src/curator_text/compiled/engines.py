@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from curator_core import engines
+from curator_core.model import compilation as engines
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from curator_core.scores import Scores, bounded
+from curator_core.model.scores import Scores, bounded
 
 from curator_text.compiled.documents import Documents
 from curator_text.compiled.forms import form_of

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 import pyarrow as pa
-from curator_core.visible import log
+from curator_core.logs import log
 
 from curator_text.compiled import editing
 from curator_text.compiled.caching import is_empty, kernel_folder, mark_of, one_at_a_time

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from curator_core import DocumentBatch, FileGroup, FilePart, InputError
-from curator_core.compression import compression_of, decompressed
-from curator_core.filesystems import StorageOptions, base_name, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.reading.jsonl import JSONL_ENDINGS, JsonlReader
-from curator_core.reading.parquet import ParquetReader
-from curator_core.reading.stages import ReadingStage
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.compression import compression_of, decompressed
+from curator_core.io.filesystems import StorageOptions, base_name, open_input
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.readers.base import ReadingStage
+from curator_core.io.readers.jsonl import JSONL_ENDINGS, JsonlReader
+from curator_core.io.readers.parquet import ParquetReader
 
 _TEXTS = (".txt", ".txt.gz", ".txt.zst", ".txt.bz2", ".txt.xz")
 _PARQUET = (".parquet", ".pq")

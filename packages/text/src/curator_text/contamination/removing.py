@@ -13,11 +13,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, NodeInfo, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
-from curator_core.errors import CuratorError
-from curator_core.filesystems import StorageOptions, base_name
-from curator_core.rows import rows_at, rows_where
-from curator_core.suggestions import hint
+from curator_core.errors import CuratorError, hint
+from curator_core.io.filesystems import StorageOptions, base_name
+from curator_core.model.arrow import rows_at, rows_where, with_column
 
 from curator_text.contamination.benchmarks import Benchmarks
 from curator_text.contamination.cutting import without_spans

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from hashlib import blake2b
 
-from curator_core.combining import stream_safe
+from curator_core.model.unicode import stream_safe
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"

@@ -12,14 +12,9 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 from curator_core import InputError
-from curator_core.downloading.addresses import RefusedError, shown
-from curator_core.downloading.requests import (
-    LONGEST_WAIT_S,
-    Client,
-    PassingError,
-    refuse_failure,
-)
 from curator_core.errors import UnavailableError
+from curator_core.io.http import LONGEST_WAIT_S, Client, PassingError, refuse_failure
+from curator_core.io.public_addresses import RefusedError, shown
 
 _CHUNK_BYTES = 1024 * 1024
 

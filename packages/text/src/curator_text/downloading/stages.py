@@ -10,14 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from curator_core import InputError, ProcessingStage, Rejected
-from curator_core.downloading.addresses import target_of
-from curator_core.downloading.requests import Client
-from curator_core.failing import is_damage
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import is_url
-from curator_core.partitioning import parsed_size
-from curator_core.stages import AnyStage, CompositeStage
-from curator_core.tasks import Empty
+from curator_core.errors import is_damage
+from curator_core.io.filesystems import is_url
+from curator_core.io.http import Client
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.public_addresses import target_of
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.stages import AnyStage, CompositeStage
+from curator_core.model.tasks import Empty
 
 from curator_text.downloading.fetching import Checksum, Fetching
 from curator_text.sizes import size_problems

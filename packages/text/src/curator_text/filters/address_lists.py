@@ -6,9 +6,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from curator_core import InputError
-from curator_core.compression import compression_of, decompressed
-from curator_core.filesystems import local_path, open_input
-from curator_core.reading.lines import PIECE_BYTES, whole_lines
+from curator_core.io.compression import compression_of, decompressed
+from curator_core.io.filesystems import local_path, open_input
+from curator_core.io.readers.lines import PIECE_BYTES, whole_lines
 
 _LONGEST_HOST = 253
 _LONGEST_AUTHORITY = 1000

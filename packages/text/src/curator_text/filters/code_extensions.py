@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curator_core import InputError
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_text.filtering import TextFilter
 from curator_text.texts import Text

@@ -6,9 +6,9 @@ from typing import Any
 from uuid import uuid4
 
 from curator_core import DocumentBatch, ProcessingStage
-from curator_core.failing import place_of, reason_of
-from curator_core.rules import answer_of
-from curator_core.watching import TaskTimeoutError
+from curator_core.errors import place_of, reason_of
+from curator_core.execution.timeouts import TaskTimeoutError
+from curator_core.model.rule_options import answer_of
 
 from curator_text.chosen_rows import Rows
 from curator_text.filtering import TextFilter

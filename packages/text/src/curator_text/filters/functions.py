@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from curator_core import AnyStage
 from curator_core.errors import PipelineError
-from curator_core.rules import answer_of
-from curator_core.stages import snake_case
+from curator_core.model.rule_options import answer_of
+from curator_core.model.stages import snake_case
 
 from curator_text.chosen_rows import Rows
 from curator_text.columns import each_text

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_text.filtering import TextFilter
 from curator_text.languages.scripts import OTHER, SCRIPTS, script_shares

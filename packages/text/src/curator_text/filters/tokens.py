@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from curator_core import WorkerInfo
 from curator_core.errors import PluginError
-from curator_core.places import NodeInfo
+from curator_core.model.resources import NodeInfo
 from curator_models.loading import knows_words
 
 from curator_text.filtering import TextFilter

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import pyarrow as pa
 from curator_core import DocumentBatch, InputError, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
-from curator_core.requiring import not_installed
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.arrow import with_column
+from curator_core.model.optional_dependencies import not_installed
 
 from curator_text.byte_columns import BytesColumn
 from curator_text.html.algorithms import EXTRAS, MODULES, OPTIONS, Algorithm

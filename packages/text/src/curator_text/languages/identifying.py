@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
+from curator_core.model.arrow import with_column
 
 from curator_text.languages.codes import UNDETERMINED
 from curator_text.languages.models import CLD2, SEEN_CHARACTERS, Told, missing_for, teller

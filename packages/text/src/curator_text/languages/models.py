@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from curator_core import CuratorError
-from curator_core.requiring import not_installed
+from curator_core.model.optional_dependencies import not_installed
 
 from curator_text.languages.codes import UNDETERMINED, language_code
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from curator_core import InputError, Pipeline, WorkflowResult
-from curator_core.filesystems import as_text, join
-from curator_core.lineage import fingerprint
-from curator_core.stages import flatten
+from curator_core.io.filesystems import as_text, join
+from curator_core.model.lineage import fingerprint
+from curator_core.model.stages import flatten
 
 from curator_text.mixing.counting import BatchCount, RowCounts, counted_batches
 from curator_text.mixing.exchanges import Exchange

@@ -8,11 +8,10 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 from curator_core import DocumentBatch, FileGroup, FilePart, InputError
 from curator_core.errors import NothingFoundError
-from curator_core.filesystems import StorageOptions, join, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.staging import writing
-from curator_core.writing.stages import FileWriter
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import StorageOptions, join, open_input
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.writers.base import FileWriter
 
 from curator_text.mixing.keys import batch_label
 

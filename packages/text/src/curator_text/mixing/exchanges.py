@@ -5,21 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from curator_core import CompositeStage, PipelineError, Workflow
-from curator_core.errors import NothingFoundError
-from curator_core.exchanges import ExchangeWriter
-from curator_core.exchanges.placing import MOST_PARTITIONS
-from curator_core.exchanges.reading import ExchangeListing
-from curator_core.filesystems import StorageOptions, base_name, join
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
-from curator_core.partitioning import parsed_size
-from curator_core.reading.jsonl import JSONL_ENDINGS, JsonlReader
-from curator_core.reading.parquet import ParquetReader
-from curator_core.stages import AnyStage
-from curator_core.suggestions import hint
-from curator_core.writing.jsonl import JsonlWriter
-from curator_core.writing.parquet import ParquetWriter
-from curator_core.writing.stages import FileWriter, Mode
+from curator_core.errors import NothingFoundError, hint
+from curator_core.io.filesystems import StorageOptions, base_name, join
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.readers.jsonl import JSONL_ENDINGS, JsonlReader
+from curator_core.io.readers.parquet import ParquetReader
+from curator_core.io.shuffle import ExchangeWriter
+from curator_core.io.shuffle.partition import MOST_PARTITIONS
+from curator_core.io.shuffle.reader import ExchangeListing
+from curator_core.io.writers.base import FileWriter, Mode
+from curator_core.io.writers.jsonl import JsonlWriter
+from curator_core.io.writers.parquet import ParquetWriter
+from curator_core.model.stages import AnyStage
 
 from curator_text.mixing.gathering import BucketReading
 from curator_text.mixing.keys import KEY

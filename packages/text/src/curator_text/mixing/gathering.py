@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from curator_core import DocumentBatch, FileGroup, ProcessingStage
-from curator_core.exchanges.reading import read_partition, united
-from curator_core.filesystems import StorageOptions
+from curator_core.io.filesystems import StorageOptions
+from curator_core.io.shuffle.reader import read_partition, united
 
 from curator_text.mixing.keys import sorted_by_key
 

@@ -10,8 +10,8 @@ from hashlib import blake2b
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch
-from curator_core.filesystems import base_name
-from curator_core.rows import rows_at
+from curator_core.io.filesystems import base_name
+from curator_core.model.arrow import rows_at
 
 KEY = "_curator_key"
 """The column that holds the keys between two pipelines."""

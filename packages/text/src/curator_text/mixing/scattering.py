@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, InputError, ProcessingStage
-from curator_core.columns import with_column
-from curator_core.rows import rows_at
+from curator_core.model.arrow import rows_at, with_column
 
 from curator_text.mixing.keys import KEY, key_column, row_keys
 

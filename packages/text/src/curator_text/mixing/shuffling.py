@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from curator_core import Pipeline, WorkflowResult
-from curator_core.filesystems import as_text
+from curator_core.io.filesystems import as_text
 
 from curator_text.mixing.exchanges import Exchange
 from curator_text.mixing.scattering import Scattering

@@ -8,7 +8,7 @@ from math import isclose
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage
-from curator_core.columns import with_column
+from curator_core.model.arrow import with_column
 
 from curator_text.mixing.keys import KEYS, key_of
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, InputError, ProcessingStage
-from curator_core.columns import numbers_in, with_column
-from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.model.arrow import numbers_in, with_column
+from curator_core.model.resources import NodeInfo, WorkerInfo
 
 from curator_text.models.samples import scores_in
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from curator_core import CuratorError
-from curator_core.requiring import not_installed
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.optional_dependencies import not_installed
 
 Judge: TypeAlias = Callable[[str], float]
 """How likely its label is for a text, from 0 to 1."""

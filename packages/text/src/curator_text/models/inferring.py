@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
-from curator_core.models import tell_model
-from curator_core.places import NodeInfo
-from curator_core.visible import log
+from curator_core.logs import log
+from curator_core.model.arrow import with_column
+from curator_core.model.provenance import tell_model
+from curator_core.model.resources import NodeInfo
 from curator_models.batching import MicroBatches
 from curator_models.devices import Autocast, device_of, keep_to_cores, precision
 from curator_models.digests import digest_of, weights_in

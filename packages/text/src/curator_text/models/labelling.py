@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, Dropped, ProcessingStage
-from curator_core.errors import PipelineError
-from curator_core.suggestions import hint
+from curator_core.errors import PipelineError, hint
 from curator_models.loading import empty_backbone, fill, labels_in, pretrained, state_in
 from curator_models.locating import ModelError, settings_in
 

@@ -18,13 +18,13 @@ from curator_core import (
     ProcessingStage,
     WorkerInfo,
 )
-from curator_core.dropping import DropSink
-from curator_core.files import FilePart
-from curator_core.filesystems import StorageOptions, join
-from curator_core.rows import rows_where
-from curator_core.tasks import StagedFile
-from curator_core.writing import JsonlWriter, ParquetWriter
-from curator_core.writing.stages import FileWriter, Mode
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.writers import JsonlWriter, ParquetWriter
+from curator_core.io.writers.base import FileWriter, Mode
+from curator_core.model.arrow import rows_where
+from curator_core.model.files import FilePart
+from curator_core.model.stages import DropSink
+from curator_core.model.tasks import StagedFile
 
 FORMATS = {"jsonl": JsonlWriter, "parquet": ParquetWriter}
 Format: TypeAlias = Literal["jsonl", "parquet"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
-from curator_core.places import NodeInfo
+from curator_core.model.arrow import with_column
+from curator_core.model.resources import NodeInfo
 from curator_models.loading import tokenizer_in
 from curator_models.locating import ModelError, settings_in
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.combining import stream_safe
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.unicode import stream_safe
 
 from curator_text.combining import stream_safe_column
 from curator_text.modifying import TextModifier, TextRewriter

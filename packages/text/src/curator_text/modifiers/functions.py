@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 from curator_core import AnyStage, DocumentBatch, NodeInfo, ProcessingStage, Rejected, WorkerInfo
-from curator_core.columns import with_column
+from curator_core.model.arrow import with_column
 
 from curator_text.modifying import TextModifier, TextRewriter
 from curator_text.rejecting import RowErrors, storable

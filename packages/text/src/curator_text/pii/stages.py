@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage, Rejected
-from curator_core.columns import with_column
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.arrow import with_column
 
 from curator_text.filtering import TextFilter
 from curator_text.modifying import TextRewriter

@@ -6,8 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, ProcessingStage
-from curator_core.columns import with_column
-from curator_core.rows import rows_at
+from curator_core.model.arrow import rows_at, with_column
 
 from curator_text.text_columns import as_texts, text_column
 

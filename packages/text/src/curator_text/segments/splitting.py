@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, InputError, ProcessingStage
-from curator_core.columns import with_column
-from curator_core.rows import rows_at
+from curator_core.model.arrow import rows_at, with_column
 
 from curator_text.text_columns import text_column
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, InputError, Rejected
-from curator_core.files import FilePart
-from curator_core.filesystems import base_name, open_input
-from curator_core.partitioning import parsed_size
+from curator_core.io.filesystems import base_name, open_input
+from curator_core.io.partitioning import parsed_size
+from curator_core.model.files import FilePart
 
 from curator_text.sizes import size_problems
 from curator_text.sources.latex import cleaned

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from curator_core import DocumentBatch, InputError, ProcessingStage
-from curator_core.files import FileGroup
-from curator_core.filesystems import StorageOptions, join, open_input
-from curator_core.partitioning import FilePartitioning
-from curator_core.stages import AnyStage, CompositeStage
-from curator_core.tasks import Empty
+from curator_core.io.filesystems import StorageOptions, join, open_input
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.model.files import FileGroup
+from curator_core.model.stages import AnyStage, CompositeStage
+from curator_core.model.tasks import Empty
 
 from curator_text.downloading.stages import Downloader
 from curator_text.sources.warc import DEFAULT_RECORD_BYTES, WarcReader, WetReader

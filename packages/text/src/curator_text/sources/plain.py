@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from curator_core import InputError, Rejected
-from curator_core.compression import (
+from curator_core.errors import hint
+from curator_core.io.compression import (
     COMPRESSIONS,
     DamagedStreamError,
     compression_of,
     decompressed,
 )
-from curator_core.files import FilePart
-from curator_core.filesystems import open_input
-from curator_core.reading.lines import lines_of_range, whole_lines
-from curator_core.suggestions import hint
+from curator_core.io.filesystems import open_input
+from curator_core.io.readers.lines import lines_of_range, whole_lines
+from curator_core.model.files import FilePart
 
 from curator_text.sources.readers import SourceReader
 from curator_text.sources.records import Found, RecordReading

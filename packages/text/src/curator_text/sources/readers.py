@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from curator_core.partitioning import FilePartitioning
-from curator_core.reading.stages import FileReader, ReadingStage
+from curator_core.io.partitioning import FilePartitioning
+from curator_core.io.readers.base import FileReader, ReadingStage
 
 
 class SourceReader(FileReader, ABC):

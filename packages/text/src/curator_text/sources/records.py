@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 from curator_core import Dropped, Rejected
-from curator_core.files import FilePart
-from curator_core.reading.stages import Piece, ReadingStage
+from curator_core.io.readers.base import Piece, ReadingStage
+from curator_core.model.files import FilePart
 
 from curator_text.sources.columns import Columns
 

@@ -8,12 +8,17 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import InputError, Rejected
-from curator_core.compression import COMPRESSIONS, DamagedStreamError, compression_of, decompressed
-from curator_core.files import FilePart
-from curator_core.filesystems import open_input
-from curator_core.reading.lines import Lines, lines_of_range, whole_lines
-from curator_core.reading.stages import Piece, ReadingStage
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.compression import (
+    COMPRESSIONS,
+    DamagedStreamError,
+    compression_of,
+    decompressed,
+)
+from curator_core.io.filesystems import open_input
+from curator_core.io.readers.base import Piece, ReadingStage
+from curator_core.io.readers.lines import Lines, lines_of_range, whole_lines
+from curator_core.model.files import FilePart
 
 from curator_text.sources.readers import SourceReader
 

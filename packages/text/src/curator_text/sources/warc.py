@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, InputError, Rejected
-from curator_core.files import FilePart
-from curator_core.filesystems import open_input
-from curator_core.partitioning import Split, parsed_size
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.io.filesystems import open_input
+from curator_core.io.partitioning import Split, parsed_size
+from curator_core.model.files import FilePart
 
 from curator_text.sizes import size_problems
 from curator_text.sources.payloads import Bytes, TooLargeError, media_type, payload_of

@@ -6,9 +6,9 @@ from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 from curator_core import Dropped, InputError, Rejected
-from curator_core.files import FilePart
-from curator_core.filesystems import open_input
-from curator_core.partitioning import Split, parsed_size
+from curator_core.io.filesystems import open_input
+from curator_core.io.partitioning import Split, parsed_size
+from curator_core.model.files import FilePart
 
 from curator_text.sizes import size_problems
 from curator_text.sources.members import DamagedMemberError, Member, MemberKind, Members

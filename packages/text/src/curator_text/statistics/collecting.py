@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
 from curator_core import DocumentBatch, ProcessingStage, WorkerInfo
-from curator_core.filesystems import StorageOptions, join
-from curator_core.lineage import fingerprint
-from curator_core.staging import writing
-from curator_core.statistics import FILE_ENDING
-from curator_core.suggestions import hint
-from curator_core.writing.stages import Mode
+from curator_core.errors import hint
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.statistics import FILE_ENDING
+from curator_core.io.writers.base import Mode
+from curator_core.model.lineage import fingerprint
 
 from curator_text.columns import texts_of
 from curator_text.statistics.measures import LENGTHS, summary_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from curator_core.statistics import ColumnSummary, Summary
+from curator_core.io.statistics import ColumnSummary, Summary
 
 LENGTHS = ("characters", "words", "lines")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
-from curator_core.models import tell_model
+from curator_core.model.provenance import tell_model
 
 from curator_video.analysis.observing import Pixels
 from curator_video.analysis.wants import Sampling, Wanted

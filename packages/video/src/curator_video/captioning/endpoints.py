@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
 from curator_models.endpoints import ChatEndpoint, NoAnswerError
 from curator_models.pacing import Pace
 

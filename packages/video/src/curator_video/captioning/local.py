@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.model.resources import NodeInfo, WorkerInfo
 from curator_models.devices import Device, device_of, resources_for
 from curator_models.digests import digest_of, weights_in
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from curator_core.models import tell_model
-from curator_core.outcomes import Rejected
-from curator_core.stages import ProcessingStage
+from curator_core.model.provenance import tell_model
+from curator_core.model.stages import ProcessingStage
+from curator_core.model.tasks import Rejected
 
 from curator_video.captioning.describing import Told, failed, misnamed
 from curator_video.clips import Clip

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-from curator_core.errors import CuratorError
-from curator_core.suggestions import hint
+from curator_core.errors import CuratorError, hint
 
 from curator_video.cutting.priorities import as_before
 

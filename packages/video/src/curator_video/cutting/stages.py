@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from curator_core.places import WorkerInfo
-from curator_core.stages import ProcessingStage
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import ProcessingStage
 
 from curator_video.clips import Clip
 from curator_video.cutting.encoders import Encoder, known_encoders

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curator_core.models import tell_model
-from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.model.provenance import tell_model
+from curator_core.model.resources import NodeInfo, WorkerInfo
 from curator_models.devices import Autocast, Device, device_of, precision, resources_for
 from curator_models.digests import digest_of, weights_in
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from curator_core.models import tell_model
+from curator_core.model.provenance import tell_model
 from curator_models.devices import Autocast
 
 from curator_video.clips import Clip

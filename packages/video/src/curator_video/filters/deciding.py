@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from curator_core.models import tell_model
-from curator_core.outcomes import Dropped
-from curator_core.scores import Scores, tell_scores
+from curator_core.model.provenance import tell_model
+from curator_core.model.scores import Scores, tell_scores
+from curator_core.model.tasks import Dropped
 
 from curator_video.clips import Clip, Score
 from curator_video.sharing import LookingStage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from curator_core.suggestions import hint
+from curator_core.errors import hint
 
 from curator_video.clips import Clip, Score
 from curator_video.filters.deciding import ClipFilter, number

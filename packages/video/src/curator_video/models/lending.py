@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
 from curator_models.batching import MicroBatches
 from curator_models.digests import digest_of
 

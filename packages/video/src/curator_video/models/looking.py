@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator_core.places import NodeInfo, WorkerInfo
+from curator_core.model.resources import NodeInfo, WorkerInfo
 from curator_models.devices import Device, resources_for
 
 from curator_video.analysis.wants import Sampling, Wanted

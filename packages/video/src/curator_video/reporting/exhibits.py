@@ -5,7 +5,7 @@ from heapq import nsmallest
 from html import escape
 
 from curator_core import InputError
-from curator_core.filesystems import base_name
+from curator_core.io.filesystems import base_name
 from curator_core.reporting.directories import RunRecord
 from curator_core.reporting.exhibits import Exhibit, fitting, where_more_is
 

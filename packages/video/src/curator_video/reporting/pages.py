@@ -6,11 +6,11 @@ from heapq import nsmallest
 from html import escape
 
 from curator_core import InputError
-from curator_core.filesystems import base_name, join, open_filesystem
+from curator_core.io.filesystems import base_name, join, open_filesystem
+from curator_core.model.records import QuarantineRecord
 from curator_core.reporting.directories import RunRecord, read_run
 from curator_core.reporting.figures import count, counted
 from curator_core.reporting.fragments import facts_table, figures_table, page, section
-from curator_core.results import QuarantineRecord
 
 from curator_video.reporting.records import Record, records_in
 from curator_video.reporting.strips import strip

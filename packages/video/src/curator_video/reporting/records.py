@@ -8,9 +8,8 @@ from hashlib import blake2b
 from typing import Any
 
 from curator_core.errors import InputError
-from curator_core.filesystems import StorageOptions, open_input
-from curator_core.finding import find_files
-from curator_core.matching import Wanted
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.listing import Wanted, find_files
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from curator_core.requiring import not_installed
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.optional_dependencies import not_installed
 
 from curator_video.analysis.observing import Pixels
 from curator_video.clips import Score

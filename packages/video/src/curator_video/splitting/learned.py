@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.visible import log
+from curator_core.logs import log
+from curator_core.model.resources import NodeInfo, WorkerInfo
 
 from curator_video.clips import Score
 from curator_video.splitting.shots import SHOT_MODEL, ShotSplitter

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from curator_core.outcomes import Rejected
+from curator_core.model.tasks import Rejected
 
 from curator_video.analysis.examining import examined, watched
 from curator_video.analysis.findings import Findings

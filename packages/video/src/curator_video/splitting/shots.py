@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from curator_core.models import tell_model
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.stages import AnyStage, ProcessingStage
-from curator_core.suggestions import hint
+from curator_core.errors import hint
+from curator_core.model.provenance import tell_model
+from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip, Score, Span

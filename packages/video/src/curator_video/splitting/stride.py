@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
-from curator_core.outcomes import Dropped, Rejected
-from curator_core.stages import AnyStage, ProcessingStage
+from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.tasks import Dropped, Rejected
 
 from curator_video.analysis.wants import Wanted
 from curator_video.clips import Clip, Span

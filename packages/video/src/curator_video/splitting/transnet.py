@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from curator_core.places import WorkerInfo
+from curator_core.model.resources import WorkerInfo
 from curator_models.digests import digest_of
 from curator_models.weights import Packaged, WeightsFile
 from numpy.typing import NDArray

@@ -2,9 +2,8 @@
 
 from typing import Protocol
 
-from curator_core.dropping import DropSink
-from curator_core.outcomes import AnyTask
-from curator_core.tasks import StagedFile
+from curator_core.model.stages import DropSink
+from curator_core.model.tasks import AnyTask, StagedFile
 
 from curator_video.clips import Clip
 

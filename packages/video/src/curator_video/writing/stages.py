@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, get_args
 
-from curator_core.dropping import DropSink
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import StorageOptions, join
-from curator_core.lineage import fingerprint
-from curator_core.outcomes import Mixed
-from curator_core.places import WorkerInfo
-from curator_core.stages import ProcessingStage
-from curator_core.staging import writing
-from curator_core.suggestions import hint
-from curator_core.tasks import StagedFile
-from curator_core.writing.stages import Mode
+from curator_core.errors import hint
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import StorageOptions, join
+from curator_core.io.writers.base import Mode
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import DropSink, ProcessingStage
+from curator_core.model.tasks import Mixed, StagedFile
 
 from curator_video.clips import Clip
 from curator_video.writing.filtered import FilteredClips

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
-from curator_core.dropping import DropSink
-from curator_core.files import FileGroup, FilePart
-from curator_core.filesystems import join
-from curator_core.lineage import fingerprint
-from curator_core.outcomes import AnyTask, Mixed
-from curator_core.places import WorkerInfo
-from curator_core.staging import writing
-from curator_core.tasks import StagedFile
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import join
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import DropSink
+from curator_core.model.tasks import AnyTask, Mixed, StagedFile
 
 from curator_video.clips import Clip
 from curator_video.writing.records import page_of, row_of

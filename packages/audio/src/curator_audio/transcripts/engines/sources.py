@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from curator_core.requiring import not_installed
-from curator_core.suggestions import nearest
+from curator_core.errors import nearest
+from curator_core.model.optional_dependencies import not_installed
 
 Backend: TypeAlias = Literal["auto", "faster-whisper", "whisper", "transformers", "nemo"]
 """The library that runs the model; found out by its files or its name unless given."""

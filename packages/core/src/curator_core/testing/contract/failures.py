@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from curator_core.errors import BudgetError, StageError
-from curator_core.results import RunResult
-from curator_core.stages import AnyStage
-from curator_core.tasks import Task
+from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import Task
+from curator_core.run.result import RunResult
 from curator_core.testing.contract.jobs import ended
 from curator_core.testing.contract.logs import read_log
 from curator_core.testing.contract.stages import (

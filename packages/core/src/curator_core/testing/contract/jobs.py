@@ -10,9 +10,9 @@ from typing import Any
 import cloudpickle
 
 from curator_core.errors import CuratorError, RunInterrupted
-from curator_core.executors import Executor
-from curator_core.outcomes import AnyTask
-from curator_core.pipelines import Pipeline
+from curator_core.model.tasks import AnyTask
+from curator_core.pipeline import Pipeline
+from curator_core.plan.executor import Executor
 
 
 @dataclass

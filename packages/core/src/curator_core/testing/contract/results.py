@@ -7,16 +7,17 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from curator_core.documents import DocumentBatch
 from curator_core.errors import CuratorError, EmptyRunError
-from curator_core.files import FileGroup
-from curator_core.lineage import fingerprint
-from curator_core.outcomes import Dropped
-from curator_core.pipelines import Pipeline
-from curator_core.reading import JsonlReader
-from curator_core.scores import Scores
-from curator_core.stages import ProcessingStage
-from curator_core.tasks import Task
+from curator_core.execution.direct import run_stages
+from curator_core.io.readers import JsonlReader
+from curator_core.io.writers import JsonlWriter
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.lineage import fingerprint
+from curator_core.model.scores import Scores
+from curator_core.model.stages import ProcessingStage
+from curator_core.model.tasks import Dropped, Task
+from curator_core.pipeline import Pipeline
 from curator_core.testing.contract.stages import (
     SCALES,
     Adds,
@@ -31,8 +32,6 @@ from curator_core.testing.contract.stages import (
     Weighs,
 )
 from curator_core.testing.contract.trials import Trial, data, tasks, untimed
-from curator_core.testing.running import run_stages
-from curator_core.writing import JsonlWriter
 
 
 class KeepsLong(ProcessingStage[DocumentBatch, DocumentBatch]):

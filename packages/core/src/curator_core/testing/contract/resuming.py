@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from curator_core.errors import BudgetError, ResumeError, StageError
-from curator_core.scores import Scores
-from curator_core.stages import AnyStage
+from curator_core.model.scores import Scores
+from curator_core.model.stages import AnyStage
 from curator_core.testing.contract.jobs import ended, wait_until
 from curator_core.testing.contract.logs import read_log, still_running
 from curator_core.testing.contract.stages import (

@@ -3,8 +3,8 @@
 import pytest
 
 from curator_core.errors import PipelineError
-from curator_core.pipelines import Pipeline
-from curator_core.tasks import Task
+from curator_core.model.tasks import Task
+from curator_core.pipeline import Pipeline
 from curator_core.testing.contract.stages import Adds, Fails
 from curator_core.testing.contract.trials import Trial
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from curator_core.files import FileGroup
-from curator_core.models import tell_model
-from curator_core.outcomes import Dropped, Mixed
-from curator_core.places import NodeInfo, WorkerInfo
-from curator_core.scores import Scores, tell_scores
-from curator_core.stages import ProcessingStage
-from curator_core.staging import writing
-from curator_core.tasks import Empty, Task
+from curator_core.io.atomic_write import writing
+from curator_core.model.files import FileGroup
+from curator_core.model.provenance import tell_model
+from curator_core.model.resources import NodeInfo, WorkerInfo
+from curator_core.model.scores import Scores, tell_scores
+from curator_core.model.stages import ProcessingStage
+from curator_core.model.tasks import Dropped, Empty, Mixed, Task
 from curator_core.testing.contract.logs import note
 
 Numbers = ProcessingStage[Task[int], Task[int]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curator_core.errors import StageError
-from curator_core.pipelines import Pipeline
+from curator_core.pipeline import Pipeline
 from curator_core.testing.contract.lifetimes import check_lives
 from curator_core.testing.contract.logs import read_log, still_running
 from curator_core.testing.contract.stages import Adds, Fails, Lists, Lives, Rests, Waits

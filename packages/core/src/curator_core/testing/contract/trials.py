@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from curator_core.executors import Executor
-from curator_core.outcomes import AnyTask
-from curator_core.pipelines import Pipeline
-from curator_core.results import RunResult, StageCounts
-from curator_core.stages import AnyStage
-from curator_core.tasks import Task
+from curator_core.model.records import StageCounts
+from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import AnyTask, Task
+from curator_core.pipeline import Pipeline
+from curator_core.plan.executor import Executor
+from curator_core.run.result import RunResult
 from curator_core.testing.contract.jobs import Job
 
 RUN_OPTIONS = frozenset({"run_dir", "resume"})

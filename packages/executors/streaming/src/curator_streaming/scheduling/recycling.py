@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curator_core.usages import RECYCLED
+from curator_core.model.usage import RECYCLED
 
 from curator_streaming.scheduling.actions import Explain
 from curator_streaming.scheduling.floors import Floor

@@ -1,0 +1,1 @@
+"""What happens inside a worker: running stages, accounting, faults and telemetry."""

@@ -1,0 +1,273 @@
+"""Accounting: what the outcomes of a stage mean for counts, credit and quarantine."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from curator_core.errors import OutputError, StageError, detail_of, is_damage, reason_of
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.lineage import Lineage, SourceKey, fingerprint, rest_share, source_of
+from curator_core.model.provenance import told_model
+from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
+from curator_core.model.reports import CallReport, Keys, Part
+from curator_core.model.samples import Sampler
+from curator_core.model.scores import told_scores
+from curator_core.model.stages import DropSink
+from curator_core.model.tasks import AnyTask, Dropped, Rejected, Task
+from curator_core.plan.plan import PlannedStage
+
+
+class Account:
+    """One stage's account of one call."""
+
+    def __init__(
+        self,
+        planned: PlannedStage,
+        report: CallReport,
+        drops: DropSink | None,
+        sampler: Sampler | None = None,
+    ) -> None:
+        self.planned = planned
+        self.report = report
+        self.counts = StageCounts()
+        self._part = Part()
+        self._keys: Keys | None = None
+        self._turned_to: Iterable[SourceKey] = ()
+        self._drops = drops
+        self._sampler = sampler
+        self._is_looking = (
+            sampler is not None
+            and issubclass(planned.gives, DocumentBatch)
+            and sampler.wants_changes(planned.index)
+        )
+        self._given: Any = None
+        self._rejected: list[Rejected] = []
+
+    def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
+        """Whatever is counted from now on is of tasks that are made of these sources."""
+        if sources is self._turned_to:  # lineages are never changed in place
+            return self.counts
+        self._turned_to = sources
+        keys = tuple(sources)
+        if keys != self._keys:
+            self._keys = keys
+            self._part = self.report.part(keys)
+            self.counts = self._part.of(self.planned.index)
+        return self.counts
+
+    def take(self, task: AnyTask, size: tuple[int, int] | None = None) -> int:
+        """`size` is that which it had before the stage got hold of it, where it is told so late."""
+        items, num_bytes = size or (task.num_items, task.num_bytes)
+        counts = self.turn_to(task.lineage)
+        counts.tasks_in += 1
+        counts.items_in += items
+        counts.bytes_in += num_bytes
+        return items
+
+    def tried(self, tasks: Sequence[AnyTask], seconds: float) -> None:
+        """The time of a batch is shared out evenly among its tasks."""
+        for task in tasks:
+            self.turn_to(task.lineage).seconds += seconds / len(tasks)
+
+    def retry(self, tasks: Sequence[AnyTask]) -> None:
+        for task in tasks:
+            self.turn_to(task.lineage).tasks_retried += 1
+
+    def accounted(self) -> int:
+        return self.counts.items_dropped + self.counts.items_rejected
+
+    def adopt(
+        self,
+        output: AnyTask,
+        task_id: str,
+        lineage: Lineage,
+        parent: AnyTask,
+        seconds: float,
+    ) -> bool:
+        """Give an output its id and credit. False where there is nothing in it to pass on."""
+        output.task_id = task_id
+        output.lineage = lineage
+        if output is not parent:
+            output.timings = dict(parent.timings)
+            output.metadata = {**parent.metadata, **output.metadata}
+            output.dataset_name = output.dataset_name or parent.dataset_name
+        output.timings[self.planned.name] = seconds
+        if output.staged:
+            self.report.staged += [(file, tuple(lineage)) for file in output.staged]
+            output.staged = ()
+        counts = self.counts
+        if output.derived:
+            counts.score(told_scores(output))
+            if (model := told_model(output)) and output.num_items:
+                counts.use(model, output.num_items)
+        items = output.num_items
+        if not items:
+            self.report.spend(lineage)
+            return False
+        counts.tasks_out += 1
+        counts.items_out += items
+        counts.bytes_out += output.num_bytes
+        if playing_ms := output.playing_ms:
+            counts.playing_ms += playing_ms
+        return True
+
+    def close(self, tasks: int, passed_on: int) -> None:
+        if passed_on:
+            self.counts.tasks_passed += tasks
+        else:
+            self.counts.tasks_dropped += tasks
+
+    def drop(self, parents: list[AnyTask], unreported: int) -> None:
+        self.counts.tasks_dropped += len(parents)
+        for task in parents:
+            self.report.spend(task.lineage)
+            if unreported > 0:
+                self._show("dropped", task)
+                self._keep("dropped", task)
+        if unreported > 0:
+            self.counts.drop("dropped", unreported)
+
+    def note(self, item: Dropped | Rejected, parents: list[AnyTask]) -> None:
+        if isinstance(item, Dropped):
+            self.counts.drop(item.reason, item.items)
+            if item.records is not None:
+                self._show(item.reason, item.records)
+                self._keep(item.reason, item.records)
+            return
+        self.counts.items_rejected += item.items
+        if self.planned.policy.on_error == "fail":
+            at = f"{item.where}: " if item.where else ""
+            raise StageError(
+                f"stage {self.planned.name!r} failed: {at}{item.reason}",
+                stage=self.planned.name,
+                task_id=parents[0].task_id,
+                source=source_of(parents[0].lineage),
+            )
+        if self.planned.policy.on_error == "quarantine":
+            self._rejected.append(item)
+
+    def set_aside(self, parents: Sequence[AnyTask]) -> None:
+        """Quarantine what was rejected of a task, and with it these records as a task of their own.
+
+        Of several parents nobody can tell whose row it was.
+        """
+        if not self._rejected:
+            return
+        rejected, self._rejected = self._rejected, []
+        groups: dict[int, list[Rejected]] = {}
+        for item in rejected:
+            groups.setdefault(id(item.of), []).append(item)
+        for items in groups.values():
+            of = items[0].of or (parents[0] if len(parents) == 1 else None)
+            rows = sorted({item.row for item in items if item.row is not None})
+            known = [f"{item.row} {item.where}" for item in items if item.row is not None]
+            subtask_id, subtask, kind = self._subtask(parents[0].task_id, of, rows, known)
+            for item in items:
+                has_row = item.row is not None
+                self._record(
+                    parents[0],
+                    item.reason,
+                    where=item.where,
+                    items=item.items,
+                    whole_task=False,
+                    payload=item.payload,
+                    subtask_id=subtask_id if has_row else "",
+                    subtask=subtask if has_row else None,
+                    kind=kind if has_row else "",
+                    damaged=item.damaged or not has_row,
+                )
+                subtask = None if has_row else subtask
+
+    def _subtask(
+        self, task_id: str, of: AnyTask | None, rows: Sequence[int], known: Sequence[str]
+    ) -> tuple[str, bytes | None, str]:
+        """The id, bytes and class of a task of these rows; no id where it cannot be stored."""
+        if not rows or not isinstance(of, self.planned.takes):
+            return "", None, ""
+        try:
+            taken = of.take(rows)
+            subtask = taken.to_payload()
+        except (TypeError, ValueError, IndexError):
+            return "", None, ""
+        subtask_id = f"{task_id}.{self.planned.index}r{fingerprint(*known)[:8]}"
+        return subtask_id, subtask, kind_of(taken.stored_type)
+
+    def explain_shrinking(self, missing: int) -> None:
+        """Fewer items than before, with nothing said about it: not lost in silence."""
+        if missing > 0:
+            self.counts.drop("not passed on", missing)
+
+    def look_at(self, task: AnyTask) -> None:
+        """A stage is given a task, which it may change as it stands."""
+        if self._is_looking:
+            self._given = vars(task).get("data")
+
+    def show_change(self, parent: AnyTask, output: AnyTask) -> None:
+        """A stage made one task of another: show what became of a few records."""
+        if self._is_looking and self._sampler is not None:
+            given, self._given = self._given, None
+            before = vars(parent).get("data") if given is None else given
+            self.report.samples += self._sampler.changes(self.planned.index, before, output)
+
+    def _show(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+        """Scores that were told of what was dropped count; a few of the records are shown."""
+        if isinstance(records, Task) and records.derived:
+            self.counts.score(told_scores(records))
+        if self._sampler is not None:
+            index, inputs = self.planned.index, self.planned.stage.inputs()
+            self.report.samples += self._sampler.drops(index, reason, records, inputs)
+
+    def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+        """Hand dropped records to whoever keeps them; to lose some in silence is no option."""
+        if self._drops is None:
+            return
+        try:
+            dropped = records if isinstance(records, Task) else records()
+            self._drops.add(self.planned.name, reason, dropped)
+        except Exception as error:
+            raise StageError(
+                f"stage {self.planned.name!r}: what it dropped cannot be kept: {reason_of(error)}",
+                stage=self.planned.name,
+                detail=detail_of(error),
+            ) from error
+
+    def fail(
+        self,
+        task: AnyTask,
+        error: Exception,
+        attempts: int,
+        progress: tuple[int, int] = (0, 0),
+        shared: int = 0,
+    ) -> None:
+        """`progress` counts the outputs that had gone on and all things given; `shared` of the
+        outputs took their share of the credit in this very run."""
+        policy = self.planned.policy
+        reason = reason_of(error)
+        if policy.on_error == "fail" or isinstance(error, OutputError):
+            raise StageError(
+                f"stage {self.planned.name!r} failed: {reason}",
+                stage=self.planned.name,
+                task_id=task.task_id,
+                source=source_of(task.lineage),
+                detail=detail_of(error),
+            ) from error
+        items = task.num_items
+        self.counts.tasks_failed += 1
+        self.counts.items_failed += items
+        self.report.lose(rest_share(task.lineage, shared))
+        if policy.on_error == "quarantine":
+            (passed, seen), payload = progress, payload_of(task)
+            self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
+                         seen=seen, items=items, payload=payload, kind=kind_of(task.stored_type),
+                         damaged=is_damage(error))  # fmt: skip
+
+    def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
+        self._part.quarantined.append(
+            QuarantineRecord(
+                task.task_id,
+                self.planned.name,
+                self.planned.index,
+                reason,
+                source_of(task.lineage),
+                **facts,
+            )
+        )

@@ -1,0 +1,78 @@
+"""Run stages directly in this process, without a run around them."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from curator_core.execution.timeouts import AlarmClock
+from curator_core.execution.worker import StageWorker
+from curator_core.model.lineage import fingerprint, whole
+from curator_core.model.policies import ErrorPolicy, OnError
+from curator_core.model.records import StageCounts
+from curator_core.model.reports import CallReport
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import AnyStage, flatten
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan, PlannedStage
+
+
+@dataclass
+class StageRun:
+    """What came out of some stages, and their account."""
+
+    outputs: list[AnyTask]
+    report: CallReport
+
+    @property
+    def counts(self) -> StageCounts:
+        """The first stage's account: the only one, where only one stage was run."""
+        return self.report.of(0)
+
+
+def run_stage(stage: AnyStage, *tasks: AnyTask, on_error: OnError = "fail") -> list[AnyTask]:
+    """What a stage makes of `tasks`: set up, run and torn down as a worker would.
+
+    A failure is raised as StageError, unless `on_error` says otherwise, and retries do not wait;
+    a composite runs whole.
+    """
+    return run_stages([stage], tasks, on_error=on_error).outputs
+
+
+def run_stages(
+    stages: Sequence[AnyStage], tasks: Sequence[AnyTask], *, on_error: OnError = "fail"
+) -> StageRun:
+    """Run several stages in a row, and keep the account too: counts, drops, quarantine, credit."""
+    return walk(stages, [as_source(task, i) for i, task in enumerate(tasks)], on_error)
+
+
+def as_source(task: AnyTask, position: int) -> AnyTask:
+    """A copy that starts a lineage, as a run makes it of a source; one that has an id keeps it."""
+    source = copy(task)
+    source.timings = {}
+    source.task_id = task.task_id or fingerprint(str(position), task.identity() or "")
+    source.lineage = task.lineage or whole(source.task_id, 1)
+    return source
+
+
+def walk(stages: Sequence[AnyStage], sources: Sequence[AnyTask], on_error: OnError) -> StageRun:
+    """The life of one worker: up, one call over all sources, and down however that ended."""
+    watch = AlarmClock() if AlarmClock.works_here() else None
+    worker = StageWorker(line_of(stages, on_error), WorkerInfo(), watch=watch)
+    worker.setup_on_node()
+    try:
+        worker.setup()
+        call = worker.call(sources)
+        return StageRun(list(call.outputs()) if sources else [], call.report)
+    finally:
+        worker.teardown()
+
+
+def line_of(stages: Sequence[AnyStage], on_error: OnError) -> Plan:
+    """A plan of these stages as they stand; nothing is checked, for a check is not wanted here."""
+    flat = flatten(stages)
+    return Plan("testing", tuple(_planned(i, stage, on_error) for i, stage in enumerate(flat)))
+
+
+def _planned(index: int, stage: AnyStage, on_error: OnError) -> PlannedStage:
+    policy = ErrorPolicy(on_error, stage.retries, stage.timeout_s, backoff_s=0.0)
+    return PlannedStage.of(index, stage, policy)

@@ -1,0 +1,105 @@
+"""Exits: a stage that would end its process, or forks one that escapes, fails its task."""
+
+import mmap
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from itertools import count
+from struct import Struct
+from types import TracebackType
+from typing import NoReturn
+
+_HEAD = Struct("<QI")
+"""Which call a forked process has left, and the length of how it did."""
+
+_NUMBERS = count(1)
+_BOARDS: dict[int, mmap.mmap] = {}
+"""The memory that this process shares with those that it forks; they tell there how they left."""
+
+
+class ExitedError(Exception):
+    """A stage tried to end the process that it runs in, or a process that it forked left it."""
+
+
+class InterruptHandler:
+    """A handler of SIGINT that only raises KeyboardInterrupt once a run was asked to stop."""
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether it raises KeyboardInterrupt by now."""
+        raise NotImplementedError
+
+
+class StageCode:
+    """Runs the code of a stage in a `with` block; what would end the process fails the stage.
+
+    A process that the stage forked ends where it would leave the block: it must not go on as a
+    second worker. The block then fails in the process that forked it.
+    """
+
+    def __enter__(self) -> None:
+        self._process = os.getpid()
+        self._board = _BOARDS.get(self._process) or _new_board(self._process)
+        self._number = next(_NUMBERS)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if os.getpid() != self._process:
+            _leave(self._board, self._number, error)
+        if isinstance(error, SystemExit):
+            raise ExitedError(f"the stage called sys.exit({error.code!r})") from error
+        if isinstance(error, KeyboardInterrupt) and not _is_ctrl_c():
+            raise ExitedError("the stage raised KeyboardInterrupt") from error
+        if error is None and (how := _left(self._board, self._number)):
+            raise ExitedError(
+                f"a process that the stage forked {how}; end such a process with os._exit(), or "
+                "use multiprocessing or subprocess"
+            )
+
+
+def _is_ctrl_c() -> bool:
+    """Whether a KeyboardInterrupt can have come from outside of the stage."""
+    handler = signal.getsignal(signal.SIGINT)
+    if isinstance(handler, InterruptHandler):
+        return handler.interrupts
+    return handler is not signal.SIG_IGN
+
+
+def _new_board(process: int) -> mmap.mmap:
+    """One that no other process writes to, were it forked from the same one as this."""
+    _BOARDS.clear()
+    board = _BOARDS[process] = mmap.mmap(-1, mmap.PAGESIZE)
+    return board
+
+
+def _leave(board: mmap.mmap, number: int, error: BaseException | None) -> NoReturn:
+    """End this process as Python would, but with nothing of what its parent has still to do."""
+    code, how = 1, "returned from it"
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        how = f"left it by sys.exit({error.code!r})"
+    elif error is not None:
+        how = f"left it by {type(error).__name__}"
+        with suppress(Exception):
+            traceback.print_exception(error)
+    told = how.encode()[: mmap.PAGESIZE - _HEAD.size]
+    board[_HEAD.size : _HEAD.size + len(told)] = told
+    _HEAD.pack_into(board, 0, number, len(told))
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(code & 0xFF)
+
+
+def _left(board: mmap.mmap, number: int) -> str:
+    """How a forked process left this call; empty where none did."""
+    left, length = _HEAD.unpack_from(board)
+    if left != number:
+        return ""
+    return bytes(board[_HEAD.size : _HEAD.size + length]).decode(errors="replace")

@@ -1,0 +1,430 @@
+"""A step: run one stage on the tasks of a call, with batches, retries and output checks."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from curator_core.errors import hint
+from curator_core.execution.accounting import Account
+from curator_core.execution.exits import StageCode
+from curator_core.execution.telemetry import Stopwatch
+from curator_core.execution.timeouts import TaskTimeoutError, Watch
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
+from curator_core.model.lineage import (
+    Lineage,
+    child_id,
+    combined,
+    equal_share,
+    mixed_id,
+    next_share,
+    rest_share,
+)
+from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, Task
+from curator_core.plan.plan import PlannedStage
+
+
+class BadOutputError(Exception):
+    """A stage returned what no stage may return."""
+
+
+def check_item(item: Any, stage: str) -> None:
+    if isinstance(item, Task):
+        _check_payload(item, stage)
+    elif not isinstance(item, Dropped | Rejected):
+        raise BadOutputError(
+            f"stage {stage!r} returned a {type(item).__name__}; "
+            "it may return a task, a list or generator of tasks, or None"
+        )
+
+
+def _check_payload(task: Task[Any], stage: str) -> None:
+    """A payload of the wrong type is found here, where it is still known who made it."""
+    try:
+        _ = task.num_items, task.num_bytes
+    except Exception as error:
+        raise BadOutputError(
+            f"stage {stage!r} returned a {type(task).__name__} around a "
+            f"{type(task.data).__name__}, which cannot be counted: {type(error).__name__}: {error}"
+        ) from error
+
+
+def checked(result: Any, stage: str) -> Any:
+    """A result as a task, a list, None or an iterator; anything else is the stage's mistake."""
+    if isinstance(result, Task):  # first, since nearly all are
+        _check_payload(result, stage)
+        return result
+    if result is None or isinstance(result, Iterator):
+        return result
+    if isinstance(result, Dropped | Rejected):
+        return [result]
+    if isinstance(result, list | tuple):
+        for item in result:
+            check_item(item, stage)
+        return list(result)
+    check_item(result, stage)
+    return result
+
+
+def aligned(given: Any, expected: int, stage: str) -> list[Any]:
+    """The results of a batch, one for each of its tasks."""
+    results = list(given)
+    if len(results) != expected:
+        raise BadOutputError(
+            f"process_batch of stage {stage!r} got {expected} tasks and returned "
+            f"{len(results)} results; return one for each (None drops it), or Mixed([...]) "
+            "where outputs are made of all tasks together"
+        )
+    return results
+
+
+R = TypeVar("R")
+
+Made = deque[AnyTask] | Iterator[AnyTask]
+"""Outputs that are let go of as they are handed on: what follows may take long over each."""
+
+
+class CondemnedError(Exception):
+    """A task that killed or hung its workers is not run again."""
+
+
+class WrongTaskError(Exception):
+    """A stage was given a task of another type than it takes."""
+
+
+class MissingColumnError(Exception):
+    """A task lacks a column that the stage reads."""
+
+
+class _BrokenFlowError(Exception):
+    """A generator failed once too often."""
+
+    def __init__(self, error: Exception, attempts: int) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.attempts = attempts
+
+
+@dataclass
+class _Flow:
+    """How far a generator is: outputs given, and all things seen, notes included."""
+
+    given: int
+    seen: int
+
+
+class Step:
+    """Runs one planned stage over the tasks of one call."""
+
+    def __init__(
+        self,
+        planned: PlannedStage,
+        account: Account,
+        watch: Watch,
+        blame: Blame,
+    ) -> None:
+        self.planned = planned
+        self.stage = planned.stage
+        self.report = report = account.report
+        self.account = account
+        self.watch = watch
+        self.blame = blame
+        self.required = tuple(planned.stage.inputs())
+        self._stopwatch = Stopwatch(planned.index, report.usages.of(planned.index))
+        self._elapsed = 0.0
+
+    def outputs(self, tasks: Iterable[AnyTask]) -> Iterator[AnyTask]:
+        """Everything that the stage makes of `tasks`, as it is made."""
+        if not (self.stage.works_on_batches and self.planned.batch_size > 1):
+            for task in tasks:
+                made = self._run_one(task)
+                del task  # or it would stay while what was made of it is worked on
+                yield from _handed_on(made)
+                self._stopwatch.finish_tasks()
+            return
+        for batch in _batches(tasks, self.planned.batch_size):
+            yield from self._run_batch(batch)
+
+    # One task or a batch of them
+
+    def _run_one(self, task: AnyTask) -> Made:
+        items = self.account.take(task)
+        condemned = self.blame.condemned(self.planned.index, task)
+        if condemned:
+            attempts = self.blame.attempts_at(self.planned.index, task)
+            self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))
+            return deque()
+        self.account.look_at(task)
+        try:
+            result = self._try([task], lambda: self._call(task))
+        except Exception as error:  # noqa: BLE001 - the border to a stage's code
+            self.account.fail(task, error, self._retries_for(error) + 1, self._progress(task))
+            return deque()
+        return self._settle(task, items, result)
+
+    def _call(self, task: AnyTask) -> Any:
+        self._validate(task)
+        if not self.stage.works_on_batches:
+            return checked(self.stage.process(task), self.planned.name)
+        given = self.stage.process_batch([task])
+        if isinstance(given, Mixed):
+            return checked(list(given), self.planned.name)
+        return checked(aligned(given, 1, self.planned.name)[0], self.planned.name)
+
+    def _run_batch(self, batch: deque[AnyTask]) -> Iterator[AnyTask]:
+        """It empties the batch, for the sake of those whose turn is over."""
+        if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
+            while batch:
+                yield from _handed_on(self._run_one(batch.popleft()))
+                self._stopwatch.finish_tasks()
+            return
+        sizes = [(task.num_items, task.num_bytes) for task in batch]
+        try:
+            results = self._try(batch, lambda: self._call_batch(list(batch)))
+        except Exception:  # noqa: BLE001 - the border to a stage's code
+            results = None
+        if results is None:  # not in the handler: there, what the stage held would still be held
+            while batch:  # one by one, so that the bad task takes no neighbour along
+                self.account.retry([batch[0]])
+                yield from _handed_on(self._run_one(batch.popleft()))
+                self._stopwatch.finish_tasks()
+            return
+        self._stopwatch.finish_tasks(len(batch))
+        if isinstance(results, Mixed):
+            items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
+            made = self._emit(list(batch), items, list(results))
+            batch.clear()
+            del results
+            yield from _handed_on(made)
+            return
+        given = deque(zip(sizes, results, strict=True))
+        del results
+        while batch:
+            task, (size, result) = batch.popleft(), given.popleft()
+            made = self._settle(task, self.account.take(task, size), result)
+            del task, result
+            yield from _handed_on(made)
+
+    def _call_batch(self, batch: list[AnyTask]) -> Any:
+        for task in batch:
+            self._validate(task)
+        given = self.stage.process_batch(batch)
+        if isinstance(given, Mixed):
+            return Mixed(checked(list(given), self.planned.name))
+        return [
+            checked(one, self.planned.name) for one in aligned(given, len(batch), self.planned.name)
+        ]
+
+    def _try(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
+        attempt = 1
+        while True:
+            try:
+                return self._watched(tasks, call)
+            except Exception as error:
+                lacks_room = is_out_of_memory(error)
+                too_much = lacks_room and len(tasks) > 1  # the same again would find no more room
+                if too_much or attempt > self._retries_for(error):
+                    raise
+            self.account.retry(tasks)
+            self._wait(attempt, lacks_room)
+            attempt += 1
+
+    def _wait(self, attempt: int, lacks_room: bool) -> None:
+        """Outside of the handler: there, what the stage held would still be held."""
+        if lacks_room:
+            empty_device_cache()
+        time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
+
+    def _watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
+        self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
+        self._stopwatch.start()
+        try:
+            with StageCode():
+                return call()
+        except TaskTimeoutError:
+            self._stopwatch.usage.timeouts += len(tasks)
+            raise
+        finally:
+            self._elapsed = self._stopwatch.stop()
+            self.account.tried(tasks, self._elapsed)
+            self.watch.end()
+
+    def _retries_for(self, error: Exception) -> int:
+        if isinstance(error, TaskTimeoutError):
+            return ATTEMPTS_BEFORE_QUARANTINE - 1
+        return self.planned.policy.retries_for(error)
+
+    # What became of a task
+
+    def _settle(self, task: AnyTask, items: int, result: Any) -> Made:
+        if self._progress(task)[1]:
+            return self._stream(task, items, iter(()))
+        if isinstance(result, Task):
+            return self._one_for_one(task, items, result)
+        if result is None or isinstance(result, list):
+            return self._emit([task], items, result or [])
+        return self._stream(task, items, result)
+
+    def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Made:
+        """All of a result whose length is known."""
+        lineage = parents[0].lineage
+        if len(parents) > 1:
+            lineage = combined(parent.lineage for parent in parents)
+            self.account.turn_to(lineage)
+        accounted = self.account.accounted()
+        outputs = self._without_notes(results, parents)
+        self.account.set_aside(parents)
+        accounted = self.account.accounted() - accounted
+        if not outputs:
+            self.account.drop(parents, items - accounted)
+            return deque()
+        if len(parents) == len(outputs) == 1:
+            return self._one_for_one(parents[0], items - accounted, outputs[0])
+        passed_on = deque(t for t in self._children(parents, outputs, lineage) if t is not None)
+        self.account.close(len(parents), len(passed_on))
+        return passed_on
+
+    def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> deque[AnyTask]:
+        """What most stages give: it keeps the id and the credit of what it was made of."""
+        account = self.account
+        if type(output) is type(parent):
+            account.explain_shrinking(items - output.num_items)
+        account.show_change(parent, output)
+        child = output if output is parent else output.twin()  # may be given twice
+        kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
+        account.close(1, int(kept))
+        return deque((child,)) if kept else deque()
+
+    def _children(
+        self, parents: list[AnyTask], outputs: list[AnyTask], lineage: Lineage
+    ) -> Iterator[AnyTask | None]:
+        parent_id = mixed_id([parent.task_id for parent in parents])
+        share = equal_share(lineage, len(outputs))
+        for position, output in enumerate(outputs):
+            child = output.twin()
+            adopted = self.account.adopt(
+                child, child_id(parent_id, position), share, parents[0], self._elapsed
+            )
+            yield child if adopted else None
+
+    def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
+        """Pass on a generator's outputs one at a time, as they are made."""
+        accounted = self.account.accounted()
+        flow = _Flow(*self._progress(task))
+        before, passed_on = flow.given, 0
+        try:
+            for item in self._things(task, results, flow):
+                if not isinstance(item, Task):
+                    self.account.note(item, [task])
+                    continue
+                if (output := self._next_child(task, item, flow, before)) is not None:
+                    passed_on += 1
+                    yield output
+                del item, output  # or they would stay while the next one is being made
+        except _BrokenFlowError as broken:
+            self.account.set_aside([task])
+            progress = (flow.given, flow.seen)
+            self.account.fail(task, broken.error, broken.attempts, progress, flow.given - before)
+            return
+        self.account.set_aside([task])
+        if flow.given:
+            self.report.spend(rest_share(task.lineage, flow.given - before))
+            self.account.close(1, passed_on + before)
+        else:
+            # A reader that finds nothing in a file has dropped nothing.
+            missing = items - (self.account.accounted() - accounted)
+            self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
+
+    def _things(self, task: AnyTask, results: Iterator[Any], flow: "_Flow") -> Iterator[Any]:
+        """Tasks and notes of a generator; one that fails is tried again from where it failed."""
+        results = self._again(task, flow.seen) if flow.seen else results
+        attempt = 1
+        while True:
+            try:
+                item = self._watched([task], lambda: next(results, _END))  # noqa: B023
+                if item is _END:
+                    return
+                check_item(item, self.planned.name)
+            except Exception as error:
+                if attempt > self._retries_for(error):
+                    raise _BrokenFlowError(error, attempt) from error
+                lacks_room = is_out_of_memory(error)
+            else:
+                flow.seen += 1
+                yield item
+                del item
+                continue
+            self._wait(attempt, lacks_room)
+            attempt += 1
+            self.account.retry([task])
+            results = self._again(task, flow.seen)
+
+    def _next_child(
+        self, task: AnyTask, item: AnyTask, flow: "_Flow", before: int
+    ) -> AnyTask | None:
+        output = item.twin()
+        share = next_share(task.lineage, flow.given - before)
+        task_id = child_id(task.task_id, flow.given)
+        flow.given += 1
+        adopted = self.account.adopt(output, task_id, share, task, self._elapsed)
+        return output if adopted else None
+
+    def _progress(self, task: AnyTask) -> tuple[int, int]:
+        """What of a generator had gone on in an earlier run, and how many things it had given."""
+        return self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
+
+    def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
+        """A second go at a generator that failed, from behind what it had already given."""
+
+        def rest() -> Iterator[Any]:
+            items = iter(self._call(task))
+            for _ in range(seen):
+                next(items, None)
+            yield from items
+
+        return rest()
+
+    def _validate(self, task: AnyTask) -> None:
+        if not isinstance(task, self.planned.takes):
+            raise WrongTaskError(
+                f"it takes {self.planned.takes.__name__}, but was given {type(task).__name__}"
+            )
+        if self.required and (columns := task.columns()) is not None:
+            for column in self.required:
+                if column not in columns:
+                    raise MissingColumnError(f"no column {column!r}{hint(column, columns)}")
+
+    def _without_notes(self, results: list[Any], parents: list[AnyTask]) -> list[AnyTask]:
+        outputs = []
+        for item in results:
+            if isinstance(item, Task):
+                outputs.append(item)
+            else:
+                self.account.note(item, parents)
+        return outputs
+
+
+_END: Any = object()
+
+
+def _handed_on(made: Made) -> Iterator[AnyTask]:
+    if not isinstance(made, deque):
+        yield from made
+        return
+    while made:
+        yield made.popleft()
+
+
+def _batches(tasks: Iterable[AnyTask], size: int) -> Iterator[deque[AnyTask]]:
+    batch: deque[AnyTask] = deque()
+    for task in tasks:
+        batch.append(task)
+        del task
+        if len(batch) == size:
+            yield batch
+            batch = deque()
+    if batch:
+        yield batch

@@ -1,0 +1,318 @@
+"""Listing: the files that paths, folders and glob patterns stand for, in a stable order."""
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from curator_core.errors import InputError, NothingFoundError, nearest
+from curator_core.io.filesystems import (
+    StorageOptions,
+    base_name,
+    full_path,
+    is_local,
+    join,
+    local_path,
+    nearest_folder,
+    open_filesystem,
+)
+from curator_core.model.files import FilePart
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+
+HIDDEN = (".", "_")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the files in a folder are meant. Patterns see a file's name and its path inside."""
+
+    extensions: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def accepts(self, relative: str, *, any_ending: bool = False) -> bool:
+        if not any_ending and self.extensions and not self._has_ending(relative):
+            return False
+        if self.include and not _matches(relative, self.include):
+            return False
+        return not _matches(relative, self.exclude)
+
+    def _has_ending(self, path: str) -> bool:
+        return path.lower().endswith(self.extensions)
+
+
+def would_find(path: str, source: str, wanted: Wanted) -> bool:
+    """Whether a file at `path` would be found in `source`: a file, a folder or a pattern."""
+    if not glob.has_magic(source):
+        folder = f"{source.rstrip('/')}/"
+        inside = path.removeprefix(folder)
+        return path == source or (
+            inside != path and not is_hidden(inside, "") and wanted.accepts(inside)
+        )
+    inside = path[len(without_magic(source)) :].lstrip("/")
+    parts, patterns = path.split("/"), source.split("/")
+    if is_hidden(inside, source):
+        return False
+    if _fits(parts, patterns):
+        return wanted.accepts(inside, any_ending="." in base_name(source))
+    folders = (at for at in range(1, len(parts)) if _fits(parts[:at], patterns))
+    return any(wanted.accepts("/".join(parts[at:])) for at in folders)
+
+
+def _fits(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return not parts
+    first, *others = patterns
+    if first == "**":
+        return any(_fits(parts[at:], others) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], first) and _fits(parts[1:], others)
+
+
+def without_magic(pattern: str) -> str:
+    """The folder above the first part of a pattern that has stars or brackets in it."""
+    parts = pattern.split("/")
+    plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    return "/".join(parts[:plain]) or "/"
+
+
+def is_hidden(relative: str, pattern: str) -> bool:
+    """Whether a name on the way begins with `.` or `_`, and the pattern does not ask for that."""
+    asked_for = {part[0] for part in pattern.split("/") if part.startswith(HIDDEN)}
+    parts = (part for part in relative.split("/") if part)
+    return any(part[0] in HIDDEN and part[0] not in asked_for for part in parts)
+
+
+def _matches(relative: str, patterns: Iterable[str]) -> bool:
+    name = base_name(relative)
+    return any(fnmatchcase(relative, p) or fnmatchcase(name, p) for p in patterns)
+
+
+_COUNTED = 10_000
+
+
+@dataclass(frozen=True)
+class _Entry:
+    path: str
+    is_folder: bool
+    size: int = 0
+    version: str = ""
+
+
+def find_files(
+    paths: Iterable[str], wanted: Wanted, storage_options: StorageOptions | None = None
+) -> Iterator[FilePart]:
+    """Every file once, as it is found; at the end, paths that stand for no file are an error."""
+    given = sorted(set(paths))
+    seen: set[str] = set()
+    missing: list[str] = []
+    for path in given:
+        found = 0
+        for part in _found(path, wanted, storage_options):
+            found += 1
+            if len(given) > 1 or glob.has_magic(path):
+                if part.path in seen:
+                    continue
+                seen.add(part.path)
+            yield part
+        if not found:
+            missing.append(nothing_found(path, wanted, storage_options))
+    if missing:
+        raise NothingFoundError("\n".join(missing))
+
+
+def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> str:
+    """No files match, where the nearest folder is, and what that one holds instead."""
+    fs, inner = open_filesystem(path, storage_options)
+    folder = nearest_folder(fs, without_magic(inner) if _is_pattern(fs, inner) else inner)
+    told = (
+        f"no files match {path} (nearest existing folder: {folder}, "
+        f"which holds {_holdings(folder, storage_options)}){_near(fs, folder, inner)}"
+    )
+    if fs.isdir(inner) and wanted.extensions:
+        told += f"; only names that end in {_endings(wanted.extensions)} count"
+        told += ": set file_extensions?" if not (wanted.include or wanted.exclude) else ""
+        told += _other_readers(inner, wanted.extensions, storage_options)
+    if fs.isdir(inner) and (wanted.include or wanted.exclude):
+        told += "; look at include and exclude"
+    return told
+
+
+def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
+    """The name in a folder that may have been meant by the next part of a path."""
+    here = (local_path(folder) or folder).rstrip("/")
+    wanted = path.removeprefix(f"{here}/").split("/")[0]
+    if not is_local(fs) or glob.has_magic(wanted):
+        return ""
+    close = nearest(wanted, (base_name(entry.path) for entry in _entries(fs, here or "/")))
+    return f" (did you mean {join(here, close)}?)" if close and close != wanted else ""
+
+
+def _endings(extensions: Sequence[str]) -> str:
+    """`.jsonl .json (or these with .gz .zst)`: seventeen endings are no help to anybody."""
+    single = [ending for ending in extensions if ending.count(".") == 1]
+    double = dict.fromkeys(f".{e.rpartition('.')[2]}" for e in extensions if e not in single)
+    more = f" (or these with {' '.join(double)})" if double and single else ""
+    return " ".join(single or extensions) + more
+
+
+def _holdings(folder: str, storage_options: StorageOptions | None) -> str:
+    """`3 .csv and 1 .txt files`, of what lies directly in a folder."""
+    fs, inner = open_filesystem(folder, storage_options)
+    try:
+        names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
+    except (InputError, OSError):
+        return "what may not be listed"
+    endings = Counter(os.path.splitext(base_name(name))[1] or "unnamed" for name in names)
+    told = [f"{count} {ending}" for ending, count in endings.most_common(3)]
+    more = len(names) - sum(count for _, count in endings.most_common(3))
+    if more:
+        told.append(f"{more} other")
+    return f"{' and '.join(told)} file{'s' * (len(names) != 1)}" if told else "no files"
+
+
+_READERS = {
+    ".csv": "text.csv_reader",
+    ".tsv": "text.tsv_reader",
+    ".txt": "text.text_reader",
+    ".parquet": "core.parquet_reader",
+    ".jsonl": "core.jsonl_reader",
+}
+
+
+def _other_readers(
+    folder: str, extensions: Sequence[str], storage_options: StorageOptions | None
+) -> str:
+    """Name the stages that read files directly in a folder which have other extensions."""
+    fs, inner = open_filesystem(folder, storage_options)
+    try:
+        names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
+    except (InputError, OSError):
+        return ""
+    known = [f"{reader} reads {ending} files" for ending, reader in _READERS.items()
+             if ending not in extensions
+             and any(ending in os.path.splitext(base_name(name))[1] for name in names)]  # fmt: skip
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> Iterator[FilePart]:
+    fs, inner = open_filesystem(path, storage_options)
+    if _is_pattern(fs, inner):
+        yield from _matching(fs, inner, wanted)
+        return
+    entry = _entry_of(fs, inner)
+    if entry is None:
+        return
+    if entry.is_folder:
+        yield from _walked(fs, inner, wanted)
+    else:  # a file that is named is meant, whatever its ending
+        yield _part(fs, entry)
+
+
+def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterator[FilePart]:
+    """A pattern that says how names end is taken at its word; folders stand for what they hold."""
+    root = without_magic(pattern)
+    any_ending = "." in base_name(pattern)
+    matches = glob.iglob(pattern, recursive=True) if is_local(fs) else fs.glob(pattern)
+    shown = [path for path in matches if not is_hidden(path[len(root) :], pattern)]
+    for path in sorted(set(shown)):
+        entry = _entry_of(fs, path)
+        if entry is None:
+            continue
+        if entry.is_folder:
+            yield from _walked(fs, path, wanted)
+        elif wanted.accepts(path[len(root) :].lstrip("/"), any_ending=any_ending):
+            yield _part(fs, entry)
+
+
+def _walked(fs: "AbstractFileSystem", folder: str, wanted: Wanted) -> Iterator[FilePart]:
+    """The files below a folder, names in order, a folder at a time."""
+    start = len(folder.rstrip("/")) + 1
+    yield from (
+        _part(fs, entry)
+        for entry in _below(fs, folder, frozenset())
+        if wanted.accepts(entry.path[start:])
+    )
+
+
+def _below(fs: "AbstractFileSystem", folder: str, above: frozenset[str]) -> Iterator[_Entry]:
+    real = os.path.realpath(folder) if is_local(fs) else folder
+    if real in above:  # a link to a folder that holds it
+        return
+    for entry in _entries(fs, folder):
+        if base_name(entry.path).startswith(HIDDEN):
+            continue
+        if entry.is_folder:
+            yield from _below(fs, entry.path, above | {real})
+        else:
+            yield entry
+
+
+def _entries(fs: "AbstractFileSystem", folder: str) -> list[_Entry]:
+    if is_local(fs):
+        return _local_entries(folder)
+    try:
+        listed = fs.ls(folder, detail=True)
+    except PermissionError:
+        raise _may_not_list(full_path(fs, folder)) from None
+    entries = [_remote_entry(info) for info in listed if info["name"].rstrip("/") != folder]
+    return sorted(entries, key=lambda entry: entry.path)
+
+
+def _local_entries(folder: str) -> list[_Entry]:
+    try:
+        with os.scandir(folder) as found:
+            listed = sorted(found, key=lambda entry: entry.name)
+    except PermissionError:
+        raise _may_not_list(folder) from None
+    return [_Entry(entry.path, entry.is_dir()) for entry in listed]
+
+
+def _may_not_list(folder: str) -> InputError:
+    return InputError(f"cannot list folder {folder}: permission denied; allow reading it")
+
+
+def _entry_of(fs: "AbstractFileSystem", path: str) -> _Entry | None:
+    if is_local(fs):
+        return _Entry(path, os.path.isdir(path)) if os.path.lexists(path) else None
+    try:
+        return _remote_entry(fs.info(path))
+    except FileNotFoundError:
+        return None
+
+
+def _remote_entry(info: Mapping[str, Any]) -> _Entry:
+    version = next((str(info[fact]) for fact in _VERSIONS if info.get(fact)), "")
+    size = int(info.get("size") or 0)
+    return _Entry(str(info["name"]), info.get("type") == "directory", size, version)
+
+
+_VERSIONS = ("ETag", "etag", "md5", "LastModified", "last_modified", "updated", "mtime", "created")
+
+
+def _part(fs: "AbstractFileSystem", entry: _Entry) -> FilePart:
+    if not is_local(fs):
+        return FilePart(full_path(fs, entry.path), entry.size, entry.version)
+    try:
+        facts = os.stat(entry.path)
+    except FileNotFoundError:  # a link to nowhere, or gone since: the reader will say so
+        return FilePart(entry.path)
+    return FilePart(entry.path, facts.st_size, str(facts.st_mtime_ns))
+
+
+def _is_pattern(fs: "AbstractFileSystem", path: str) -> bool:
+    """Brackets and stars may also be part of a name."""
+    return glob.has_magic(path) and not fs.exists(path)
+
+
+def is_readable(path: str) -> bool:
+    """Whether a local file may be read, as far as permissions go."""
+    plain = local_path(path)
+    if plain is None or not os.path.exists(plain):
+        return True
+    return os.access(plain, os.R_OK, effective_ids=os.access in os.supports_effective_ids)

@@ -1,0 +1,6 @@
+"""Readers: files become batches of documents."""
+
+from curator_core.io.readers.jsonl import JsonlReader
+from curator_core.io.readers.parquet import ParquetReader
+
+__all__ = ["JsonlReader", "ParquetReader"]

@@ -1,0 +1,258 @@
+"""The base of all readers: options, one file at a time, batches of bounded size, ids."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from curator_core.errors import InputError, hint, is_damage
+from curator_core.io.filesystems import StorageOptions, as_text, base_name
+from curator_core.io.partitioning import FIRST_FILES, FilePartitioning, Split
+from curator_core.io.readers.tables import is_too_wide
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.model.tasks import Dropped, Empty, Rejected
+
+BATCH_BYTES = 33 * 1024 * 1024
+"""Where a batch ends: a part of 32 MiB and the line that sticks out of it still fit in one."""
+
+P = TypeVar("P")
+
+Sample: TypeAlias = tuple[str, tuple[str, ...]]
+"""A file, and the columns that it has."""
+
+
+@dataclass(frozen=True)
+class Piece(Generic[P]):
+    """Something read from one file, and how many bytes it stands for."""
+
+    content: P
+    size: int
+    columns: Collection[str] = ()
+    """Where every piece may have others."""
+
+    rows: int = 0
+
+
+@dataclass
+class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
+    """Reads groups of files into batches. A format says what pieces a file has."""
+
+    batch: ClassVar[type[DocumentBatch]] = DocumentBatch
+    """What it gives: a modality has batches of its own."""
+
+    fields: list[str] | None = None
+    text_field: str | None = "text"
+    add_id: bool | str | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    listing: FilePartitioning | None = field(default=None, repr=False)
+
+    @abstractmethod
+    def pieces(self, part: FilePart) -> Iterator[Piece[P] | Dropped | Rejected]:
+        """What is in a file, bit by bit; InputError where nothing of it can be read."""
+
+    @abstractmethod
+    def table(self, pieces: Sequence[P]) -> pa.Table:
+        """Pieces that follow each other as one table."""
+
+    @abstractmethod
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        """The columns at the beginning of a file, quickly found."""
+
+    def fits(self, before: P, piece: P) -> bool:
+        """Whether two pieces can be in one table."""
+        return True
+
+    @property
+    def id_column(self) -> str | None:
+        return "id" if self.add_id is True else self.add_id or None
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped | Rejected]:
+        batches = _Batches(self, task.task_id)
+        failed: list[Rejected] = []
+        error: InputError | None = None
+        for row, part in enumerate(task.data):
+            read = False
+            try:
+                for piece in self.pieces(part):
+                    read = True
+                    if isinstance(piece, Dropped | Rejected):
+                        yield piece
+                    else:
+                        yield from batches.add(piece, part.path)
+            except InputError as why:
+                error = error or why
+                again = None if read else row  # or what was read of it would be there twice
+                failed.append(Rejected(str(why), str(part), row=again, damaged=is_damage(why)))
+        yield from batches.rest()
+        if error is not None and len(failed) == len(task.data):
+            raise error
+        yield from failed  # its neighbours were read all the same
+
+    def check(self) -> Iterator[str]:
+        sample = self._sample()
+        if sample is None:
+            return
+        path, columns = sample
+        for name in self.fields or ():
+            if name not in columns:
+                yield f"{base_name(path)} has no field {name!r}{hint(name, columns)}"
+        if self.text_field not in (None, "text", *columns):
+            yield (
+                f"text_field is {self.text_field!r}, but {base_name(path)} has no such field"
+                f"{hint(str(self.text_field), columns)}"
+            )
+        if self.id_column in (self.fields or columns):
+            yield (
+                f"add_id would replace the field {self.id_column!r} that {base_name(path)} has; "
+                "name another column, as in add_id='curator_id'"
+            )
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        names: Iterable[str] | None = self.fields
+        if names is None:
+            sample = self._sample()
+            names = sample[1] if sample else None
+        if names is None:
+            return None
+        return frozenset((*names, self.id_column) if self.id_column else names)
+
+    def _sample(self) -> Sample | None:
+        """The columns of the first file that has any; None where that cannot be known."""
+        if self.listing is None:
+            return None
+        try:
+            for part in islice(self.listing.files(), FIRST_FILES):
+                columns = self.sample(part)
+                if columns:
+                    return part.path, columns
+        except (
+            InputError,
+            OSError,
+        ):  # said by the stage that lists them, or met when they are read
+            pass
+        return None
+
+
+class _Batches(Generic[P]):
+    """Gathers pieces until there are enough for a batch."""
+
+    def __init__(self, stage: ReadingStage[P], task_id: str) -> None:
+        self._stage = stage
+        self._task_id = task_id
+        self._pieces: list[P] = []
+        self._sources: dict[str, None] = {}
+        self._size = 0
+        self._rows = 0
+        self._columns: set[str] = set()
+        self._held_rows = 0
+
+    def add(self, piece: Piece[P], source: str) -> Iterator[DocumentBatch]:
+        is_full = self._size + piece.size > BATCH_BYTES or self._would_be_too_wide(piece)
+        if self._pieces and (is_full or not self._stage.fits(self._pieces[-1], piece.content)):
+            yield from self.rest()
+        self._pieces.append(piece.content)
+        self._sources[source] = None
+        self._size += piece.size
+        self._columns.update(piece.columns)
+        self._held_rows += piece.rows
+
+    def _would_be_too_wide(self, piece: Piece[P]) -> bool:
+        columns = len(self._columns.union(piece.columns))
+        return is_too_wide(columns, self._held_rows + piece.rows)
+
+    def rest(self) -> Iterator[DocumentBatch]:
+        if not self._pieces:
+            return
+        table = self._stage.table(self._pieces)
+        metadata: dict[str, Any] = {"source_files": list(self._sources)}
+        self._pieces, self._sources, self._size = [], {}, 0
+        self._columns, self._held_rows = set(), 0
+        yield self._stage.batch(self._with_ids(table), metadata=metadata)
+
+    def _with_ids(self, table: pa.Table) -> pa.Table:
+        """Ids from the task's own id and a number that runs on from batch to batch."""
+        column = self._stage.id_column
+        if column is None:
+            return table
+        if column in table.column_names:
+            raise InputError(
+                f"add_id would replace the field {column!r} that the files have; "
+                "name another column, as in add_id='curator_id'"
+            )
+        start, self._rows = self._rows, self._rows + table.num_rows
+        ids = [f"{self._task_id}-{row}" for row in range(start, self._rows)]
+        return table.add_column(0, column, pa.array(ids, pa.string()))
+
+
+@dataclass
+class FileReader(CompositeStage[Empty, DocumentBatch]):
+    """Lists files and reads them. `fields` keeps only some columns; `text_field` is always text."""
+
+    file_paths: str | list[str]
+    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+
+    fields: list[str] | None = None
+    """The only columns to keep, in this order; all of them unless given."""
+
+    files_per_partition: int | None = None
+    """So many files make one task."""
+
+    blocksize: int | str | None = None
+    """About so many bytes make one task (256MB): small files together, large ones divided."""
+
+    text_field: str | None = "text"
+    """The column that must hold text; null for none. In JSON Lines, records where it holds
+    something else are set aside."""
+
+    add_id: bool | str | None = None
+    """Adds an id for each record: true for a column `id`, or the name of the column."""
+
+    limit: int | None = None
+    """No more than so many tasks, to try something out."""
+
+    file_extensions: str | list[str] | None = None
+    """Which endings count in a folder, unless the usual ones of the format."""
+
+    include: str | list[str] | None = None
+    """Only files whose name, or path in the folder, matches one of these patterns."""
+
+    exclude: str | list[str] | None = None
+    """No files whose name, or path in the folder, matches one of these patterns."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    endings: ClassVar[tuple[str, ...]] = ()
+    split: ClassVar[Split] = "whole"
+    """How a large file may be divided: not at all, at any line, between members or row groups."""
+
+    reading: ClassVar[type[ReadingStage[Any]]]
+
+    def __post_init__(self) -> None:
+        self.file_paths = as_text(self.file_paths)
+
+    def decompose(self) -> Sequence[AnyStage]:
+        listing = FilePartitioning(
+            self.file_paths,
+            self.files_per_partition,
+            self.blocksize,
+            self.limit,
+            self.file_extensions or list(self.endings),
+            self.include,
+            self.exclude,
+            self.split,
+            self.storage_options,
+        )
+        reading = self.reading_stage(listing)
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
+
+    def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
+        """What reads the files. A format with options of its own hands them on here."""
+        return self.reading(
+            self.fields, self.text_field, self.add_id, self.storage_options, listing
+        )

@@ -1,0 +1,151 @@
+"""JSON Lines: one record per line, plain or compressed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, ClassVar
+
+import orjson
+import pyarrow as pa
+
+from curator_core.errors import InputError
+from curator_core.io.compression import (
+    COMPRESSIONS,
+    DamagedStreamError,
+    compression_of,
+    decompressed,
+)
+from curator_core.io.filesystems import open_input
+from curator_core.io.partitioning import Split
+from curator_core.io.readers.base import FileReader, Piece, ReadingStage
+from curator_core.io.readers.json_records import (
+    BadLine,
+    Parsed,
+    Record,
+    foreign,
+    has_long_digits,
+    parse,
+    parse_shallow,
+)
+from curator_core.io.readers.lines import Lines, lines_of_range, whole_lines
+from curator_core.io.readers.tables import Columns, TooWideError, columns_of, portions_of, table_of
+from curator_core.model.files import FilePart
+from curator_core.model.tasks import Rejected
+
+_PLAIN = (".jsonl", ".json", ".ndjson")
+JSONL_ENDINGS = (*_PLAIN, *(f"{plain}.{kind}" for plain in _PLAIN for kind in COMPRESSIONS))
+
+_BEGINNING = 4096
+_SAMPLED_BYTES = 256 * 1024
+
+
+@dataclass
+class JsonlReading(ReadingStage[Columns]):
+    """Reads files of JSON lines, or byte ranges of them."""
+
+    def makes_several(self) -> bool | None:
+        """Lines of the usual part of a file fit in one batch."""
+        try:
+            return None if self.listing is None else not self.listing.is_fine
+        except (InputError, OSError):  # said by the stage that lists them
+            return None
+
+    def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
+        number = 0
+        given = False
+        try:
+            for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
+                _refuse_foreign(part, lines)
+                parsed, tables = self._parsed(lines)
+                for bad in parsed.bad:
+                    yield _rejected(part, bad, number)
+                number += parsed.lines
+                given |= bool(parsed.records)
+                for columns in tables:
+                    size = len(lines.data) * columns.rows // len(parsed.records)
+                    yield Piece(columns, size, columns.arrays.keys(), columns.rows)
+        except DamagedStreamError as damage:
+            if not given:
+                raise InputError(f"cannot read {part.path}: {damage.reason}") from None
+            where = f"{part.path} byte {damage.offset} (decompressed)"
+            yield Rejected(f"{damage.reason}; what follows is lost", where)
+
+    def _parsed(self, lines: Lines) -> tuple[Parsed, list[Columns]]:
+        parsed = parse(lines)
+        if self._has_only_texts(parsed.records):
+            try:
+                tables = self._columns(parsed)
+            except (orjson.JSONEncodeError, TooWideError):  # its neighbours are fine
+                pass
+            else:
+                rounded = any(table.may_be_rounded() for table in tables)
+                if not (rounded and has_long_digits(lines.data)):
+                    return parsed, tables
+        parsed = parse_shallow(lines, self._text_column)
+        return parsed, self._columns(parsed)
+
+    def _columns(self, parsed: Parsed) -> list[Columns]:
+        if not parsed.records:
+            return []
+        if self.fields is None:
+            return portions_of(parsed.records, self.text_field)
+        return [columns_of(parsed.records, self.fields, self.text_field)]
+
+    @property
+    def _text_column(self) -> str | None:
+        """The column that must hold text, where it is read."""
+        is_read = self.fields is None or self.text_field in self.fields
+        return self.text_field if is_read else None
+
+    def _has_only_texts(self, records: Sequence[Record]) -> bool:
+        name = self._text_column
+        if name is None:
+            return True
+        return {type(record.get(name)) for record in records} <= {str, type(None)}
+
+    def table(self, pieces: Sequence[Columns]) -> pa.Table:
+        return table_of(pieces)
+
+    def sample(self, part: FilePart) -> tuple[str, ...]:
+        names: dict[str, None] = {}
+        for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
+            names |= dict.fromkeys(chain.from_iterable(parse(lines).records))
+            if names and lines.offset + len(lines.data) >= _SAMPLED_BYTES:
+                break
+        return tuple(names)
+
+
+@dataclass
+class JsonlReader(FileReader):
+    """Reads JSON Lines (.jsonl .json .ndjson, also .gz .zst .bz2 .xz) into document batches.
+
+    Lines that are no JSON objects are set aside with their place, and so are records whose text is
+    a number, a list or an object. The others are kept.
+    """
+
+    endings: ClassVar[tuple[str, ...]] = JSONL_ENDINGS
+    split: ClassVar[Split] = "lines"
+    reading = JsonlReading
+
+
+def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
+    compression = compression_of(part.path)
+    if compression is not None:
+        yield from whole_lines(decompressed(reopen, compression))
+        return
+    with reopen() as file:
+        yield from lines_of_range(file, part.start, part.end)
+
+
+def _refuse_foreign(part: FilePart, lines: Lines) -> None:
+    """A file of another kind is refused whole: its million lines would all say the same."""
+    reason = None if part.start or lines.offset else foreign(lines.data[:_BEGINNING])
+    if reason:
+        raise InputError(f"cannot read {part.path}: {reason}")
+
+
+def _rejected(part: FilePart, bad: BadLine, number: int) -> Rejected:
+    place = f"byte {bad.offset}" if part.start else f"line {number + bad.number + 1}"
+    column = f" column {bad.column}" if bad.column else ""
+    return Rejected(bad.reason, f"{part.path} {place}{column}", payload=bad.text)

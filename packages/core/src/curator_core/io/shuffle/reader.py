@@ -1,0 +1,146 @@
+"""Read a shuffle: one partition at a time, from all files that have rows of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from curator_core.errors import CuratorError, InputError, PipelineError
+from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.listing import Wanted, find_files
+from curator_core.io.partitioning import parsed_size
+from curator_core.io.shuffle.partition import MOST_PARTITIONS
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
+from curator_core.model.tasks import Empty
+
+
+@dataclass
+class ExchangeReader(CompositeStage[Empty, DocumentBatch]):
+    """Reads what an `ExchangeWriter` wrote, a partition a task: all records of a key are in one.
+
+    Each partition is a source of its own, so that a run resumes by partitions.
+    """
+
+    path: str
+    """The folder that the writer wrote to."""
+
+    partitions: int = 16
+    """How many partitions the writer made."""
+
+    fields: list[str] | None = None
+    """The only columns to read; all of them unless given."""
+
+    batch_size_bytes: int | str | None = None
+    """Gives a partition in batches of about so many bytes (64MB), the records of a key in any of
+    them; a partition is one batch unless given."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def decompose(self) -> Sequence[AnyStage]:
+        listing = ExchangeListing(self.path, self.partitions, self.storage_options)
+        reading = ExchangeReading(
+            self.partitions, self.fields, self.batch_size_bytes, self.storage_options
+        )
+        return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
+
+
+@dataclass
+class ExchangeListing(ProcessingStage[Empty, FileGroup]):
+    """Lists partitions: the same row group of every file."""
+
+    path: str
+    partitions: int
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def check(self) -> Iterator[str]:
+        if not 1 <= self.partitions <= MOST_PARTITIONS:
+            yield f"partitions is {self.partitions}, but must be from 1 to {MOST_PARTITIONS}"
+
+    def process(self, task: Empty) -> Iterator[FileGroup]:
+        files = list(find_files([self.path], Wanted((".parquet",)), self.storage_options))
+        for number in range(self.partitions):
+            yield FileGroup([partition_of(file, number, self.partitions) for file in files])
+
+
+def partition_of(file: FilePart, number: int, partitions: int) -> FilePart:
+    """One partition of a file of an exchange."""
+    return FilePart(file.path, file.size // partitions, file.version, number, number + 1)
+
+
+@dataclass
+class ExchangeReading(ProcessingStage[FileGroup, DocumentBatch]):
+    """Reads one partition, in one batch or in several."""
+
+    fans_out = True
+
+    partitions: int
+    fields: list[str] | None = None
+    batch_size_bytes: int | str | None = None
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+
+    def check(self) -> Iterator[str]:
+        try:
+            parsed_size(self.batch_size_bytes)
+        except PipelineError as error:
+            yield str(error).replace("blocksize", "batch_size_bytes")
+
+    def process(self, task: FileGroup) -> Iterator[DocumentBatch]:
+        limit = parsed_size(self.batch_size_bytes)
+        held: list[pa.Table] = []
+        size = 0
+        for part in task.data:
+            for table in self._pieces(part, limit):
+                if held and limit is not None and size + table.nbytes > limit:
+                    yield DocumentBatch(united(held))
+                    held, size = [], 0
+                held.append(table)
+                size += table.nbytes
+        if held:
+            yield DocumentBatch(united(held))
+
+    def _pieces(self, part: FilePart, limit: int | None) -> Iterator[pa.Table]:
+        table = read_partition(part, self.partitions, self.fields, self.storage_options)
+        rows = table.num_rows
+        if limit is not None and rows:
+            rows = max(1, limit * rows // max(1, table.nbytes))
+        for start in range(0, table.num_rows, max(1, rows)):
+            yield table.slice(start, rows)
+
+
+def read_partition(
+    part: FilePart,
+    partitions: int,
+    fields: Sequence[str] | None = None,
+    storage_options: StorageOptions | None = None,
+) -> pa.Table:
+    """The rows that a file of an exchange has for a partition."""
+    import pyarrow.parquet as pq
+
+    with open_input(part.path, storage_options) as source:
+        try:
+            file = pq.ParquetFile(source, page_checksum_verification=True)
+            if file.num_row_groups != partitions:
+                raise InputError(
+                    f"{part.path} was written for {file.num_row_groups} partitions, not for "
+                    f"{partitions}; give reader and writer the same number"
+                )
+            return file.read_row_group(part.start, columns=fields and list(fields))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"cannot read {part.path}: damaged Parquet: {str(error).splitlines()[0]}; "
+                "remove it and write the exchange anew"
+            ) from None
+
+
+def united(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of one exchange as one; a file may lack a column that others have."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise CuratorError(
+            f"the files of an exchange do not fit together: {str(error).splitlines()[0]}; "
+            "give a column the same type in all batches"
+        ) from None

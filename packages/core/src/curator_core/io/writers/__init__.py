@@ -1,0 +1,6 @@
+"""Writers: batches of documents become files."""
+
+from curator_core.io.writers.jsonl import JsonlWriter
+from curator_core.io.writers.parquet import ParquetWriter
+
+__all__ = ["JsonlWriter", "ParquetWriter"]

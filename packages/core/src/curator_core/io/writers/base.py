@@ -1,0 +1,168 @@
+"""The base of all writers: one file per task, where it goes, what is checked first."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, ClassVar, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from curator_core.errors import CuratorError, hint, reason_of
+from curator_core.io.atomic_write import writing
+from curator_core.io.filesystems import (
+    StorageOptions,
+    is_local,
+    join,
+    local_path,
+    nearest_folder,
+    open_filesystem,
+)
+from curator_core.io.writers.dropped import DroppedFiles
+from curator_core.io.writers.partitions import partitions_of
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup, FilePart
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import DropSink, ProcessingStage
+
+Mode: TypeAlias = Literal["error", "append", "overwrite"]
+"""What a new run does with data that is already there: refuse, add to it, or replace it."""
+
+
+@dataclass
+class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
+    """Writes each batch to a file of its own, named after the batch.
+
+    With `dropped_path` the records that any stage dropped are kept there, with stage and reason.
+    """
+
+    writes: ClassVar[bool] = True
+    compressions: ClassVar[tuple[str, ...]] = ()
+
+    path: str
+    """The folder to write to."""
+
+    mode: Mode = "error"
+    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+
+    compression: str | None = None
+    """How to compress: gz, zst, bz2 or xz; not at all unless given."""
+
+    fields: list[str] | None = None
+    """The only columns to write, in this order; all of them unless given."""
+
+    partition_by: str | None = None
+    """A column: each of its values gets a folder of that name below path, for the rows that have
+    it."""
+
+    dropped_path: str | None = None
+    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+
+    def __post_init__(self) -> None:
+        self.path = os.fspath(self.path)
+        self.dropped_path = None if self.dropped_path is None else os.fspath(self.dropped_path)
+        self._worker = WorkerInfo()
+
+    @property
+    @abstractmethod
+    def ending(self) -> str:
+        """How the names of its files end."""
+
+    @abstractmethod
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        """Write tables that may share a file."""
+
+    def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
+        """The tables, those together that may share a file."""
+        return [list(tables)]
+
+    @property
+    def output_path(self) -> str:
+        return self.path
+
+    @property
+    def output_is_tree(self) -> bool:
+        """Whether it writes to folders below its path too."""
+        return self.partition_by is not None
+
+    def inputs(self) -> Sequence[str]:
+        by = () if self.partition_by is None else (self.partition_by,)
+        return list(dict.fromkeys((*(self.fields or ()), *by)))
+
+    def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
+        return None
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._worker = worker
+
+    def process(self, task: DocumentBatch) -> FileGroup:
+        name = f"part-{task.task_id or fingerprint(task.to_payload())}{self.ending}"
+        written = FileGroup([], task.dataset_name)
+        for folder, table in self._parts(task.data):
+            self._write_part(written, join(folder, name), table)
+        return written
+
+    def _parts(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+        """The folders to write to, and the rows for each."""
+        if self.partition_by is None:
+            yield self.path, table
+            return
+        for folder, rows in partitions_of(table, self.partition_by):
+            yield join(self.path, folder), rows
+
+    def _write_part(self, written: FileGroup, final: str, table: pa.Table) -> None:
+        chosen = table if self.fields is None else table.select(self.fields)
+        with writing(final, self._worker, self.storage_options) as draft:
+            self.write([chosen], draft.file)
+            draft.items = table.num_rows
+        written.data.append(FilePart(draft.final, draft.size))
+        written.staged = (*written.staged, draft.finished())
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
+        return DroppedFiles(self, worker) if self.dropped_path else None
+
+    def check(self) -> Iterator[str]:
+        if self.mode not in get_args(Mode):
+            yield f"mode is {self.mode!r}{hint(str(self.mode), get_args(Mode))}"
+        if self.compression not in (None, *self.compressions):
+            known = hint(str(self.compression), self.compressions)
+            yield f"compression is {self.compression!r}{known}"
+        if not self.path:
+            yield "path is empty; name the folder to write to"
+            return
+        if self.dropped_path is not None and _same(self.path, self.dropped_path):
+            yield f"dropped_path and path are both {self.path}; give dropped records another folder"
+        for folder in filter(None, (self.path, self.dropped_path)):
+            yield from _not_writable(folder, self.storage_options)
+
+
+def _same(one: str, other: str) -> bool:
+    return (local_path(one) or one).rstrip("/") == (local_path(other) or other).rstrip("/")
+
+
+def _not_writable(path: str, storage_options: StorageOptions | None) -> Iterator[str]:
+    try:
+        fs, folder = open_filesystem(path, storage_options)
+    except CuratorError as error:
+        yield str(error)
+        return
+    except OSError as error:
+        yield f"cannot write to {path}: {reason_of(error)}"
+        return
+    if not is_local(fs):
+        return
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        yield f"cannot write to {path}: it is a file, not a folder; choose another folder"
+        return
+    nearest = nearest_folder(fs, folder)
+    if not os.access(
+        nearest, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
+        yield (
+            f"cannot write to {path}: permission denied in {nearest}; "
+            "allow writing there or choose another folder"
+        )

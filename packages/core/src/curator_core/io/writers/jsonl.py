@@ -1,0 +1,127 @@
+"""JSON Lines: one record per line, columns in the order of the table."""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, BinaryIO, ClassVar, cast
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from curator_core.io.compression import COMPRESSIONS, Compression, compressing
+from curator_core.io.readers.json_records import dumped, has_long_digits
+from curator_core.io.writers.base import FileWriter
+from curator_core.model.arrow import is_json
+
+_ROWS = 256
+"""How many rows are encoded together: little enough to stay in a processor's cache."""
+
+_OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+
+
+def json_lines(table: pa.Table) -> Iterator[bytes]:
+    """The rows as JSON, some hundred lines in each piece."""
+    names = table.column_names
+    if not names:
+        yield b"{}\n" * table.num_rows
+        return
+    for batch in table.to_batches(_ROWS):
+        columns = [
+            _values(column, field)
+            for column, field in zip(batch.columns, table.schema, strict=True)
+        ]
+        rows = zip(*columns, strict=True)
+        yield b"".join([_dumps(dict(zip(names, row, strict=True))) for row in rows])
+
+
+def _dumps(record: dict[str, Any]) -> bytes:
+    return orjson.dumps(record, _otherwise, _OPTIONS)
+
+
+def _values(column: pa.Array, field: pa.Field) -> list[Any]:
+    if is_json(field):
+        return _parsed(column.to_pylist())
+    if pa.types.is_timestamp(field.type):
+        return list(pc.replace_substring(column.cast(pa.string()), " ", "T").to_pylist())
+    plain = _plain_type(field.type)
+    if plain != field.type:
+        column = column.cast(plain, safe=False)
+    return list(column.to_pylist())
+
+
+def _parsed(texts: list[str | None]) -> list[Any]:
+    """The values that marked texts stand for; a text that is no JSON (any more) stays a text."""
+    together = "[" + ",".join([text or "null" for text in texts]) + "]"
+    try:
+        values = list(orjson.loads(together))
+    except orjson.JSONDecodeError:
+        values = []
+    if len(values) != len(texts):
+        values = [_parsed_alone(text) for text in texts]
+    if has_long_digits(together.encode()):
+        values = [_exact(*pair) for pair in zip(texts, values, strict=True)]
+    return values
+
+
+def _exact(text: str | None, value: Any) -> Any:
+    """The value with all digits of its integers, which orjson rounds above 64 bits."""
+    if text is None or not has_long_digits(text.encode()):
+        return value
+    try:
+        return orjson.Fragment(dumped(json.loads(text)))
+    except (ValueError, RecursionError):  # no JSON, longer than Python reads, or nested too deeply
+        return value
+
+
+def _parsed_alone(text: str | None) -> Any:
+    try:
+        return None if text is None else orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """A type whose values Python can hold: no nanoseconds below the surface."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_time64(kind):
+        return pa.time64("us")
+    if pa.types.is_duration(kind):
+        return pa.duration("us")
+    if pa.types.is_struct(kind):
+        return pa.struct([inner.with_type(_plain_type(inner.type)) for inner in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    return kind
+
+
+def _otherwise(value: Any) -> Any:
+    """What JSON has no form for: decimals and bytes as text, spans of time as seconds."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+@dataclass
+class JsonlWriter(FileWriter):
+    """Writes JSON Lines, plain or compressed (gz, zst, bz2, xz)."""
+
+    compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
+
+    @property
+    def ending(self) -> str:
+        return f".jsonl.{self.compression}" if self.compression else ".jsonl"
+
+    def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
+        with compressing(file, cast(Compression | None, self.compression)) as stream:
+            for table in tables:
+                for lines in json_lines(table):
+                    stream.write(lines)

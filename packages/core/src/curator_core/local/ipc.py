@@ -1,0 +1,198 @@
+"""Messages between the parent and its workers, and how they are framed.
+
+Stages and tasks may be defined in a script or a notebook, so they travel by value where they
+cannot be imported. Only this machine's own processes are at the ends of these pipes.
+"""
+
+import io
+import os
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from struct import Struct
+from typing import Any
+
+import cloudpickle
+
+from curator_core.errors import CuratorError, PipelineError
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.records import StageCounts
+from curator_core.model.reports import CallReport
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.plan import Plan
+
+_LENGTH = Struct("!Q")
+_AT_ONCE = 1 << 20
+
+
+def send_frame(handle: int, message: bytes) -> None:
+    """Say something, and wait until all of it has gone."""
+    for part in (_LENGTH.pack(len(message)), message):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+
+
+class Frames:
+    """The parent's end: messages that have come, and the beginning of one that is coming."""
+
+    def __init__(self, handle: int) -> None:
+        self._socket = socket.socket(fileno=os.dup(handle))
+        self._expect(_LENGTH.size, is_length=True)
+
+    def take(self) -> bytearray | None:
+        """The next message, or None where not all of it is there; EOFError at the end."""
+        while self._fill():
+            whole, was_length = self._room, self._is_length
+            if was_length:
+                self._expect(*_LENGTH.unpack(whole), is_length=False)
+            else:
+                self._expect(_LENGTH.size, is_length=True)
+                return whole
+        return None
+
+    def discard(self) -> None:
+        """Take all that is there, and forget it; EOFError at the end."""
+        try:
+            while self._socket.recv(_AT_ONCE, socket.MSG_DONTWAIT):
+                pass
+        except BlockingIOError:
+            return
+        raise EOFError
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _expect(self, size: int, *, is_length: bool) -> None:
+        self._room = bytearray(size)
+        self._filled = 0
+        self._is_length = is_length
+
+    def _fill(self) -> bool:
+        """Whether all that is expected has come."""
+        while self._filled < len(self._room):
+            rest = memoryview(self._room)[self._filled :]
+            try:
+                count = self._socket.recv_into(rest, 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return False
+            if not count:
+                raise EOFError
+            self._filled += count
+        return True
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The first message to a worker."""
+
+    plan: Plan
+    stage_indices: tuple[int, ...]
+    info: WorkerInfo
+
+
+@dataclass(frozen=True)
+class PrepareNode:
+    """Run `setup_on_node` for every stage."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """Set up every stage, to be ready for work."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Push one source through the line."""
+
+    source: AnyTask
+    blame: Blame
+
+
+@dataclass(frozen=True)
+class End:
+    """Tear down and leave."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The node is prepared."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Set up, and waiting for work."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Outputs of the source at hand and, at its end, the report. Or the counts so far."""
+
+    outputs: list[AnyTask]
+    report: CallReport | None = None
+    counts: dict[int, StageCounts] | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A stage failed and its policy says that the run must not go on."""
+
+    error: CuratorError
+
+
+def packed(message: Any) -> bytes:
+    dumped: bytes = cloudpickle.dumps(message, protocol=5)
+    return dumped
+
+
+def send(connection: Connection, message: Any) -> None:
+    connection.send_bytes(packed(message))
+
+
+def receive(connection: Connection) -> Any:
+    return unpacked(connection.recv_bytes())
+
+
+def unpacked(raw: bytes | bytearray) -> Any:
+    return cloudpickle.loads(raw)
+
+
+def packed_work(work: Work) -> bytes:
+    try:
+        return packed(work)
+    except Exception as error:
+        raise PipelineError(
+            f"task {work.source.task_id} ({type(work.source).__name__}) cannot be sent to a worker "
+            f"process, for it cannot be pickled ({error}); give tasks of plain data, or run with "
+            "LocalExecutor(workers=0)"
+        ) from error
+
+
+def packed_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:
+    """The first message as bytes; an error names the stage, and what of it cannot travel."""
+    try:
+        return _dumped(Begin(plan, tuple(stage_indices), info))
+    except Exception as error:
+        raise PipelineError(_culprit(plan) or f"the pipeline cannot be sent: {error}") from error
+
+
+def _culprit(plan: Plan) -> str | None:
+    for planned in plan.stages:
+        for name, value in vars(planned.stage).items():
+            try:
+                _dumped(value)
+            except Exception as error:  # noqa: BLE001 - anything may go wrong in a stranger's object
+                return (
+                    f"stage {planned.name!r} cannot be sent to a worker process: its attribute "
+                    f"{name!r} is a {type(value).__name__}, which cannot be pickled ({error}); "
+                    "make it in setup(), or run with LocalExecutor(workers=0)"
+                )
+    return None
+
+
+def _dumped(value: Any) -> bytes:
+    buffer = io.BytesIO()
+    cloudpickle.dump(value, buffer, protocol=5)
+    return buffer.getvalue()

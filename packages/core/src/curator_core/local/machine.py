@@ -1,0 +1,83 @@
+"""This machine: how many workers it can run for a plan, and what it lacks."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from curator_core.execution.timeouts import AlarmClock
+from curator_core.plan.plan import Plan
+
+
+def unmet_demands(plan: Plan, *, in_process: bool) -> Iterator[str]:
+    """What the stages ask for and this machine, or this way of running, does not have."""
+    gpus = len(visible_gpus())
+    memory = total_memory_gb()
+    for planned in plan.stages:
+        needs = planned.resources
+        at = f"stage {planned.index + 1} {planned.name!r}"
+        if needs.needs_gpu and max(needs.gpus, 1) > gpus:
+            asked = f"{needs.gpus:g} GPU" if needs.gpus else f"{needs.gpu_memory_gb:g} GB of a GPU"
+            yield (
+                f"{at} asks for {asked}, but this machine has {gpus or 'none'}; run it where there "
+                "is one, or set its resources without a GPU if it can do without"
+            )
+        if needs.memory_gb > memory:
+            yield (
+                f"{at} asks for {needs.memory_gb:g} GB of memory, but this machine has "
+                f"{memory:.1f} GB; ask for less, or run on a cluster"
+            )
+        if needs.custom:
+            names = ", ".join(sorted(needs.custom))
+            yield (
+                f"{at} asks for the custom resource {names}, which only a cluster has; "
+                "use the executor 'streaming'"
+            )
+        if planned.policy.timeout_s and in_process and not AlarmClock.works_here():
+            yield (
+                f"{at} has a timeout_s, which cannot be kept in a thread of this process; "
+                "use workers=1 or more"
+            )
+
+
+def workers_for(plan: Plan, asked: int | None) -> int:
+    """The number of processes, each of which runs all stages: bounded by cores, memory, GPUs."""
+    needs = [planned.resources for planned in plan.stages]
+    if asked is None:
+        widest = max((r.cpus for r in needs), default=1.0)
+        asked = max(1, int(available_cpus() // max(widest, 1.0)))
+    limits = [p.num_workers for p in plan.stages[1:] if p.num_workers]
+    memory = sum(r.memory_gb for r in needs)
+    if memory:
+        limits.append(max(1, int(total_memory_gb() // memory)))
+    gpus = sum(r.gpus or (1.0 if r.gpu_memory_gb else 0.0) for r in needs)
+    if gpus:
+        limits.append(max(1, int(len(visible_gpus()) // gpus)))
+    return min([asked, *limits])
+
+
+def available_cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def total_memory_gb() -> float:
+    """What this machine has, or the container that we are in."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(limit) as file:
+                there = min(there, int(file.read()))
+        except (OSError, ValueError):  # no container, or no limit
+            continue
+    return there / 1e9
+
+
+def visible_gpus() -> list[str]:
+    """The devices that this process may use."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [device for device in chosen.split(",") if device and device != "-1"]
+    try:
+        devices = [re.fullmatch(r"nvidia(\d+)", name) for name in os.listdir("/dev")]
+    except OSError:
+        return []
+    return sorted((device[1] for device in devices if device), key=int)

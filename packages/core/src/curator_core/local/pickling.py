@@ -1,0 +1,50 @@
+"""Pickle by value what workers cannot import: scripts, notebooks, local modules.
+
+A test file, a notebook or a script loaded in a special way is such a module.
+"""
+
+import sys
+from collections.abc import Iterable
+from types import ModuleType
+
+import cloudpickle
+
+from curator_core.plan.plan import Plan
+
+
+class Luggage:
+    """Modules whose classes and functions are sent whole, for as long as a pool lives."""
+
+    def __init__(self) -> None:
+        self._registered: list[ModuleType] = []
+        self._known: set[str] = {"__main__", "builtins"}
+
+    def pack_for(self, plan: Plan) -> None:
+        for planned in plan.stages:
+            kinds = [*type(planned.stage).__mro__, planned.takes, planned.gives]
+            functions = [value for value in vars(planned.stage).values() if callable(value)]
+            self.pack(getattr(thing, "__module__", None) or "" for thing in [*kinds, *functions])
+
+    def pack(self, modules: Iterable[str]) -> None:
+        for name in modules:
+            if name in self._known:
+                continue
+            self._known.add(name)
+            module = sys.modules.get(name)
+            if module is not None and not _can_be_imported(name):
+                cloudpickle.register_pickle_by_value(module)
+                self._registered.append(module)
+
+    def unpack(self) -> None:
+        while self._registered:
+            cloudpickle.unregister_pickle_by_value(self._registered.pop())
+
+
+def _can_be_imported(name: str) -> bool:
+    """Whether a fresh process would find the module, asked without what is imported already."""
+    top = name.partition(".")[0]
+    for finder in sys.meta_path:
+        find_spec = getattr(finder, "find_spec", None)
+        if find_spec is not None and find_spec(top, None) is not None:
+            return True
+    return False

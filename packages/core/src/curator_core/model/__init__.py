@@ -1,0 +1,1 @@
+"""What users touch: tasks, stages, resources, policies and the records of a run."""

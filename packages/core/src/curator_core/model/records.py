@@ -1,0 +1,150 @@
+"""Records of a run: counts per stage, and what is in quarantine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from curator_core.model.scores import Scores
+from curator_core.model.tasks import AnyTask
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass
+class StageCounts:
+    """One stage's account. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`.
+
+    Items failed with their task; rejected ones were refused inside a task that went on.
+    """
+
+    tasks_in: int = 0
+    tasks_passed: int = 0
+    tasks_dropped: int = 0
+    tasks_failed: int = 0
+    tasks_out: int = 0
+    tasks_retried: int = 0
+    items_in: int = 0
+    items_out: int = 0
+    items_dropped: int = 0
+    items_failed: int = 0
+    items_rejected: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    playing_ms: int = 0
+    """How long what it gave plays, where these are films or recordings."""
+
+    seconds: float = 0.0
+    reasons: dict[str, int] = field(default_factory=dict)
+    scores: dict[str, Scores] = field(default_factory=dict)
+    """By name, where a stage told how it scored things."""
+    models: dict[str, int] = field(default_factory=dict)
+    """How many items were made with a model, by its name and the digest of its weights."""
+
+    def add(self, other: "StageCounts") -> None:
+        mine = self.__dict__  # for each stage of each source: by name it takes thrice as long
+        for name, more in other.__dict__.items():
+            if more and type(more) is not dict:
+                mine[name] += more
+        for reason, items in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + items
+        for model, items in other.models.items():
+            self.use(model, items)
+        self.score(other.scores)
+
+    def negative(self) -> "StageCounts":
+        """To be added to an account that these are to be taken from."""
+        numbers = {name: -one for name, one in vars(self).items() if type(one) is not dict}
+        reasons = {reason: -items for reason, items in self.reasons.items()}
+        scores = {name: one.negative() for name, one in self.scores.items()}
+        models = {model: -items for model, items in self.models.items()}
+        return StageCounts(**numbers, reasons=reasons, scores=scores, models=models)
+
+    def score(self, told: Mapping[str, Scores]) -> None:
+        for name, more in told.items():
+            self.scores[name] = self.scores[name].plus(more) if name in self.scores else more
+
+    def drop(self, reason: str, items: int) -> None:
+        self.items_dropped += items
+        self.reasons[reason] = self.reasons.get(reason, 0) + items
+
+    def use(self, model: str, items: int) -> None:
+        self.models[model] = self.models.get(model, 0) + items
+
+    @property
+    def balanced(self) -> bool:
+        return self.tasks_in == self.tasks_passed + self.tasks_dropped + self.tasks_failed
+
+    @property
+    def failures(self) -> int:
+        """Tasks that failed, and records refused inside tasks that went on."""
+        return self.tasks_failed + self.items_rejected
+
+    def to_json(self) -> dict[str, Any]:
+        """Only what is not zero, so a line of the journal stays short."""
+        facts = {name: value for name, value in vars(self).items() if value}
+        if self.scores:
+            facts["scores"] = {name: one.to_json() for name, one in self.scores.items()}
+        return facts
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Self:
+        scores = {name: Scores.from_json(one) for name, one in facts.get("scores", {}).items()}
+        return cls(**{**facts, "scores": scores})
+
+
+@dataclass(frozen=True)
+class QuarantineRecord:
+    """A task, or items inside one, that could not be processed: enough to look at it and to retry.
+
+    `source` names the file, where there is one. `passed` outputs had already gone on when it
+    failed (after `seen` things that the stage had given): a retry leaves those out.
+
+    Items inside a task are retried as a task of their own, all that one stage rejected of a task
+    together: `subtask_id` names it, and the first of its records holds it in `subtask`.
+    """
+
+    task_id: str
+    stage: str
+    stage_index: int
+    reason: str
+    source_id: str = ""
+    source: str = ""
+    where: str = ""
+    detail: str = ""
+    attempts: int = 1
+    items: int = 1
+    whole_task: bool = True
+    passed: int = 0
+    seen: int = 0
+    payload: bytes | None = field(default=None, repr=False)
+    kind: str = ""
+    """The class of the task that is stored."""
+
+    subtask_id: str = ""
+    subtask: bytes | None = field(default=None, repr=False)
+    damaged: bool = False
+    """Whether the input is at fault, so that only a mended input helps."""
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Whether enough of it was kept."""
+        return self.payload is not None if self.whole_task else bool(self.subtask_id)
+
+    @property
+    def is_worth_retrying(self) -> bool:
+        """Whether it may succeed at another time."""
+        return self.can_be_retried and not self.damaged
+
+
+def kind_of(task_class: type[AnyTask]) -> str:
+    """The name of a class of tasks, the same in every process."""
+    return f"{task_class.__module__}:{task_class.__qualname__}"
+
+
+def payload_of(task: AnyTask) -> bytes | None:
+    """A task as bytes, so that it can be retried; None for what cannot be stored."""
+    try:
+        return task.to_payload()
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,85 @@
+"""Resources a worker needs, and where it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one worker of a stage needs.
+
+    `gpu_memory_gb` becomes a share of the device that a worker really lands on, so it stands
+    instead of `gpus`, never beside it.
+    """
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+    gpu_memory_gb: float = 0.0
+    memory_gb: float = 0.0
+    custom: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        amounts = {
+            "cpus": self.cpus,
+            "gpus": self.gpus,
+            "gpu_memory_gb": self.gpu_memory_gb,
+            "memory_gb": self.memory_gb,
+            **{f"custom[{name!r}]": amount for name, amount in self.custom.items()},
+        }
+        for name, amount in amounts.items():
+            if not isfinite(amount) or amount < 0:
+                raise ValueError(f"resources: {name} is {amount}, but must be 0 or more")
+        if self.gpus and self.gpu_memory_gb:
+            raise ValueError(
+                f"resources: gpus={self.gpus} and gpu_memory_gb={self.gpu_memory_gb} both ask for "
+                "a GPU; give a number of devices or the memory on one device, not both"
+            )
+        object.__setattr__(self, "custom", MappingProxyType(dict(self.custom)))
+
+    @property
+    def needs_gpu(self) -> bool:
+        return bool(self.gpus or self.gpu_memory_gb)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What it asks for, by name, without what it does not ask for."""
+        amounts = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: amount for name, amount in amounts.items() if amount}
+        return given | ({"custom": dict(self.custom)} if self.custom else {})
+
+    def __hash__(self) -> int:
+        amounts = (self.cpus, self.gpus, self.gpu_memory_gb, self.memory_gb)
+        return hash((amounts, tuple(sorted(self.custom.items()))))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        amounts = (self.cpus, self.gpus, self.gpu_memory_gb, self.memory_gb, dict(self.custom))
+        return Resources, amounts
+
+
+@dataclass(frozen=True)
+class NodeInfo:
+    """One machine that runs a stage."""
+
+    node_id: str = "local"
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """One worker, and what it was granted.
+
+    `run_token` marks what belongs to this run among files that are not yet published.
+    """
+
+    worker_id: str = "0"
+    node: NodeInfo = NodeInfo()
+    granted: Resources = Resources()
+    run_token: str = "adhoc"
+    gpu_ids: tuple[str, ...] = ()
+
+    @property
+    def device(self) -> str:
+        """`cuda` where a GPU was granted (visible devices count from 0), else `cpu`."""
+        return "cuda:0" if self.gpu_ids else "cpu"

@@ -1,0 +1,167 @@
+"""Samples: a few records that stages changed or dropped, shortened for reports.
+
+Each worker looks at the first of its tasks only, and at few rows of these; then it looks no more.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.tasks import AnyTask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_CHANGES, MOST_DROPS, MOST_REASONS = 3, 2, 12
+"""Of each stage, of each of its reasons, and of how many reasons."""
+
+_MOST_LOOKS, _MOST_ROWS = 10, 200
+_LONGEST, _BEFORE, _LABEL = 900, 200, 160
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text, from `start` on, as it was; and as it became, where it was not dropped."""
+
+    stage_index: int
+    column: str
+    before: str
+    after: str | None = None
+    reason: str = ""
+    label: str = ""
+    start: int = 0
+    length: int = 0
+
+
+class Sampler:
+    """Takes the samples of one worker, each kind until there are enough."""
+
+    def __init__(self) -> None:
+        self._looks: Counter[int] = Counter()
+        self._changes: Counter[int] = Counter()
+        self._drops: dict[int, Counter[str]] = {}
+
+    def wants_changes(self, stage_index: int) -> bool:
+        """Whether there is more to look for in what a stage makes of batches."""
+        return self._changes[stage_index] < MOST_CHANGES and self._looks[stage_index] < _MOST_LOOKS
+
+    def changes(self, stage_index: int, before: Any, task: AnyTask) -> Iterator[Sample]:
+        """What a stage made of some records, where it kept them all.
+
+        `before` is the table that it was given. A payload that is only made when it is asked for
+        is not asked for.
+        """
+        after = vars(task).get("data")
+        if not (isinstance(task, DocumentBatch) and _is_table(before) and _is_table(after)):
+            return
+        self._looks[stage_index] += 1
+        for sample in _changed(stage_index, before, after):
+            if not self.wants_changes(stage_index):
+                return
+            self._changes[stage_index] += 1
+            yield sample
+
+    def drops(
+        self, stage_index: int, reason: str, records: AnyTask | Callable[[], AnyTask],
+        inputs: Sequence[str],
+    ) -> Iterator[Sample]:  # fmt: skip
+        """The first of some dropped records; `inputs` are the columns that the stage reads."""
+        seen = self._drops.setdefault(stage_index, Counter())
+        if seen[reason] >= MOST_DROPS or (reason not in seen and len(seen) >= MOST_REASONS):
+            return
+        table = _table_of(records)
+        if table is None:
+            seen[reason] = MOST_DROPS
+            return
+        column = _main_column(table, inputs)
+        for row in range(min(table.num_rows, MOST_DROPS - seen[reason]) if column else 0):
+            seen[reason] += 1
+            text = _text(table, column, row)
+            cut = text[:_LONGEST]
+            yield Sample(stage_index, column, cut, None, reason, _label(table, column, row), 0,
+                         len(text))  # fmt: skip
+
+
+def _is_table(data: object) -> bool:
+    import pyarrow as pa
+
+    return isinstance(data, pa.Table)
+
+
+def _table_of(records: AnyTask | Callable[[], AnyTask]) -> "pa.Table | None":
+    try:
+        task = records() if callable(records) else records
+        return task.data if isinstance(task, DocumentBatch) and _is_table(task.data) else None
+    except Exception:  # noqa: BLE001 - a stage's code, which nobody else may ask; a run goes on
+        return None
+
+
+def _changed(stage_index: int, before: Any, after: Any) -> Iterator[Sample]:
+    if before is after or before.num_rows != after.num_rows:
+        return
+    first, then = before.slice(0, _MOST_ROWS), after.slice(0, _MOST_ROWS)
+    for column in _texts_in(then):
+        if column not in _texts_in(first):
+            continue
+        for row in _different(first.column(column), then.column(column)):
+            texts = _text(first, column, row), _text(then, column, row)
+            start = max(0, _first_difference(*texts) - _BEFORE)
+            old, new = (text[start : start + _LONGEST] for text in texts)
+            yield Sample(stage_index, column, old, new, "", _label(then, column, row), start,
+                         len(texts[0]))  # fmt: skip
+
+
+def _different(before: "pa.ChunkedArray", after: "pa.ChunkedArray") -> list[int]:
+    import pyarrow.compute as pc
+
+    differs = pc.not_equal(before.cast(after.type), after)
+    return list(pc.indices_nonzero(pc.fill_null(differs, False)).to_pylist())
+
+
+def _texts_in(table: "pa.Table") -> list[str]:
+    """The columns of text that have a name of their own."""
+    import pyarrow.types as types
+
+    names = Counter(table.column_names)
+    return [
+        name
+        for name, kind in zip(table.column_names, table.schema.types, strict=True)
+        if names[name] == 1 and (types.is_string(kind) or types.is_large_string(kind))
+    ]
+
+
+def _main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
+    """The text that the stage looked at; else the one of which there is most."""
+    found = _texts_in(table)
+    read = [name for name in inputs if name in found]
+    return (read or sorted(found, key=lambda name: -table.column(name).nbytes) or [""])[0]
+
+
+def _text(table: "pa.Table", column: str, row: int) -> str:
+    """A text as far as it is one: what is no UTF-8 is shown as such."""
+    buffer = table.column(column)[row].as_buffer()
+    return "" if buffer is None else bytes(buffer).decode("utf-8", "replace")
+
+
+def _label(table: "pa.Table", column: str, row: int) -> str:
+    """What else is known of a record, in short."""
+    told = []
+    for name in _texts_in(table):
+        text = "" if name == column else _text(table, name, row)
+        if 0 < len(text) <= _LABEL:
+            told.append(f"{name} {text}")
+    return ", ".join(told)[:_LABEL]
+
+
+def _first_difference(one: str, other: str) -> int:
+    """How long the common beginning is, found by halves: a text may be long."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,150 @@
+"""Score histograms of kept and dropped records, in bins that merge exactly.
+
+The bins are the same everywhere, so what many workers counted adds up to one exact account: a bin
+is the first 16 bits of a double, which makes 16 bins from each power of two to the next.
+"""
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from struct import pack, unpack
+from typing import Any, Self
+
+from curator_core.model.tasks import Task
+
+Bins = Mapping[int, int]
+"""How many numbers there are in each bin."""
+
+_TOLD = "curator_core.model.scores"
+_TOP = 3 if sys.byteorder == "little" else 0
+_SMALLEST, _LARGEST = 2.0**-30, 2.0**60
+_MINUS = -0x8000
+
+
+def _number_of(value: float) -> int:
+    (number,) = unpack("<h", pack("<d", value)[6:])
+    return int(number)
+
+
+_LEAST, _MOST = _number_of(_SMALLEST), _number_of(_LARGEST)
+_INFINITE = _number_of(float("inf"))
+
+
+def bins_of(values: Any) -> dict[int, int]:
+    """The bins of some numbers: a list, or an array of doubles. What is not finite is left out."""
+    try:
+        doubles = memoryview(values if _holds_doubles(values) else array("d", values))
+    except (TypeError, OverflowError):
+        doubles = memoryview(array("d", _numbers_in(values)))
+    return bounded(Counter(doubles.cast("B").cast("h")[_TOP::4].tolist()))
+
+
+def bounded(bins: Bins) -> dict[int, int]:
+    """The bins of any doubles without what is not finite, and with few bins for odd ones."""
+    found: dict[int, int] = {}
+    for number, times in bins.items():
+        sign = _MINUS if number < 0 else 0
+        size = number - sign
+        if size < _INFINITE:
+            kept = 0 if size < _LEAST else min(size, _MOST) + sign
+            found[kept] = found.get(kept, 0) + times
+    return found
+
+
+def _holds_doubles(values: Any) -> bool:
+    """Whether it can be looked at as it lies in memory."""
+    try:
+        view = memoryview(values)
+    except TypeError:
+        return False
+    return view.format == "d" and view.c_contiguous
+
+
+def _numbers_in(values: Iterable[Any]) -> Iterator[float]:
+    """Whatever rules give for a score: some give none, or one that no double can hold."""
+    for value in values:
+        try:
+            yield float(value)
+        except (TypeError, ValueError, OverflowError):
+            continue
+
+
+def edges_of(number: int) -> tuple[float, float]:
+    """From where to where a bin reaches."""
+    if not number:
+        return 0.0, _SMALLEST
+    size = number - _MINUS if number < 0 else number
+    low, high = (unpack("<d", bytes(6) + pack("<h", one))[0] for one in (size, size + 1))
+    return (-high, -low) if number < 0 else (low, high)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of what was kept and of what was dropped. Never changed: accounts share them."""
+
+    kept: Bins = field(default_factory=dict)
+    dropped: Bins = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, kept: Any, dropped: Any = ()) -> Self:
+        """Of lists of numbers, or of arrays of doubles."""
+        return cls(bins_of(kept), bins_of(dropped))
+
+    def plus(self, other: "Scores") -> "Scores":
+        return Scores(_added(self.kept, other.kept), _added(self.dropped, other.dropped))
+
+    def negative(self) -> "Scores":
+        """To be added to an account that these are to be taken from."""
+        return Scores(
+            {number: -times for number, times in self.kept.items()},
+            {number: -times for number, times in self.dropped.items()},
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.kept or self.dropped)
+
+    def to_json(self) -> dict[str, str]:
+        """Only what is there, as `16368:12 16369:3`."""
+        both = {"kept": self.kept, "dropped": self.dropped}
+        return {
+            name: " ".join(f"{number}:{bins[number]}" for number in sorted(bins))
+            for name, bins in both.items()
+            if bins
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, str]) -> Self:
+        return cls(**{name: _parsed(text) for name, text in facts.items()})
+
+
+def _parsed(text: str) -> dict[int, int]:
+    pairs = (pair.split(":") for pair in text.split())
+    return {int(number): int(times) for number, times in pairs}
+
+
+def _added(some: Bins, more: Bins) -> Bins:
+    if not more or not some:
+        return some or more
+    total = dict(some)
+    for number, times in more.items():
+        total[number] = total.get(number, 0) + times
+        if not total[number]:
+            del total[number]
+    return total
+
+
+def tell_scores(task: Task[Any], name: str, scores: Scores) -> None:
+    """Have the scores of a batch counted and drawn in the report, from the stage that gives `task`.
+
+    They go with what the stage passes on, also where nothing is left in it.
+    """
+    if scores:
+        task.derived.setdefault(_TOLD, {})[name] = scores
+
+
+def told_scores(task: Task[Any]) -> Mapping[str, Scores]:
+    """What its stage told of it, which is told once."""
+    told: Mapping[str, Scores] = task.derived.pop(_TOLD, None) or {}
+    return told

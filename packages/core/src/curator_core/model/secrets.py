@@ -1,0 +1,142 @@
+"""Secrets: hidden in reprs, and removed from all text that is written."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from curator_core.errors import PipelineError
+
+MASK = "***"
+SHORTEST = 4
+"""A shorter secret could not be struck out of a text without striking half of the text."""
+
+_known: dict[str, str] = {}
+
+
+class Secret(str):
+    """Text that is itself to whoever uses it, and `${secret:NAME}` to whoever looks at it."""
+
+    shown: str
+    _parts: dict[str, str]
+
+    def __new__(cls, value: str, shown: str, parts: Mapping[str, str]) -> "Secret":
+        made = super().__new__(cls, value)
+        made.shown = shown
+        made._parts = dict(parts)
+        for part, label in made._parts.items():
+            remember(part, label)
+        return made
+
+    def __repr__(self) -> str:
+        return repr(self.shown)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Secret, (str(self), self.shown, self._parts)
+
+
+def secret(variable: str) -> Secret:
+    """The secret in an environment variable, for pipelines written in Python."""
+    value = os.environ.get(variable)
+    if value is None:
+        raise PipelineError(f"the environment variable {variable!r} of a secret is not set")
+    if len(value) < SHORTEST:
+        raise PipelineError(too_short(variable))
+    label = f"${{secret:{variable}}}"
+    return Secret(value, label, {value: label})
+
+
+def too_short(variable: str) -> str:
+    return (
+        f"the secret in {variable!r} has fewer than {SHORTEST} characters, too few to be hidden; "
+        f"use ${{env:{variable}}} if it is no secret"
+    )
+
+
+def remember(value: str, label: str) -> None:
+    """From now on `redact` puts `label` in the place of `value`, however that is escaped."""
+    lines = value.splitlines()
+    parts = [value] + ([line for line in lines if len(line) >= 8] if len(lines) > 1 else [])
+    for part in parts:
+        if len(part.strip()) < SHORTEST:
+            continue
+        for form in _forms(part):
+            _known[form] = label
+    _pattern.cache_clear()
+
+
+def redact(text: str) -> str:
+    """`text` without any secret that a recipe named, and without credentials inside URLs."""
+    if _known:
+        text = _pattern().sub(lambda match: _known[match[0]], text)
+    text = _USERINFO.sub(rf"\1{MASK}@", text)
+    return _SIGNED.sub(rf"\1{MASK}", text)
+
+
+def hidden(value: Any, name: str = "") -> Any:
+    """Plain data, as JSON holds it, with secrets and whatever is named like one struck out."""
+    if isinstance(value, Secret):
+        return value.shown
+    if isinstance(value, str):
+        return MASK if value and is_credential(name) else redact(value)
+    if isinstance(value, Mapping):
+        return {key: hidden(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [hidden(item, name) for item in value]
+    return value
+
+
+def is_credential(name: str) -> bool:
+    """Whether an option or header of this name holds a credential: `secret`, `hf_token`,
+    `X-Api-Key`, `account_key` …
+    """
+    return _CREDENTIAL.fullmatch(name.lower().replace("-", "_")) is not None
+
+
+def hidden_argument(text: str) -> str:
+    """An argument of a command line, such as `input.headers={X-Api-Key: …}`, without keys."""
+    parts, done = [], 0
+    for name in _NAME.finditer(text):
+        if name.start() < done or not is_credential(name[1]):
+            continue
+        if value := _VALUE.match(text, name.end()):
+            parts += [text[done : name.end()], value[0] if value[0].startswith("${") else MASK]
+            done = value.end()
+    return redact("".join((*parts, text[done:])))
+
+
+_NAME = re.compile(r"""(?<![\w-])([\w-]++)["']?\s*+[=:]\s*+["']?+""")
+_VALUE = re.compile(r"""\$\{[^}]*+\}|[^{\[,}\]"']++""")
+_CREDENTIAL = re.compile(
+    r"(.*_)?(password|passwd|secret|api_?key|access_key|secret_key|private_key|account_key"
+    r"|connection_string|authorization|cookie)"
+    r"|(x_)?((auth|access|session|security|sas|bearer|refresh|hf|api)_)?token"
+)
+_USERINFO = re.compile(r"""(\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/?#"'<>\\]*@""")
+_SIGNED = re.compile(
+    r"""([?&](?:[\w-]*(?:signature|credential|security-token|password|secret|api_?key)|sig|token"""
+    r"""|access_token)=)[^&\s"'<>\\]+""",
+    re.IGNORECASE,
+)
+
+
+def _forms(value: str) -> set[str]:
+    """The ways in which a value stands in JSON, in a repr, and in a URL."""
+    return {
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        repr(value)[1:-1],
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+    }
+
+
+@lru_cache(maxsize=1)
+def _pattern() -> re.Pattern[str]:
+    longest_first = sorted(_known, key=len, reverse=True)
+    return re.compile("|".join(re.escape(form) for form in longest_first))

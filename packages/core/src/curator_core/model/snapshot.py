@@ -1,0 +1,147 @@
+"""Snapshots: the state of a run at one moment, for tables, metrics, files and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from curator_core.model.records import StageCounts
+from curator_core.model.usage import Usage
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What waits before a stage."""
+
+    tasks: int = 0
+    num_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What an executor has at one moment: workers by state, queues and workers by stage."""
+
+    workers: Mapping[str, int] = field(default_factory=dict)
+    """How many are `starting`, `busy`, `idle` or `stopping`."""
+
+    queues: Mapping[int, Queue] | None = None
+    """None where the executor does not know: then counts tell how many tasks wait."""
+
+    at_work: Mapping[int, int] = field(default_factory=dict)
+    stored_bytes: int = 0
+    """In the object store, and of that what lies on disks."""
+    spilled_bytes: int = 0
+    store_limit_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class StagePulse:
+    """One stage. `counts` are of everything, `settled` of what is done with and final."""
+
+    index: int
+    name: str
+    counts: StageCounts
+    settled: StageCounts
+    usage: Usage
+    queue: Queue = Queue()
+    at_work: int = 0
+    writes: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        counts = replace(self.counts, scores={})  # much to write down, and nobody looks at them yet
+        return {
+            "index": self.index,
+            "name": self.name,
+            "counts": counts.to_json(),
+            "usage": self.usage.to_json(),
+            "queue": [self.queue.tasks, self.queue.num_bytes],
+            "at_work": self.at_work,
+            "writes": self.writes,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> StagePulse:
+        counts = StageCounts.from_json(facts["counts"])
+        usage, queue = Usage.from_json(facts["usage"]), Queue(*facts["queue"])
+        return cls(facts["index"], facts["name"], counts, counts, usage, queue, facts["at_work"],
+                   facts["writes"])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """The whole run. `left` is how many sources are still to be taken, once all are listed."""
+
+    time: float
+    name: str
+    executor: str
+    status: str
+    seconds: float
+    done: int
+    skipped: int
+    failed: int
+    open: int
+    left: int | None
+    stages: tuple[StagePulse, ...]
+    workshop: Workshop = Workshop()
+    restarts: Mapping[str, int] = field(default_factory=dict)
+    quarantined: Mapping[str, int] = field(default_factory=dict)
+    """Tasks in quarantine, by stage."""
+    last_progress: float = 0.0
+    is_stopping: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, so that another process can show what this one could."""
+        shop = self.workshop
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "stages": [stage.to_json() for stage in self.stages],
+            "workers": dict(shop.workers),
+            "stored_bytes": shop.stored_bytes,
+            "spilled_bytes": shop.spilled_bytes,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Pulse:
+        shop = Workshop(
+            facts["workers"],
+            stored_bytes=facts["stored_bytes"],
+            spilled_bytes=facts["spilled_bytes"],
+        )
+        stages = tuple(StagePulse.from_json(stage) for stage in facts["stages"])
+        return cls(**{name: facts[name] for name in _PLAIN}, stages=stages, workshop=shop)
+
+    def in_short(self) -> dict[str, Any]:
+        """What a timeline is drawn from, a few numbers for each stage."""
+        shop = self.workshop
+        return {
+            "sources": [self.done + self.skipped, self.open, self.left],
+            "workers": dict(shop.workers),
+            "stored": shop.stored_bytes,
+            "spilled": shop.spilled_bytes,
+            "stages": [list(_in_short(stage)) for stage in self.stages],
+        }
+
+
+_PLAIN = (
+    "time", "name", "executor", "status", "seconds", "done", "skipped", "failed", "open", "left",
+    "restarts", "quarantined", "last_progress", "is_stopping",
+)  # fmt: skip
+
+
+IN_SHORT = ("items_in", "busy_s", "waited_s", "held_s", "rss_bytes", "queue_tasks", "queue_bytes")
+"""What each number of a stage in a short pulse is."""
+
+
+def _in_short(stage: StagePulse) -> Iterator[float]:
+    usage = stage.usage
+    yield stage.counts.items_in
+    yield round(usage.seconds, 2)
+    yield round(usage.waited_s, 2)
+    yield round(usage.held_s, 2)
+    yield usage.rss_bytes
+    yield stage.queue.tasks
+    yield stage.queue.num_bytes

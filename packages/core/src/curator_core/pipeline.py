@@ -1,0 +1,265 @@
+"""Pipelines: the stages that a user writes, and how to run them."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Self
+
+from curator_core.errors import PipelineError, ResourceError
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.metrics_address import MetricsAddress
+from curator_core.model.policies import ErrorPolicy, FailureBudget, OnError
+from curator_core.model.stages import AnyStage, ProcessingStage, flatten
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Executor
+from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.plan.validation import beyond, find_problems, notes_on
+from curator_core.run.input_changes import InputPolicy, RemovedInputs
+from curator_core.run.result import RunResult
+
+if TYPE_CHECKING:
+    from curator_core.run.session import RunStream
+
+
+def chosen_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
+    """The executor, and why it is that one."""
+    if isinstance(wanted, Executor):
+        return wanted, "given"
+    if wanted is not None:
+        return _made(wanted), "given"
+    named = os.environ.get("CURATOR_EXECUTOR")
+    if named:
+        return _made(named), "CURATOR_EXECUTOR says so"
+    from curator_core.plugins.registry import plugins
+
+    if "streaming" in plugins().executors.places:
+        return _made("streaming"), "it is installed"
+    return _made("local"), "no other one is installed"
+
+
+def _made(name: str) -> Executor:
+    from curator_core.plugins.registry import plugins
+
+    executor: Executor = plugins().executors.load(name)()
+    return executor
+
+
+@dataclass
+class Pipeline:
+    """A line of stages, and what happens to it as a whole when something fails.
+
+    `on_error`, `retries` and `timeout_s` hold for every stage that does not say otherwise.
+    """
+
+    name: str = "pipeline"
+    description: str = ""
+    stages: Sequence[AnyStage] = field(default_factory=list)
+    on_error: OnError = "quarantine"
+    retries: int | None = None
+    timeout_s: float | None = None
+    max_failures: int | float | None = 0.1
+    allow_empty: bool = False
+    samples: bool = True
+    """Whether reports show a few records that stages changed or dropped. The environment variable
+    CURATOR_SAMPLES=0 turns that off for all pipelines."""
+
+    recipe: str = field(default="", repr=False, compare=False)
+    """The recipe that it was made from, if any: kept with its runs, so that they can be retried."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.stages, ProcessingStage):
+            raise PipelineError("stages is one stage, but must be a list of them: [stage]")
+        self.stages = [_checked(stage, "stages") for stage in self.stages]
+
+    def add_stage(self, stage: AnyStage) -> Self:
+        """Append a stage; the pipeline itself is returned, so that calls can be chained."""
+        self.stages = [*self.stages, _checked(stage, "add_stage()")]
+        return self
+
+    def build(
+        self,
+        executor: Executor | None = None,
+        tasks: Sequence[AnyTask] | None = None,
+        on_error: OnError | None = None,
+    ) -> Plan:
+        """The plan, with every problem found; the pipeline itself does not change."""
+        try:
+            plan = self._planned(on_error)
+        except ValueError as error:
+            raise PipelineError(str(error)) from None
+        problems = list(find_problems(plan, has_tasks=tasks is not None))
+        problems += beyond(executor, plan) if executor else ()
+        if problems:
+            raise PipelineError(problems)
+        lacking = list(executor.check(plan)) if executor else []
+        if lacking:
+            raise ResourceError("\n".join(lacking))
+        return replace(plan, notes=tuple(notes_on(plan)))
+
+    def run(  # noqa: PLR0913 - each of them is a wish of its own
+        self,
+        executor: Executor | str | None = None,
+        tasks: Iterable[AnyTask] | None = None,
+        run_dir: str | PathLike[str] | None = None,
+        *,
+        resume: bool = True,
+        on_error: OnError | None = None,
+        storage_options: StorageOptions | None = None,
+        metrics: MetricsAddress = None,
+        removed_inputs: RemovedInputs | InputPolicy = "stop",
+        shared: bool = False,
+    ) -> RunResult:
+        """Run to the end. With a writer at the end, the same call again does only what is left.
+
+        Where input files of an earlier run are gone but their output is still there, nothing is
+        written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
+        or "keep". A file that was only renamed is recognized. With `shared`, the group of the run
+        directory may resume the run too.
+
+        `storage_options` are for a `run_dir` on another file system than the outputs'. `metrics`
+        are served to Prometheus where it is True (the first free port from 9464 on), a port, or
+        "HOST:PORT".
+        """
+        stream = self.stream(
+            executor,
+            tasks,
+            run_dir,
+            resume=resume,
+            on_error=on_error,
+            storage_options=storage_options,
+            metrics=metrics,
+            removed_inputs=removed_inputs,
+            shared=shared,
+        )
+        stream.result.tasks = outputs = []
+        try:
+            with stream:
+                for output in stream:  # an error that ends it has the result with those before
+                    outputs.append(output)
+        finally:
+            if storage_options is None:
+                _leave_report(stream.result)
+        return stream.result
+
+    def stream(  # noqa: PLR0913 - each of them is a wish of its own
+        self,
+        executor: Executor | str | None = None,
+        tasks: Iterable[AnyTask] | None = None,
+        run_dir: str | PathLike[str] | None = None,
+        *,
+        resume: bool = True,
+        on_error: OnError | None = None,
+        storage_options: StorageOptions | None = None,
+        metrics: MetricsAddress = None,
+        removed_inputs: RemovedInputs | InputPolicy = "stop",
+        shared: bool = False,
+    ) -> "RunStream":
+        """Output tasks as they finish. Closing the stream early stops the run in order."""
+        from curator_core.run.session import OpenedStream, Place
+
+        policy = InputPolicy.of(removed_inputs)
+        chosen, why = chosen_executor(executor)
+        given = None if tasks is None else list(tasks)
+        plan = self.build(chosen, given, on_error)
+        folder = None if run_dir is None else os.fspath(run_dir)
+        place = Place(folder, resume, storage_options, metrics, policy, shared)
+        return OpenedStream(plan, chosen, given, place, why)
+
+    def retry(
+        self,
+        run_dir: str | PathLike[str],
+        executor: Executor | str | None = None,
+        *,
+        accept_changes: bool = False,
+        storage_options: StorageOptions | None = None,
+    ) -> RunResult:
+        """Run again what an earlier run of this pipeline quarantined, and nothing else.
+
+        Whole tasks and single records start at the stage that they failed in. What succeeds is
+        added to the output. The result tells of the run and its retries together, except for
+        `tasks`, `sources_done` and `seconds`, which are those of this retry.
+
+        A pipeline that has changed since is refused, unless `accept_changes` is set; even then
+        its stages must be the same ones and write to the same places.
+        """
+        from curator_core.run.retry import retry
+
+        chosen, _ = chosen_executor(executor)
+        result = retry(
+            self.build(chosen),
+            os.fspath(run_dir),
+            chosen,
+            storage_options,
+            accept_changes=accept_changes,
+        )
+        if storage_options is None:
+            _leave_report(result)
+        return result
+
+    def describe(self) -> str:
+        """The stages in a few lines of text."""
+        lines = [f"{self.name}: {self.description}" if self.description else self.name]
+        for planned in self._planned(None).stages:
+            kinds = f"{planned.takes.__name__} -> {planned.gives.__name__}"
+            lines.append(f"  {planned.index + 1}. {planned.name} ({kinds})")
+        return "\n".join(lines)
+
+    def planned_stages(self) -> tuple[PlannedStage, ...]:
+        """The stages as they would run, with composites taken apart; nothing is checked."""
+        return self._planned(None).stages
+
+    def _repr_html_(self) -> str:
+        from curator_core.reporting.notebooks import pipeline_html
+
+        return pipeline_html(self)
+
+    def to_yaml(self) -> str:
+        """The recipe that makes this pipeline; all of its stages must be registered ones."""
+        from curator_core.recipes import pipeline_to_yaml
+
+        return pipeline_to_yaml(self)
+
+    @classmethod
+    def from_yaml(cls, text: str) -> "Pipeline":
+        from curator_core.recipes import pipeline_from_yaml
+
+        return pipeline_from_yaml(text)
+
+    def _planned(self, on_error: OnError | None) -> Plan:
+        flat = flatten(self.stages)
+        aware = (stage.followed_by(flat[place + 1 :]) for place, stage in enumerate(flat))
+        stages = tuple(self._settled(index, stage, on_error) for index, stage in enumerate(aware))
+        budget = FailureBudget(self.max_failures)
+        samples = self.samples and os.environ.get("CURATOR_SAMPLES") != "0"
+        return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe,
+                    samples=samples)  # fmt: skip
+
+    def _settled(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
+        policy = ErrorPolicy(
+            stage.on_error or on_error or self.on_error,
+            self.retries if stage.retries is None else stage.retries,
+            self.timeout_s if stage.timeout_s is None else stage.timeout_s,
+            setup_timeout_s=stage.setup_timeout_s,
+        )
+        return PlannedStage.of(index, stage, policy)
+
+
+def _leave_report(result: RunResult) -> None:
+    """A run that is remembered has its page, however it ended."""
+    if result.run_dir is not None:
+        from curator_core.reporting.pages import leave_report
+
+        leave_report(result)
+
+
+def _checked(stage: object, where: str) -> AnyStage:
+    """A stage as it is; what people give instead of one gets the way out."""
+    if isinstance(stage, ProcessingStage):
+        return stage
+    way_out = ""
+    if isinstance(stage, type) and issubclass(stage, ProcessingStage):
+        way_out = f": call it to make one, {stage.__name__}(...)"
+    elif callable(stage) and not isinstance(stage, type):
+        way_out = ": make a stage of it with @processing_stage(name=...)"
+    raise PipelineError(f"{where} takes stages, but was given {stage!r}{way_out}")

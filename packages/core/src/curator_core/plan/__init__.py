@@ -1,0 +1,1 @@
+"""Plans: validated pipelines, and the interface of the executors that run them."""

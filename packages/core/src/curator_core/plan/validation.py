@@ -1,0 +1,205 @@
+"""Validation: find every problem of a pipeline before anything runs."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+from curator_core.errors import hint, nearest
+from curator_core.io.filesystems import is_in_memory, join
+from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.tasks import Empty
+from curator_core.plan.executor import Executor
+from curator_core.plan.outputs import outputs_of
+from curator_core.plan.plan import Plan, PlannedStage
+
+
+def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
+    """What is wrong with the stages of a plan, each with a way out."""
+    stages = plan.stages
+    if not stages:
+        return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
+    problems = [
+        *_unusable_name(plan),
+        *_repeated_names(stages),
+        *_wrong_settings(stages),
+        *_types_that_do_not_meet(stages),
+    ]
+    for planned in stages:
+        problems += [_at(planned, problem) for problem in planned.stage.check()]
+        if not (has_tasks or plan.allow_empty):
+            problems += [_at(planned, problem) for problem in planned.stage.check_sources()]
+    if not problems and not has_tasks:
+        problems += [*_missing_columns(stages), *_outputs_that_are_inputs(plan)]
+    return problems
+
+
+def notes_on(plan: Plan) -> Iterator[str]:
+    """What is no problem, but worth saying."""
+    asked = sum(planned.resources.cpus for planned in plan.stages)
+    there = os.cpu_count() or 1
+    if asked > there:
+        yield (
+            f"the stages ask for {asked:g} CPUs together and this machine has {there}: "
+            "they take turns"
+        )
+
+
+def _at(planned: PlannedStage, problem: str) -> str:
+    return f"stage {planned.index + 1} {planned.name!r}: {problem}"
+
+
+def _unusable_name(plan: Plan) -> Iterator[str]:
+    """A pipeline's name becomes that of a folder."""
+    if not plan.name.strip() or plan.name.startswith(".") or re.search(r"[/\\\0]", plan.name):
+        yield (
+            f"{plan.name!r} cannot be a pipeline's name, since its run directory is called so: "
+            "use letters, digits, - and _"
+        )
+
+
+def _repeated_names(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    first: dict[str, PlannedStage] = {}
+    for planned in stages:
+        if planned.name in first:
+            yield _at(
+                planned,
+                f"its name is that of stage {first[planned.name].index + 1}; "
+                f"give it another with .with_(name='{planned.name}_2')",
+            )
+        first.setdefault(planned.name, planned)
+
+
+def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    for planned in stages:
+        if not _does_something(planned.stage):
+            kind = type(planned.stage).__name__
+            yield _at(planned, f"{kind} defines neither process nor process_batch; write one")
+        if planned.batch_size < 1:
+            yield _at(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
+        if planned.num_workers is not None and planned.num_workers < 1:
+            yield _at(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
+
+
+def _does_something(stage: AnyStage) -> bool:
+    kind = type(stage)
+    return stage.works_on_batches or kind.process is not ProcessingStage.process
+
+
+def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    for before, after in pairwise(stages):
+        gives, takes = before.gives, after.takes
+        if issubclass(gives, takes) or issubclass(takes, gives):
+            continue
+        yield _at(
+            after,
+            f"it takes {takes.__name__}, but {before.name!r} before it gives {gives.__name__}"
+            + _place_for(after, stages),
+        )
+
+
+def _place_for(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
+    if misplaced.takes is Empty:
+        return "; a reader can only be the first stage: move it to the front"
+    for planned in stages:
+        if planned is not misplaced and issubclass(planned.gives, misplaced.takes):
+            return f"; move it behind {planned.name!r}"
+    return "; put a stage between them that makes one of the other"
+
+
+def _missing_columns(stages: Sequence[PlannedStage]) -> Iterator[str]:
+    known: frozenset[str] | None = frozenset()
+    for planned in stages:
+        if known is not None and planned.index:
+            yield from (_at(planned, p) for p in _needs(planned, known))
+        known = planned.stage.columns_after(None if not planned.index else known)
+
+
+def _outputs_that_are_inputs(plan: Plan) -> Iterator[str]:
+    reader = plan.stages[0]
+    endings = {planned.name: getattr(planned.stage, "ending", "") for planned in plan.stages}
+    for output in outputs_of(plan):
+        if reader.stage.would_read(join(output.folder, f"part-0{endings[output.stage]}")):
+            yield (
+                f"stage {output.stage!r} writes to {output.folder}, which {reader.name!r} reads: "
+                "a second run would read its own results; write to another folder"
+            )
+
+
+def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
+    for column in planned.stage.inputs():
+        if column in known:
+            continue
+        close = nearest(column, known)
+        option = _option_naming(planned, column)
+        way_out = f"; set {option}: {close}?" if close and option else ""
+        unknown = f"column {column!r}, which nothing before it gives{hint(column, known)}"
+        yield f"it reads {unknown}{way_out}"
+
+
+def _option_naming(planned: PlannedStage, column: str) -> str | None:
+    """The option of the stage that holds the name of this column, if one does."""
+    for name, value in vars(planned.stage).items():
+        if value == column and name.endswith("field"):
+            return name
+    return None
+
+
+_ASKED: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
+    ("runtime_env", "a runtime_env of its own", lambda planned: planned.runtime_env),
+    ("timeouts", "a timeout_s", lambda planned: planned.policy.timeout_s),
+)
+
+
+def beyond(executor: Executor, plan: Plan) -> Iterator[str]:
+    """What stages ask for and this executor does not claim to be able to do."""
+    for planned in plan.stages:
+        for capability, what, is_asked in _ASKED:
+            if is_asked(planned) and capability not in executor.capabilities:
+                yield (
+                    f"stage {planned.index + 1} {planned.name!r} asks for {what}, which "
+                    f"{type(executor).__name__} cannot give; {_way_out(capability)}"
+                )
+    if "isolation" in executor.capabilities:
+        yield from _out_of_sight(plan)
+
+
+def _out_of_sight(plan: Plan) -> Iterator[str]:
+    """Files in the memory of this process, where workers are others."""
+    told = set()
+    for planned in plan.stages:
+        for name, path in _paths_in_memory(planned):
+            if path not in told:
+                told.add(path)
+                yield (
+                    f"stage {planned.index + 1} {planned.name!r}: {name} is {path}, but each "
+                    "worker process has a memory of its own and sees nothing of this one's; use a "
+                    "folder or an object store, or LocalExecutor(workers=0)"
+                )
+
+
+def _paths_in_memory(planned: PlannedStage) -> Iterator[tuple[str, str]]:
+    for name, value in vars(planned.stage).items():
+        for path in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(path, str) and is_in_memory(path):
+                yield name, path
+
+
+def _way_out(capability: str) -> str:
+    able = [f"{name!r}" for name in _able(capability)]
+    if not able:
+        return "install an executor that can (pip install curator-streaming)"
+    return f"use the executor {' or '.join(able)}"
+
+
+def _able(capability: str) -> Iterator[str]:
+    """Those that are installed, by the names that recipes have for them."""
+    from curator_core.plugins.registry import plugins
+
+    known = plugins().executors
+    for name in known.places:
+        with suppress(Exception):  # what cannot be imported here is no way out
+            if capability in known.load(name).capabilities:
+                yield name

@@ -1,0 +1,1 @@
+"""Plugins: the hooks, and the registry of what is installed."""

@@ -1,0 +1,144 @@
+"""A catalog: names of one kind, each loaded when it is first used."""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
+from typing import Any
+
+from curator_core.errors import PluginError, hint
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One name, where it leads, and who answers for it."""
+
+    name: str
+    place: str
+    plugin: str
+    distribution: str = ""
+    version: str = ""
+
+    @property
+    def owner(self) -> str:
+        return f"{self.distribution} {self.version}" if self.distribution else self.plugin
+
+
+class Catalog(Mapping[str, Offer]):
+    """Names of one kind. `short_names` lets the last part of a name stand for the whole."""
+
+    def __init__(self, kind: str, *, short_names: bool = False) -> None:
+        self.kind = kind
+        self._short_names = short_names
+        self._offers: dict[str, Offer] = {}
+
+    def __getitem__(self, name: str) -> Offer:
+        return self._offers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._offers))
+
+    def __len__(self) -> int:
+        return len(self._offers)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Every name with its place, for whoever only lists them."""
+        return {name: self._offers[name].place for name in self}
+
+    def add(self, offer: Offer) -> None:
+        self._offers[offer.name] = offer
+
+    def find(self, name: str) -> Offer:
+        """What is offered under `name`, not loaded yet."""
+        if name in self._offers:
+            return self._offers[name]
+        full = self._full_names(name)
+        if self._short_names and len(full) == 1:
+            return self._offers[full[0]]
+        raise PluginError(f"no {self.kind} named {name!r}{self._suggestion(name, full)}")
+
+    def load(self, name: str) -> Any:
+        """The thing itself, imported now."""
+        offer = self.find(name)
+        module, _, path = offer.place.partition(":")
+        try:
+            found: Any = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+        except Exception as error:  # importing runs a stranger's code
+            raise PluginError(self._does_not_load(offer, error)) from error
+        return found
+
+    def name_of(self, thing: object) -> str | None:
+        """The name under which a class, or a ready-made thing, is offered."""
+        place = f"{getattr(thing, '__module__', '')}:{getattr(thing, '__qualname__', '')}"
+        exact = [name for name in self if self._offers[name].place == place]
+        if exact:
+            return exact[0]
+        return next((name for name in self if self.loaded(name) is thing), None)
+
+    def loaded(self, name: str) -> object:
+        """What `name` leads to, if its module is imported already: nothing new is."""
+        module, _, path = self._offers[name].place.partition(":")
+        found: Any = sys.modules.get(module)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return found
+
+    def _full_names(self, name: str) -> list[str]:
+        if "." in name:
+            return []
+        return [known for known in self if known.rpartition(".")[2] == name]
+
+    def _suggestion(self, name: str, full: list[str]) -> str:
+        if full:
+            return f" (did you mean {' or '.join(full)}?)"
+        package = name.partition(".")[0]
+        if package in _SIBLINGS and not any(known.startswith(f"{package}.") for known in self):
+            distribution = f"curator-{package.replace('_', '-')}"
+            return f": it is in {distribution}: pip install {distribution}"
+        return hint(name, self._offers) + self._other_executors()
+
+    def _other_executors(self) -> str:
+        """Name the executors on Ray where none is installed."""
+        if self.kind != "executor" or any(not name.startswith("core.") for name in self):
+            return ""
+        return "; for the executors on Ray: pip install curator-streaming"
+
+    def _does_not_load(self, offer: Offer, error: Exception) -> str:
+        said = f"{self.kind} {offer.name!r} of {offer.owner} does not load: {offer.place}: {error}"
+        missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
+        extra = extra_that_brings(missing, offer.distribution) if missing else None
+        return f"{said}; pip install '{offer.distribution}[{extra}]'" if extra else said
+
+
+_SIBLINGS = frozenset(
+    ("text", "dedup", "image", "video", "audio", "streaming", "ray_data", "actor_pool")
+)
+"""The plugins of this project, which may be named though they are not installed."""
+
+
+def extra_that_brings(module: str, distribution: str) -> str | None:
+    """The extra of a distribution whose requirements include `module`, by its name."""
+    try:
+        needed = requires(distribution) if distribution else None
+    except PackageNotFoundError:
+        return None
+    wanted = _normal(module.partition(".")[0])
+    for line in needed or ():
+        package = re.match(r"[A-Za-z0-9._-]+", line)
+        extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line)
+        if package and extra and _normal(package[0]) in (wanted, _PACKAGES.get(wanted)):
+            return extra[1]
+    return None
+
+
+_PACKAGES = {"pil": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""Packages that are imported under another name than they are installed by."""
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,266 @@
+"""Preview: what each stage does to a sample of records. Nothing is written."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from heapq import nsmallest
+from itertools import islice, zip_longest
+from math import ceil
+from typing import Any
+
+from curator_core.execution.timeouts import AlarmClock
+from curator_core.execution.worker import StageWorker
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.lineage import fingerprint, whole
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.reports import CallReport
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.stages import DropSink, ProcessingStage
+from curator_core.model.tasks import AnyTask, Empty, StagedFile, Task
+from curator_core.plan.plan import Plan, PlannedStage
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A column of one record before and after a stage. A new column has no `before`."""
+
+    column: str
+    before: Any
+    after: Any
+    is_new: bool = False
+
+
+@dataclass(frozen=True)
+class DropExample:
+    """Why records were dropped, how many, and one of them where the stage gave it."""
+
+    reason: str
+    items: int
+    record: Record | None = None
+
+
+@dataclass(frozen=True)
+class StagePreview:
+    """What one stage did to the sample; those that `drew` it have read ahead of it."""
+
+    name: str
+    counts: StageCounts
+    drew: bool = False
+    reads: tuple[str, ...] = ()
+    changed: int = 0
+    changes: list[Change] = field(default_factory=list)
+    drops: list[DropExample] = field(default_factory=list)
+    quarantined: list[QuarantineRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A sample, the stages it went through, and what is left of it.
+
+    `kept` counts what a run would hand to its writers; `rest` has its rows, where it has any.
+    """
+
+    sources: list[str]
+    records: int
+    stages: list[StagePreview]
+    left_out: list[str]
+    kept: int
+    rest: list[Record]
+
+
+def preview(plan: Plan, records: int = 20) -> Preview:
+    """Sample records across the sources, and walk them through stage after stage."""
+    planned = [_forgiving(stage) for stage in plan.stages if not stage.stage.writes]
+    left_out = [stage.name for stage in plan.stages if stage.stage.writes]
+    head = 1 + next((i for i, stage in enumerate(planned) if stage.gives is not FileGroup), 0)
+    sample = _Sample(records)
+    report = CallReport()
+    sample.fill(planned[:head], report)
+    stages = [_as_told(stage, report.of(stage.index), report) for stage in planned[:head]]
+    tasks = sample.tasks
+    for stage in planned[head:]:
+        seen, tasks = _walk(stage, tasks)
+        stages.append(seen)
+    kept = sum(task.num_items for task in tasks)
+    return Preview(sample.sources, sample.items, stages, left_out, kept, _rows(tasks))
+
+
+def _forgiving(planned: PlannedStage) -> PlannedStage:
+    """A preview shows a failure, and goes on with the other records."""
+    return replace(planned, policy=replace(planned.policy, on_error="quarantine"))
+
+
+MOST_LISTED = 10_000
+"""How many sources a sample is chosen from: listing more would take longer than looking at them."""
+
+
+def _choose_sources(sources: Iterable[AnyTask], most: int) -> list[AnyTask]:
+    """Choose sources by hash, the same ones each time, and put small ones first.
+
+    A small source that cannot give its share leaves the rest of it to those behind it.
+    """
+    listed = islice(sources, MOST_LISTED)
+    chosen = nsmallest(most, listed, key=lambda task: fingerprint(task.identity() or task.task_id))
+    return sorted(chosen, key=lambda task: task.num_bytes)
+
+
+class _Sample:
+    """Records from sources all over the input; no more is read than that takes."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self.items = 0
+        self.tasks: list[AnyTask] = []
+        self.sources: list[str] = []
+
+    def fill(self, stages: Sequence[PlannedStage], report: CallReport) -> None:
+        lister, readers = stages[0], stages[1:]
+        seed = Empty()
+        seed.lineage = whole("", 0)
+        failing = replace(lister, policy=replace(lister.policy, on_error="fail"))
+        with _at_work([failing]) as (worker, _):
+            listing = worker.call([seed])
+            with closing(listing.outputs()) as sources:
+                if readers:
+                    self._read(_choose_sources(sources, self._wanted), readers, report)
+                else:
+                    self._take(sources, self._wanted)
+        report.add(listing.report)
+
+    def _read(
+        self, sources: list[AnyTask], readers: Sequence[PlannedStage], report: CallReport
+    ) -> None:
+        with _at_work(readers) as (worker, _):
+            for position, source in enumerate(sources):
+                missing, left = self._wanted - self.items, len(sources) - position
+                if missing <= 0:
+                    return
+                source.task_id = fingerprint(source.identity() or source.task_id)
+                source.lineage = whole(source.task_id, 1)
+                self.sources += [origin.name for origin in source.origins()]
+                call = worker.call([source])
+                with closing(call.outputs()) as outputs:
+                    self._take(outputs, ceil(missing / left))
+                report.add(call.report)
+
+    def _take(self, outputs: Iterator[AnyTask], room: int) -> None:
+        for output in outputs:
+            items = output.num_items
+            if isinstance(output, DocumentBatch) and items > room:
+                output.data = output.data.take([at * items // room for at in range(room)])
+            self.tasks.append(output)
+            self.items += output.num_items
+            room -= output.num_items
+            if room <= 0:
+                return
+
+
+def _walk(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, list[AnyTask]]:
+    before = _rows(tasks)
+    if not tasks:
+        return StagePreview(planned.name, StageCounts()), []
+    with _at_work([planned]) as (worker, drops):
+        call = worker.call(tasks)
+        outputs = list(call.outputs())
+    counts = call.report.of(planned.index)
+    changed, changes = _changes(before, _rows(outputs))
+    examples = [
+        DropExample(reason, items, drops.examples.get(reason))
+        for reason, items in sorted(counts.reasons.items(), key=lambda found: -found[1])
+    ]
+    seen = StagePreview(
+        planned.name,
+        counts,
+        reads=tuple(planned.stage.inputs()),
+        changed=changed,
+        changes=changes,
+        drops=examples,
+        quarantined=call.report.quarantined,
+    )
+    return seen, outputs
+
+
+def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> StagePreview:
+    failures = [r for r in report.quarantined if r.stage_index == planned.index]
+    drops = [DropExample(reason, items) for reason, items in counts.reasons.items()]
+    return StagePreview(planned.name, counts, drew=True, drops=drops, quarantined=failures)
+
+
+class _Examples(DropSink):
+    """Keeps the first record of each reason."""
+
+    def __init__(self) -> None:
+        self.examples: dict[str, Record] = {}
+
+    def add(self, stage: str, reason: str, records: AnyTask) -> None:
+        rows = _rows([records])
+        if rows:
+            self.examples.setdefault(reason, rows[0])
+
+    def finish(self, call_id: str) -> list[StagedFile]:
+        return []
+
+
+class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
+    """Stands in the plan in the writer's place, so that what is dropped comes to us."""
+
+    def __init__(self, drops: _Examples) -> None:
+        self._drops = drops
+
+    def drop_sink(self, worker: WorkerInfo) -> DropSink:
+        return self._drops
+
+
+@contextmanager
+def _at_work(stages: Sequence[PlannedStage]) -> Iterator[tuple[StageWorker, _Examples]]:
+    """A worker for these stages, in this process, up for as long as it is needed."""
+    drops = _Examples()
+    bystander = replace(stages[0], stage=_Bystander(drops))
+    plan = Plan("preview", (*stages, bystander))
+    watch = AlarmClock() if AlarmClock.works_here() else None
+    worker = StageWorker(plan, WorkerInfo("preview"), stages, watch)
+    worker.setup_on_node()
+    try:
+        worker.setup()
+        yield worker, drops
+    finally:
+        worker.teardown()
+
+
+def _rows(tasks: Sequence[AnyTask]) -> list[Record]:
+    return [row for task in tasks if isinstance(task, DocumentBatch) for row in task.to_pylist()]
+
+
+def _changes(before: list[Record], after: list[Record]) -> tuple[int, list[Change]]:
+    """How many records changed, and an example for each column; unknown where rows are gone."""
+    if len(before) != len(after):
+        return 0, []
+    changed = 0
+    examples: dict[str, Change] = {}
+    for old, new in zip(before, after, strict=True):
+        found = [
+            Change(column, old.get(column), new[column], is_new=column not in old)
+            for column in new
+            if column not in old or old[column] != new[column]
+        ]
+        changed += bool(found)
+        for change in found:
+            examples.setdefault(change.column, change)
+    return changed, list(examples.values())
+
+
+def around_difference(before: str, after: str, width: int) -> tuple[str, str]:
+    """The parts of two texts where they first differ, with a little of what stands before it."""
+    pairs = enumerate(zip_longest(before, after))
+    first = next((at for at, (old, new) in pairs if old != new), 0)
+    start = max(0, first - width // 4)
+    lead = "…" if start else ""
+
+    def part(text: str) -> str:
+        cut = text[start : start + width]
+        return lead + cut + ("…" if len(text) > start + width else "")
+
+    return part(before), part(after)

@@ -1,0 +1,274 @@
+"""Commits: what the journal says about earlier attempts, which sources are done and how."""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+from curator_core.logs import log
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.scores import Scores
+from curator_core.model.tasks import Origin, StagedFile
+from curator_core.run.journal import Entry
+
+LOG = log()
+
+Aliases: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""New ids of sources, and the ids of earlier ones that are made of the same parts of files."""
+
+
+@dataclass
+class Commit:
+    """Sources that were published together."""
+
+    sources: list[str]
+    origins: dict[str, list[Origin]]
+    files: list[StagedFile] = field(default_factory=list)
+    counts: dict[int, StageCounts] = field(default_factory=dict)
+    lost: bool = False
+    done: bool = False
+    scores: bytes = b""
+    """Of all stages, small: there may be a million commits, and hardly any is looked at again."""
+
+    def fold(self) -> None:
+        """Keep the scores in little room."""
+        told = {
+            index: {name: scores.to_json() for name, scores in counts.scores.items()}
+            for index, counts in self.counts.items()
+            if counts.scores
+        }
+        if told:
+            self.scores = zlib.compress(json.dumps(told).encode(), 1)
+            self.counts = {i: replace(counts, scores={}) for i, counts in self.counts.items()}
+
+    def account(self) -> dict[int, StageCounts]:
+        """The counts, scores included."""
+        if not self.scores:
+            return self.counts
+        told = json.loads(zlib.decompress(self.scores))
+        return {index: self._with_scores(index, told) for index in self.counts}
+
+    def _with_scores(self, index: int, told: dict[str, Any]) -> StageCounts:
+        found = told.get(str(index), {}).items()
+        scores = {name: Scores.from_json(facts) for name, facts in found}
+        return replace(self.counts[index], scores=scores)
+
+    def to_entry(self) -> Entry:
+        return {
+            "event": "commit",
+            "sources": self.sources,
+            "origins": {
+                source: [[o.name, o.version, o.start, o.end] for o in origins]
+                for source, origins in self.origins.items()
+                if origins
+            },
+            "files": [[f.staged, f.final, f.items, f.size, f.dropped] for f in self.files],
+            "counts": {str(index): counts.to_json() for index, counts in self.counts.items()},
+            "lost": self.lost,
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> "Commit":
+        return cls(
+            sources=entry["sources"],
+            origins={s: [Origin(*facts) for facts in o] for s, o in entry["origins"].items()},
+            files=[StagedFile(*facts) for facts in entry["files"]],
+            counts={int(i): StageCounts.from_json(c) for i, c in entry["counts"].items()},
+            lost=entry["lost"],
+        )
+
+
+class Memory:
+    """The commits that stand, by source and by the files that the sources came from."""
+
+    def __init__(self) -> None:
+        self.commits: dict[str, Commit] = {}
+        self._by_name: dict[str, dict[str, list[Origin]]] = {}
+        self._retries: dict[str, set[str]] = {}
+        self._aliases: dict[str, list[str]] = {}
+        self._aliases_of: dict[str, list[str]] = {}
+
+    def __contains__(self, source_id: str) -> bool:
+        return all(known in self.commits for known in self.known_as(source_id))
+
+    def known_as(self, source_id: str) -> list[str]:
+        """The ids under which a source was committed: other ones if its files were renamed."""
+        if source_id in self.commits:
+            return [source_id]
+        return self._aliases.get(source_id) or [source_id]
+
+    def is_alias(self, source_id: str) -> bool:
+        return source_id not in self.commits and source_id in self._aliases
+
+    def aliases_of(self, source_id: str) -> Sequence[str]:
+        """The ids of the sources that are made of the same files since these were renamed."""
+        return self._aliases_of.get(source_id, ())
+
+    @property
+    def names(self) -> KeysView[str]:
+        """Of all files that anything was made of."""
+        return self._by_name.keys()
+
+    def origins_in(self, name: str) -> Iterator[Origin]:
+        """The parts of a file that anything was made of."""
+        return (origin for found in self._by_name[name].values() for origin in found)
+
+    def sources_of(self, name: str) -> list[str]:
+        """The sources that a file is part of."""
+        return list(self._by_name[name])
+
+    def origins_of(self, source_id: str) -> list[Origin]:
+        commit = self.commits.get(source_id)
+        return commit.origins.get(source_id, []) if commit else []
+
+    def rename(self, names: Mapping[str, str], sources: Aliases) -> None:
+        """Files have other names now, and so their sources have other ids."""
+        for old, new in names.items():
+            for source in self._by_name.pop(old, {}):
+                found = self.commits[source].origins[source]
+                found[:] = [replace(o, name=new) if o.name == old else o for o in found]
+                self._by_name.setdefault(new, {})[source] = [o for o in found if o.name == new]
+        for new_ids, old_ids in sources:
+            if all(old in self.commits for old in old_ids):
+                self._drop_aliases(old_ids)
+                self._aliases |= {new: list(old_ids) for new in new_ids}
+                self._aliases_of |= {old: list(new_ids) for old in old_ids}
+
+    def _drop_aliases(self, source_ids: Iterable[str]) -> None:
+        for old in source_ids:
+            for new in self._aliases_of.pop(old, ()):
+                for other in self._aliases.pop(new, ()):
+                    self._aliases_of.pop(other, None)
+
+    def add(self, commit: Commit) -> None:
+        commit.fold()
+        for source in commit.sources:
+            self.commits[source] = commit
+            if is_retry(source):
+                self._retries.setdefault(root_of(source), set()).add(source)
+            for origin in commit.origins.get(source, ()):
+                self._by_name.setdefault(origin.name, {}).setdefault(source, []).append(origin)
+
+    def forget(self, commit: Commit) -> None:
+        self._drop_aliases(commit.sources)
+        for source in commit.sources:
+            self.commits.pop(source, None)
+            self._retries.get(root_of(source), set()).discard(source)
+            for origin in commit.origins.get(source, ()):
+                found = self._by_name.get(origin.name, {})
+                found.pop(source, None)
+                if not found:
+                    self._by_name.pop(origin.name, None)
+
+    def forget_sources(self, sources: Iterable[str]) -> None:
+        for commit in [self.commits[source] for source in sources if source in self.commits]:
+            self.forget(commit)
+
+    def stands(self, commit: Commit) -> bool:
+        return self.commits.get(commit.sources[0]) is commit
+
+    def confirm(self, source: str) -> None:
+        """The files of this source's commit were published."""
+        if source in self.commits:
+            self.commits[source].done = True
+
+    def roots(self) -> int:
+        """How many sources are done, retries of parts of them not counted."""
+        return len({root_of(source) for source in self.commits})
+
+    def all(self) -> list[Commit]:
+        return list({id(commit): commit for commit in self.commits.values()}.values())
+
+    def bound_to(self, commit: Commit) -> list[Commit]:
+        """Commits that go where this one goes: of retries of what had failed in its sources, and
+        of sources that now share a source with these."""
+        found: dict[int, Commit] = {id(commit): commit}
+        waiting = [commit]
+        while waiting:
+            for source in waiting.pop().sources:
+                new = next(iter(self._aliases_of.get(source, ())), "")
+                for other in (*sorted(self._retries.get(source, ())), *self._aliases.get(new, ())):
+                    if id(mate := self.commits[other]) not in found:
+                        found[id(mate)] = mate
+                        waiting.append(mate)
+        return list(found.values())[1:]
+
+    def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
+        """Commits made from an earlier state of these files, or from another cut of them."""
+        found: dict[int, Commit] = {}
+        for origin in origins:
+            for source, earlier in self._by_name.get(origin.name, {}).items():
+                if any(origin.clashes(other) for other in earlier):
+                    commit = self.commits[source]
+                    found[id(commit)] = commit
+        return list(found.values())
+
+
+def is_retry(source_id: str) -> bool:
+    return "-" in source_id
+
+
+def root_of(source_id: str) -> str:
+    """The source that a retried task came from; any other source is its own."""
+    return source_id.partition("-")[0]
+
+
+def retry_id(record: QuarantineRecord) -> str:
+    """The source that a retry of this task is: another one each time that it fails again."""
+    task = f"{record.subtask_id or record.task_id}@{record.stage_index}"
+    root, _, retried = record.source_id.partition("-")
+    before, _, number = retried.rpartition("-")
+    return f"{root}-{task}-{int(number) + 1 if before == task else 0}"
+
+
+class Entries(Protocol):
+    """What is read of a journal."""
+
+    def entries(self) -> Iterator[Entry]: ...
+
+
+def remember(journal: Entries) -> tuple[Memory, list[str]]:
+    """The memory that a journal adds up to, and files of retractions that were not finished."""
+    memory = Memory()
+    to_retract: dict[str, None] = {}
+    for entry in journal.entries():
+        try:
+            _replay(entry, memory, to_retract)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            LOG.warning("an entry of the journal makes no sense and is left out: %r", error)
+    return memory, list(to_retract)
+
+
+def _replay(entry: Entry, memory: Memory, to_retract: dict[str, None]) -> None:
+    kind = entry["event"]
+    if kind == "commit":
+        commit = Commit.from_entry(entry)
+        memory.add(commit)
+        for file in commit.files:  # the same name again: what is there now is to stay
+            to_retract.pop(file.final, None)
+    elif kind == "done":
+        memory.confirm(entry["source"])
+    elif kind == "retract":
+        memory.forget_sources(entry["sources"])
+        to_retract |= dict.fromkeys(entry["files"])
+    elif kind == "retracted":
+        to_retract.clear()
+    elif kind == "renamed":
+        memory.rename(dict(entry["names"]), entry["sources"])
+
+
+def done_entry(commit: Commit) -> Entry:
+    return {"event": "done", "source": commit.sources[0]}
+
+
+def retract_entry(commit: Commit) -> dict[str, Any]:
+    files = [file.final for file in commit.files]
+    return {"event": "retract", "sources": commit.sources, "files": files}
+
+
+def renamed_entry(names: Mapping[str, str], sources: Aliases) -> Entry:
+    return {"event": "renamed", "names": list(names.items()), "sources": list(sources)}
+
+
+RETRACTED: Entry = {"event": "retracted"}

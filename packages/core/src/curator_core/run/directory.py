@@ -1,0 +1,245 @@
+"""The run directory: the files that describe a run and outlast it."""
+
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from curator_core.errors import ResumeError
+from curator_core.io.atomic_write import explained
+from curator_core.io.filesystems import StorageOptions, is_local, join, open_filesystem, parent_of
+from curator_core.model.lineage import fingerprint
+from curator_core.model.resources import Resources
+from curator_core.model.secrets import hidden_argument, redact
+from curator_core.plan.outputs import Output, does_append
+from curator_core.plan.plan import Plan
+from curator_core.plugins.hookspecs import GROUP
+from curator_core.run.journal import from_line, to_page
+from curator_core.run.permissions import make_run_folder, refuse_links, replace_run_file
+from curator_core.run.result import RunResult
+
+
+def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
+    """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered.
+
+    Of several outputs, that of the last stage: others may only tell about the data. A pipeline
+    that appends is a run of its own for each set of inputs and options.
+    """
+    if not outputs:
+        return None
+    name = f"{plan.name}-{plan.fingerprint[:8]}" if does_append(outputs) else plan.name
+    last = plan.stages[-1].name
+    chosen = next((output for output in outputs if output.stage == last), outputs[0])
+    return join(chosen.folder, ".curator", name)
+
+
+def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> str:
+    """Marks the unpublished files of this run directory, in every attempt at it."""
+    _, path = open_filesystem(run_dir, storage_options)
+    return fingerprint(path)[:12]
+
+
+_OF_ONE_RUN = (
+    "journal.jsonl", "journal", "quarantine", "events.jsonl", "events", "latest.json",
+    "logs", "metrics.prom", "report.html", "run.json",
+)  # fmt: skip
+
+
+PREVIOUS = "previous.json"
+
+
+class RunDirectory:
+    """`run.json` and the folder it stands in."""
+
+    def __init__(self, path: str, storage_options: dict[str, Any] | None = None) -> None:
+        self.path = path
+        self.storage_options = storage_options or {}
+        self._fs, self._root = open_filesystem(path, self.storage_options)
+        self._file = join(self._root, "run.json")
+
+    def create(self, outputs: Sequence[Output] = (), *, shared: bool = False) -> None:
+        """`outputs` are those of the run: the folder may lie in one of them."""
+        try:
+            if is_local(self._fs):
+                make_run_folder(self._root, shared=shared)
+                refuse_links(self._root)
+            else:
+                self._fs.makedirs(self._root, exist_ok=True)
+        except OSError as error:
+            raise ResumeError(
+                f"cannot make the run directory {self.path}: {error.strerror or error}; "
+                f"allow writing there, {self._elsewhere(outputs)}choose another place with run_dir "
+                "(--run-dir)"
+            ) from error
+
+    def _elsewhere(self, outputs: Sequence[Output]) -> str:
+        inside = (o.stage for o in outputs if self.path.startswith(join(o.folder, ".curator")))
+        stage = next(inside, None)
+        return f"give stage {stage!r} another output_path, or " if stage else "or "
+
+    def facts(self) -> dict[str, Any] | None:
+        """What `run.json` says, or None where there is none yet."""
+        if not self._fs.exists(self._file):
+            return None
+        try:
+            facts: dict[str, Any] = from_line(self._fs.cat_file(self._file))
+        except ValueError as error:
+            raise ResumeError(
+                f"{self._file} is damaged ({error}); delete {self.path} to begin anew"
+            ) from error
+        return facts
+
+    def forget(self) -> None:
+        """Begin anew: nothing of an earlier run is remembered but what it came to."""
+        earlier = self.facts() or {}
+        if earlier.get("status") == "done":
+            self._put(PREVIOUS, to_page(earlier))
+        for name in _OF_ONE_RUN:
+            path = join(self._root, name)
+            if self._fs.exists(path):
+                self._fs.rm(path, recursive=True)
+
+    def previous(self) -> dict[str, Any] | None:
+        """What the finished run said of itself that was here before this one."""
+        path = join(self._root, PREVIOUS)
+        try:
+            facts: dict[str, Any] = from_line(self._fs.cat_file(path))
+        except (OSError, ValueError):
+            return None
+        return facts
+
+    def write(self, facts: dict[str, Any]) -> None:
+        self._put("run.json", to_page(facts))
+
+    def keep_recipe(self, text: str) -> None:
+        """The recipe as it was written, with its variables still in their places."""
+        if text:
+            self._put("recipe.yaml", text.encode())
+
+    def recipe(self) -> str:
+        path = join(self._root, "recipe.yaml")
+        return self._fs.cat_file(path).decode() if self._fs.exists(path) else ""
+
+    def _put(self, name: str, content: bytes) -> None:
+        self.put(name, redact(content.decode()).encode())
+
+    def put(self, name: str, content: bytes) -> None:
+        """A file of the run, whole or as it was before; secrets are the caller's to strike out."""
+        path = join(self._root, name)
+        if not is_local(self._fs):
+            self._fs.pipe_file(path, content)
+            return
+        with explained(path):
+            replace_run_file(path, content)
+
+
+def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "status": "running",
+        "started": time.time(),
+        "executor": executor,
+        "fingerprint": plan.fingerprint,
+        "plan": plan.describe(),
+        "needs": {planned.name: _needs(planned.resources) for planned in plan.stages},
+        "command": [hidden_argument(argument) for argument in sys.argv],
+        "python": platform.python_version(),
+        "packages": _packages(),
+    }
+
+
+def _needs(resources: Resources) -> dict[str, float]:
+    names = ("cpus", "gpus", "gpu_memory_gb", "memory_gb")
+    return {name: found for name in names if (found := getattr(resources, name))}
+
+
+def written_in(result: RunResult) -> dict[str, Any]:
+    """How many files are in which folder, and which of them hold statistics: a run of a million
+    files can be reported without its journal."""
+    statistics = [file for file in result.files if file.endswith(".statistics.json")]
+    return {
+        "folders": _folders_of(result.files),
+        "dropped_folders": _folders_of(result.dropped_files),
+        "statistics": statistics[:_MOST_FOLDERS],
+    }
+
+
+def _folders_of(files: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(map(parent_of, files)).most_common(_MOST_FOLDERS))
+
+
+_MOST_FOLDERS = 1000
+
+
+def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
+    """Refuse to mix the results of two different pipelines, and show what differs."""
+    if facts.get("fingerprint") == plan.fingerprint:
+        return
+    changes = "\n".join(f"  {line}" for line in differences(facts.get("plan", []), plan.describe()))
+    raise ResumeError(
+        f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{changes}\n"
+        "Its results would be mixed with the earlier ones. Undo the change, write to another "
+        "folder, or begin anew with resume=False (--no-resume)"
+    )
+
+
+def check_same_stages(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
+    """Mended stages may do their work in another way, but the results go where they went before."""
+    before, after = facts.get("plan", []), plan.describe()
+    writers = {planned.name for planned in plan.stages if planned.stage.writes}
+    if [_shape(stage, writers) for stage in before] != [_shape(stage, writers) for stage in after]:
+        changes = "\n".join(f"  {line}" for line in differences(before, after))
+        raise ResumeError(
+            f"the pipeline {plan.name!r} is not the one of the run in {run_dir}:\n{changes}\n"
+            "A retry may change what stages do, not which stages there are or where they write"
+        )
+
+
+def _shape(stage: dict[str, Any], writers: set[str]) -> Any:
+    return stage if stage["name"] in writers else stage["name"]
+
+
+def differences(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
+    """What changed from one plan to the next, a line each."""
+    names = [stage["name"] for stage in before]
+    now = {stage["name"]: stage for stage in after}
+    lines = [f"stage {name!r} is gone" for name in names if name not in now]
+    lines += [f"stage {name!r} is new" for name in now if name not in names]
+    for stage in before:
+        if stage["name"] in now:
+            lines += _option_changes(stage, now[stage["name"]])
+    if not lines:
+        lines = ["the stages stand in another order"]
+    return lines
+
+
+def _option_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    name = before["name"]
+    lines = []
+    if before["stage"] != after["stage"]:
+        lines.append(f"stage {name!r}: {before['stage']} became {after['stage']}")
+    changes = _changed("", before["options"], after["options"])
+    return lines + [f"stage {name!r}: {change}" for change in changes]
+
+
+def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """The options that differ; of those that have options of their own, only which of these do."""
+    for option in sorted(before.keys() | after.keys()):
+        old, new = before.get(option), after.get(option)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _changed(f"{within}{option}.", old, new)
+        else:
+            yield f"{within}{option} {old!r} became {new!r}"
+
+
+def _packages() -> dict[str, str]:
+    """Every package that offers something, whosever it is, and what tables are made with."""
+    from importlib.metadata import entry_points, version
+
+    owners = [point.dist for point in entry_points(group=GROUP)]
+    found = {dist.name: dist.version for dist in owners if dist is not None}
+    return dict(sorted(found.items())) | {"pyarrow": version("pyarrow")}

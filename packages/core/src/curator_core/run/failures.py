@@ -1,0 +1,131 @@
+"""Failures of a run, compared with what it tolerates; empty runs and empty results."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from curator_core.errors import BudgetError, EmptyRunError
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.reports import Part
+from curator_core.plan.plan import Plan
+from curator_core.run.ledger import Totals, take_from
+from curator_core.run.result import RunResult
+
+if TYPE_CHECKING:
+    from curator_core.run.run import ActiveRun
+
+
+class Failures:
+    """Counts what failed in this attempt, and ends the run when that is too much."""
+
+    def __init__(self, plan: Plan, run_dir: str | None) -> None:
+        self._plan = plan
+        self._run_dir = run_dir
+        self._seen: Totals = {}
+
+    def forget(self, part: Part) -> None:
+        """What is run again fails again, where it fails."""
+        take_from(self._seen, part.counts)
+
+    def add(self, part: Part) -> None:
+        budget = self._plan.budget
+        for index, more in part.counts.items():
+            seen = self._seen.setdefault(index, StageCounts())
+            seen.add(more)
+            if not more.failures:
+                continue
+            records = _records(seen)
+            if (
+                budget.is_exceeded(seen.tasks_failed, seen.tasks_in)
+                or budget.is_exceeded(seen.items_rejected, records)
+                or self._is_count_exceeded()
+            ):
+                self._give_up(index, seen, part)
+
+    def judge(self, totals: Totals, quarantined: Callable[[], list[QuarantineRecord]]) -> None:
+        """Look at the whole run once it is over, however small it was."""
+        is_exceeded = self._plan.budget.is_exceeded_at_the_end
+        for planned in self._plan.stages:
+            counts = totals[planned.index]
+            records = _records(counts)
+            if is_exceeded(counts.tasks_failed, counts.tasks_in) or is_exceeded(
+                counts.items_rejected, records
+            ):
+                mine = [record for record in quarantined() if record.stage_index == planned.index]
+                raise BudgetError(self._verdict(planned.name, counts, mine))
+
+    def _verdict(self, stage: str, counts: StageCounts, found: list[QuarantineRecord]) -> str:
+        last = found[-1] if found else None
+        place = f" ({last.source})" if last and last.source not in last.reason else ""
+        told = f": {last.reason}{place}" if last else ""
+        where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
+        can_help = self._run_dir and any(record.is_worth_retrying for record in found)
+        call = f"curate retry {self._run_dir}" if self._plan.recipe else "Pipeline.retry"
+        retry = f", or {call}" if can_help else ""
+        rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
+        return (
+            f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "
+            f"{counts.tasks_in} tasks{rejected}{told}.{where} Mend the cause and run again "
+            f"(changed inputs are noticed){retry}; where this is right, set max_failures or "
+            "allow_empty (--allow-empty)"
+        )
+
+    def _is_count_exceeded(self) -> bool:
+        limit = self._plan.budget.max_failures
+        failures = sum(counts.failures for counts in self._seen.values())
+        return isinstance(limit, int) and failures > limit
+
+    def _give_up(self, index: int, seen: StageCounts, part: Part) -> None:
+        reasons = [r.reason for r in part.quarantined if r.stage_index == index]
+        last = f" (the last one: {reasons[-1]})" if reasons else ""
+        limit = self._plan.budget.max_failures
+        where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
+        raise BudgetError(
+            f"too many failures: stage {self._plan.stages[index].name!r} failed on "
+            f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
+            f"records, more than max_failures={limit} allows{last}.{where} "
+            "Mend the cause or raise max_failures, then run the same command: what is finished "
+            "is kept"
+        )
+
+
+def _records(counts: StageCounts) -> int:
+    """A reader's records are what it gives, a writer's what it takes: its output is files."""
+    return max(counts.items_in, counts.items_out + counts.items_rejected)
+
+
+def refuse_emptiness(run: "ActiveRun") -> None:
+    """Raise where it is so, and say where it ends."""
+    if not run.result.sources_done + run.result.sources_skipped:
+        raise EmptyRunError(
+            f"pipeline {run.plan.name!r} had nothing to do: its first stage found no sources. "
+            "Check its paths, or set allow_empty (--allow-empty) where that is right"
+        )
+    last = run.totals[run.plan.stages[-1].index]
+    dropped = sum(c.items_dropped + c.failures for c in run.totals.values())
+    if not last.tasks_out and not dropped and run.worker_stages:
+        raise EmptyRunError(
+            f"pipeline {run.plan.name!r} gave nothing, though no stage dropped anything: "
+            f"{_where_it_ends(run)}; set allow_empty (--allow-empty) where that is right"
+        )
+
+
+def describe_largest_drop(name: str, result: RunResult) -> str:
+    """Say that nothing was kept, and which rule dropped most."""
+    dropped = sum(counts.items_dropped for counts in result.stages.values())
+    stage, counts = max(result.stages.items(), key=lambda found: found[1].items_dropped)
+    reason = max(counts.reasons, key=lambda found: counts.reasons[found], default="no reason given")
+    dropped_records = f"{dropped:,} {'record was' if dropped == 1 else 'records were'} dropped"
+    return (
+        f"{name!r} kept nothing: {dropped_records}, "
+        f"{counts.items_dropped:,} of them by stage {stage!r} ({reason}). Loosen it, or set "
+        "allow_empty (--allow-empty) if that is right"
+    )
+
+
+def _where_it_ends(run: "ActiveRun") -> str:
+    first = run.worker_stages[0]
+    if run.totals[first.index].tasks_out:
+        return "check what its stages return"
+    if first.index:
+        return f"stage {first.name!r} found no records in its sources"
+    return f"stage {first.name!r} returned no tasks"

@@ -1,0 +1,198 @@
+"""The journal of a run: one line per event, append-only.
+
+On a local disk it is one file, forced to the disk where that is asked for. Elsewhere nothing can
+be appended to, so it is a row of small objects. A torn last line is what a crash leaves: cut off.
+Each line stands for itself, so damage in the middle costs no more than what the damaged line said.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import orjson
+
+from curator_core.errors import OutputError
+from curator_core.io.atomic_write import explained
+from curator_core.io.filesystems import base_name, is_local, open_filesystem
+from curator_core.logs import log
+from curator_core.run.permissions import open_run_file
+
+
+def to_line(facts: Any) -> bytes:
+    """One line, its end included."""
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE, default=str)
+    except TypeError:  # a name whose bytes are no UTF-8, which orjson refuses
+        return json.dumps(facts, default=str).encode() + b"\n"
+
+
+def to_page(facts: Any) -> bytes:
+    """The same for people: indented."""
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str)
+    except TypeError:
+        return json.dumps(facts, indent=2, default=str).encode()
+
+
+def from_line(line: bytes) -> Any:
+    """ValueError where it is no JSON."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return json.loads(line)
+
+
+LOG = log()
+
+Entry = dict[str, Any]
+
+
+class Journal(Protocol):
+    """Where the lines of a run are kept."""
+
+    def entries(self) -> Iterator[Entry]: ...
+
+    def append(self, entry: Entry, *, durable: bool = True) -> None: ...
+
+    def append_all(self, entries: Sequence[Entry], *, durable: bool = True) -> None:
+        """Several lines for the price of one. After a crash, any of the first may be there."""
+        ...
+
+    def check(self) -> None:
+        """Raise where it was deleted: nothing may be published that it does not know."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class JournalGoneError(OutputError):
+    """The journal was deleted or moved, most likely together with the output."""
+
+
+def open_journal(run_dir: str, storage_options: dict[str, Any] | None = None) -> Journal:
+    fs, path = open_filesystem(run_dir, storage_options)
+    if is_local(fs):
+        return FileJournal(os.path.join(path, "journal.jsonl"))
+    return ObjectJournal(fs, f"{path}/journal")
+
+
+class FileJournal:
+    """A file of lines."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with explained(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            self._file = open_run_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self._cut_torn_line()
+
+    def entries(self) -> Iterator[Entry]:
+        yield from parsed_lines(self._text(), self._path)
+
+    def append(self, entry: Entry, *, durable: bool = True) -> None:
+        self.append_all([entry], durable=durable)
+
+    def append_all(self, entries: Sequence[Entry], *, durable: bool = True) -> None:
+        if not entries:
+            return
+        before = os.lseek(self._file, 0, os.SEEK_END)
+        self.check()
+        with explained(self._path):
+            try:
+                self._write(b"".join(map(to_line, entries)))
+                if durable:
+                    os.fdatasync(self._file)
+            except OSError:  # a full disk may take half a line
+                with suppress(OSError):
+                    os.ftruncate(self._file, before)
+                raise
+
+    def check(self) -> None:
+        try:
+            is_there = os.path.samestat(os.stat(self._path), os.fstat(self._file))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise JournalGoneError(
+                f"{self._path} was moved or deleted while the run was under way; put it back, or "
+                "remove what is left of the output folder, then run the same command again"
+            )
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def _cut_torn_line(self) -> None:
+        """What follows would otherwise be appended to half a line."""
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.ftruncate(self._file, self._text().rfind(b"\n") + 1)
+
+    def _text(self) -> bytes:
+        with open(os.dup(self._file), "rb") as lines:  # the same file, whatever has its name now
+            lines.seek(0)
+            return lines.read()
+
+
+class ObjectJournal:
+    """A row of numbered objects, one for each entry that must last and what came before it."""
+
+    def __init__(self, fs: Any, folder: str) -> None:
+        self._fs = fs
+        self._folder = folder
+        self._waiting = b""
+        names = self._names()
+        self._number = int(base_name(names[-1]).partition(".")[0]) + 1 if names else 0
+
+    def entries(self) -> Iterator[Entry]:
+        for name in self._names():
+            yield from parsed_lines(self._fs.cat_file(name), name)
+
+    def append(self, entry: Entry, *, durable: bool = True) -> None:
+        self.append_all([entry], durable=durable)
+
+    def append_all(self, entries: Sequence[Entry], *, durable: bool = True) -> None:
+        self._waiting += b"".join(map(to_line, entries))
+        if durable and entries:
+            self._put()
+
+    def check(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if self._waiting:
+            self._put()
+
+    def _put(self) -> None:
+        self._fs.pipe_file(f"{self._folder}/{self._number:09}.jsonl", self._waiting)
+        self._waiting = b""
+        self._number += 1
+
+    def _names(self) -> list[str]:
+        if not self._fs.exists(self._folder):
+            return []
+        return sorted(self._fs.ls(self._folder, detail=False))
+
+
+def parsed_lines(text: bytes, where: str) -> Iterator[Entry]:
+    """Every line that is whole and sound; what a lost line had said is simply done again."""
+    for number, line in enumerate(text.split(b"\n")[:-1], start=1):
+        entry = parsed_line(line, where, number)
+        if entry is not None:
+            yield entry
+
+
+def parsed_line(line: bytes, where: str, number: int) -> Entry | None:
+    try:
+        entry = from_line(line)
+    except ValueError:
+        entry = None
+    if isinstance(entry, dict) and isinstance(entry.get("event"), str):
+        return entry
+    LOG.warning("%s line %d is damaged and left out", where, number)
+    return None

@@ -1,0 +1,149 @@
+"""The result of a run: output tasks, counts per stage, quarantined records."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from curator_core.errors import PipelineError
+from curator_core.model.documents import DocumentBatch
+from curator_core.model.files import FileGroup
+from curator_core.model.records import QuarantineRecord, StageCounts
+from curator_core.model.tasks import AnyTask, Empty
+from curator_core.model.usage import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+def gathered(result: "RunResult") -> "pa.Table":
+    """Of its tasks where these hold records, else of the files that it wrote."""
+    batches = [task for task in result.tasks if isinstance(task, DocumentBatch)]
+    if len(batches) == len(result.tasks) and batches:
+        return _together(batches)
+    others = {type(task).__name__ for task in result.tasks if not isinstance(task, FileGroup)}
+    if others:
+        raise PipelineError(
+            f"the run gave {', '.join(sorted(others))}, which are no records; take its tasks one "
+            "by one: [task.data for task in result]"
+        )
+    return _together(_read(result.files))
+
+
+def _together(batches: Sequence[DocumentBatch]) -> "pa.Table":
+    import pyarrow as pa
+
+    if not batches:
+        return pa.table({})
+    tables = [batch.data for batch in batches]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise PipelineError(
+            f"the tables of this run do not go together ({error}); take its tasks, or its files, "
+            "one by one"
+        ) from error
+
+
+def _read(files: Sequence[str]) -> list[DocumentBatch]:
+    from curator_core.execution.direct import run_stages
+    from curator_core.io.readers import JsonlReader, ParquetReader
+
+    found: list[DocumentBatch] = []
+    for reader, ending in ((ParquetReader, ".parquet"), (JsonlReader, ".jsonl")):
+        mine = [file for file in files if ending in file.rpartition("/")[2]]
+        if mine:
+            outputs = run_stages([reader(file_paths=mine)], [Empty()]).outputs
+            found += [task for task in outputs if isinstance(task, DocumentBatch)]
+    if files and not found:
+        raise PipelineError(
+            f"the run wrote {len(files)} files, and none of them ends in .parquet or .jsonl; "
+            "read them with what they were written for"
+        )
+    return found
+
+
+@dataclass
+class RunResult(Sequence[AnyTask]):
+    """The output tasks of a run, like a list, and its account."""
+
+    tasks: list[AnyTask] = field(default_factory=list)
+    stages: dict[str, StageCounts] = field(default_factory=dict)
+    status: str = "done"
+    seconds: float = 0.0
+    sources_done: int = 0
+    sources_skipped: int = 0
+    quarantined: list[QuarantineRecord] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    run_dir: str | None = None
+    worker_restarts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    usages: dict[str, Usage] = field(default_factory=dict)
+    """What each stage took, of this attempt at the run."""
+
+    dropped_files: list[str] = field(default_factory=list)
+    """Files of what was left out on purpose, by stages that keep that as well."""
+
+    is_complete: bool = False
+    """Whether no source is left to do, however the run ended."""
+
+    @overload
+    def __getitem__(self, index: int) -> AnyTask: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[AnyTask]: ...
+    def __getitem__(self, index: int | slice) -> AnyTask | list[AnyTask]:
+        return self.tasks[index]
+
+    @property
+    def kept_nothing(self) -> bool:
+        """Whether rules dropped records and none reached the end of the pipeline."""
+        counts = list(self.stages.values())
+        if not counts or counts[-1].tasks_out or counts[-1].items_out:
+            return False
+        return any(stage.items_dropped for stage in counts)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[AnyTask]:
+        return iter(self.tasks)
+
+    def __repr__(self) -> str:
+        """Short, since whoever prints a result wants to know how it went."""
+        sources = self.sources_done + self.sources_skipped
+        told = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
+        told += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
+        return f"<RunResult {self.status}: {', '.join(told)}; run_dir={self.run_dir!r}>"
+
+    def _repr_html_(self) -> str:
+        from curator_core.reporting.notebooks import result_html
+
+        return result_html(self)
+
+    def to_arrow(self) -> "pa.Table":
+        """All records that came out, as one table: of its tasks, or of the files it wrote."""
+
+        return gathered(self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The same as a data frame; pandas has to be installed."""
+        return self.to_arrow().to_pandas()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the tasks themselves."""
+        return {
+            "status": self.status,
+            "kept_nothing": self.kept_nothing,
+            "seconds": round(self.seconds, 3),
+            "run_dir": self.run_dir,
+            "sources_done": self.sources_done,
+            "sources_skipped": self.sources_skipped,
+            "quarantined": len(self.quarantined),
+            "files": len(self.files),
+            "dropped_files": len(self.dropped_files),
+            "worker_restarts": self.worker_restarts,
+            "notes": self.notes,
+            "is_complete": self.is_complete,
+            "stages": {name: counts.to_json() for name, counts in self.stages.items()},
+            "usages": {name: usage.to_json() for name, usage in self.usages.items()},
+        }

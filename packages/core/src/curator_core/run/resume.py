@@ -1,0 +1,246 @@
+"""Resume: which listed sources are left to do, and whose output must be taken back.
+
+Output is taken back where it was made of an earlier state of an input. What was published together
+with it is made again, so that nothing is there twice or missing. Where an input was renamed, its
+output stays as it is. Where inputs are gone but their output is not, the run stops before it writes
+anything, unless it was told to delete that output or to keep it. But a file that another run wrote
+and has taken back was no data at all: what was made of it goes too.
+"""
+
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+
+from curator_core.run.commits import Aliases, Commit, is_retry, root_of
+from curator_core.run.input_changes import (
+    STOP,
+    InputPolicy,
+    Removal,
+    find_renames,
+    match_sources,
+    states,
+)
+from curator_core.run.outputs import Withdrawn
+from curator_core.run.result import RunResult
+from curator_core.run.sources import Listing, Source
+from curator_core.run.store import Keeper
+
+
+class Review:
+    """Holds a listing against what earlier attempts have done."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        keeper: Keeper,
+        result: RunResult,
+        policy: InputPolicy = STOP,
+    ) -> None:
+        self.taken_back: list[Commit] = []
+        self.gone = 0
+        self.renamed = 0
+        self._listing = listing
+        self._keeper = keeper
+        self._memory = keeper.memory
+        self._result = result
+        self._policy = policy
+        self._remembers = bool(keeper.memory.commits)
+        """Else nothing can be taken back, and no list of what there is has to be kept."""
+        self._surveyed: deque[Source] | None = None
+        self._listed: set[str] = set()
+        self._skipped: dict[str, Source] = {}
+        """Those that may have to be done again because of others, by their ids."""
+        self._bound: dict[str, list[str]] = {}
+        """Their ids, by the ids under which they were committed."""
+        self._withdrawn_files = Withdrawn(listing.storage_options)
+
+    def survey(self) -> None:
+        """List everything before anything is written, where earlier output is of files.
+
+        Raises RemovedInputsError where some of these files are gone and nobody said what to do.
+        """
+        if not (self._listing.lists_all and self._memory.names):
+            return
+        removed = set(self._memory.names)
+        new: list[Source] = []
+        left: dict[str, Source] = {}
+        for source in self._listing:
+            removed.difference_update(origin.name for origin in source.origins)
+            if not self._is_done(source):
+                left[source.source_id] = source
+            elif any(origin.name not in self._memory.names for origin in source.origins):
+                new.append(source)  # it has its first name back
+        removed = {
+            n for n in removed if not self._policy.owns(n) and n not in self._withdrawn_files
+        }
+        renamed = self._find_renames(removed, [*new, *left.values()])
+        removed -= renamed.keys()
+        kept = removed if self._policy.removed == "keep" else set()
+        if removed:
+            names = {origin.name for source in left.values() for origin in source.origins}
+            self._refuse(sorted(removed), sorted(names - self._memory.names - {*renamed.values()}))
+        again = self._claimed_twice()
+        aliases = self._match(renamed, kept, left)
+        self._refuse_losing(kept, left.values())
+        if renamed or aliases:
+            self._keeper.note_renamed(renamed, aliases)
+        if removed and not kept and self._listed:
+            again += self._commits_of(removed)
+        left |= {source.source_id: source for source in self._take_back(again)}
+        self._surveyed = deque(left.values())
+
+    def left_to_do(self) -> Generator[Source, None, None]:
+        for source in self._left():
+            if source.replaces is not None or not self._remembers:
+                yield source
+                continue
+            clashing = self._memory.superseded(source.origins)
+            yield from self._take_back(commit for commit in clashing if self._is_old(commit))
+            yield source
+        if self._listing.lists_all and self._listed:  # else more likely a disk is not there
+            yield from self._take_back(list(self._withdrawn()))
+            self.gone = sum(
+                not is_retry(source) and source not in self._listed
+                for source in self._memory.commits
+            )
+
+    def notes(self) -> Iterator[str]:
+        """What became of earlier output, for people."""
+        if self.renamed:
+            sources = f"{self.renamed} source{'s' * (self.renamed != 1)}"
+            yield f"skipped {sources}: only their input files were renamed"
+        if self.taken_back:
+            taken = sum(len(commit.sources) for commit in self.taken_back)
+            yield (
+                f"took back what {taken} source{'s' * (taken != 1)} had given: inputs have changed"
+            )
+        if self.gone:
+            yield (
+                f"inputs of {self.gone} earlier source{'s' * (self.gone != 1)} "
+                "are no longer there: what they gave was kept"
+            )
+
+    def _left(self) -> Iterator[Source]:
+        if self._surveyed is not None:
+            while self._surveyed:
+                yield self._surveyed.popleft()
+            return
+        for source in self._listing:
+            if source.replaces is not None or not (self._remembers and self._is_done(source)):
+                yield source
+
+    def _is_done(self, source: Source) -> bool:
+        """Note that a source is there, and skip it if it was done before."""
+        known = self._memory.known_as(source.source_id)
+        self._listed.update(known)
+        self._listed.add(source.source_id)
+        if not self._keeper.is_done(source.source_id):
+            return False
+        self._result.sources_skipped += 1
+        for one in known:
+            is_shared = len(self._memory.commits[one].sources) > 1
+            if is_shared or len(known) > 1 or self._memory.aliases_of(one):
+                self._skipped[source.source_id] = source
+                self._bound.setdefault(one, []).append(source.source_id)
+        return True
+
+    def _find_renames(self, removed: set[str], new: list[Source]) -> dict[str, str]:
+        if not removed:
+            return {}
+        names = self._memory.names
+        origins = (origin for source in new for origin in source.origins)
+        return find_renames(
+            states(origin for name in removed for origin in self._memory.origins_in(name)),
+            states(origin for origin in origins if origin.name not in names),
+        )
+
+    def _claimed_twice(self) -> list[Commit]:
+        """What was done once, and is listed under its old name and under its new one."""
+        return [
+            self._memory.commits[known]
+            for known, listed in self._bound.items()
+            if known in listed and any(map(self._memory.is_alias, listed))
+        ]
+
+    def _match(self, renamed: dict[str, str], kept: set[str], left: dict[str, Source]) -> Aliases:
+        """Skip what was done under other names: the ids that this is known by now, and then."""
+        self._memory.rename(renamed, ())
+        if self._policy.depends_on_names or not (renamed or kept):
+            return []
+        meant = {s for name in (*renamed.values(), *kept) for s in self._memory.sources_of(name)}
+        troubled = {record.source_id for record in self._keeper.quarantined()}
+        unlisted = self._memory.commits.keys() - self._listed
+        old = {s: self._memory.origins_of(s) for s in unlisted if not is_retry(s)}
+        new = {source.source_id: source.origins for source in left.values()}
+        aliases = [
+            (news, olds)
+            for news, olds in match_sources(old, new, kept)
+            if meant.intersection(olds) and not troubled.intersection(olds)
+        ]
+        self._memory.rename({}, aliases)
+        for source_id in (source_id for news, _ in aliases for source_id in news):
+            self._is_done(left.pop(source_id))
+            self.renamed += 1
+        return aliases
+
+    def _refuse(self, removed: list[str], new: list[str]) -> None:
+        """Raise unless it was said what to do with the output of removed files."""
+        policy = self._policy
+        if policy.removed == "keep":
+            return
+        commits = {name: self._with_bound(self._commits_of([name])) for name in removed}
+        blocking = [name for name, found in commits.items() if any(c.files for c in found)]
+        if not blocking:
+            return
+        together = {id(c): c for name in blocking for c in commits[name]}.values()
+        files = sorted(file.final for commit in together for file in commit.files)
+        known = (source for commit in together for source in commit.sources)
+        redone = {listed for one in known for listed in self._bound.get(one, ())}
+        removal = Removal(blocking, new, files, len(redone), self._result.run_dir or "")
+        if not self._listed:
+            raise removal.refuse_empty()
+        if policy.removed == "stop":
+            raise removal.refuse()
+        if not policy.confirmed:
+            raise removal.preview()
+
+    def _refuse_losing(self, kept: set[str], left: Iterable[Source]) -> None:
+        """Raise where a source to be done would take back what is to be kept."""
+        if not kept:
+            return
+        kept_commits = {id(c) for c in self._with_bound(self._commits_of(kept)) if c.files}
+        clashing = (c for s in left for c in self._memory.superseded(s.origins) if self._is_old(c))
+        if any(id(commit) in kept_commits for commit in clashing):
+            raise Removal(sorted(kept), (), (), 0, self._result.run_dir or "").refuse_keeping()
+
+    def _commits_of(self, names: Iterable[str]) -> list[Commit]:
+        sources = dict.fromkeys(s for name in names for s in self._memory.sources_of(name))
+        return list({id(c): c for c in (self._memory.commits[s] for s in sources)}.values())
+
+    def _with_bound(self, commits: Iterable[Commit]) -> list[Commit]:
+        found = (other for commit in commits for other in (commit, *self._memory.bound_to(commit)))
+        return list({id(commit): commit for commit in found}.values())
+
+    def _withdrawn(self) -> Iterator[Commit]:
+        for commit in self._memory.all():
+            for source in commit.sources:
+                origins = commit.origins.get(source, ())
+                if source not in self._listed and any(
+                    o.name in self._withdrawn_files for o in origins
+                ):
+                    yield commit
+                    break
+
+    def _is_old(self, commit: Commit) -> bool:
+        needed = ((root_of(s), *self._memory.aliases_of(s)) for s in commit.sources)
+        return not all(source in self._listed for sources in needed for source in sources)
+
+    def _take_back(self, commits: Iterable[Commit]) -> Iterator[Source]:
+        """The sources that were skipped, but lose their output together with others."""
+        for commit in list(commits):
+            taken = self._keeper.retract(commit)
+            self.taken_back += taken
+            known = (source_id for one in taken for source_id in one.sources)
+            for source_id in (listed for one in known for listed in self._bound.pop(one, ())):
+                if (source := self._skipped.pop(source_id, None)) is not None:
+                    self._result.sources_skipped -= 1
+                    yield source

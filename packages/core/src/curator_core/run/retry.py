@@ -1,0 +1,177 @@
+"""Retry: run quarantined tasks and records again, from the stage that they failed in.
+
+A task that failed is run again as it was. Records that a stage rejected of a task are run again as
+a task of their own, all of one task together.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from curator_core.errors import ResumeError
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.policies import FailureBudget
+from curator_core.model.records import QuarantineRecord, kind_of
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Executor
+from curator_core.plan.outputs import outputs_of
+from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.run.commits import retry_id
+from curator_core.run.directory import RunDirectory, check_same_stages, differences
+from curator_core.run.result import RunResult
+from curator_core.run.session import RunStream
+from curator_core.run.sources import Quarantined, Source
+from curator_core.run.store import DirectoryKeeper, options_for
+
+NO_BUDGET = FailureBudget(None)
+"""What fails again was a failure before: a retry cannot fail too often."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Something that is run again: the record that holds its bytes, and what it replaces."""
+
+    holder: QuarantineRecord
+    replaces: QuarantineRecord
+
+    @property
+    def payload(self) -> bytes:
+        """Read from the quarantine only now: it may be large."""
+        held = self.holder.payload if self.holder.whole_task else self.holder.subtask
+        return held or b""
+
+
+def retry(
+    plan: Plan,
+    run_dir: str,
+    executor: Executor,
+    storage_options: StorageOptions | None = None,
+    *,
+    accept_changes: bool = False,
+) -> RunResult:
+    """Run again what is in quarantine. What succeeds is published; what fails stays set aside."""
+    options = dict(storage_options or options_for(run_dir, outputs_of(plan)))
+    facts = RunDirectory(run_dir, options).facts()
+    if facts is None:
+        raise ResumeError(f"{run_dir} is not the directory of a run; give one with a run.json")
+    check_same_stages(facts, plan, run_dir)
+    changes = _changes(facts, plan)
+    if changes and not accept_changes:
+        listed = "\n".join(f"  {change}" for change in changes)
+        raise ResumeError(
+            f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{listed}\n"
+            "What is retried would be made in another way than the rest. Undo the change, or set "
+            "accept_changes=True (--accept-changes) where it is what heals the failures"
+        )
+    plan = replace(plan, budget=NO_BUDGET)
+    name = type(executor).__name__
+    keeper = DirectoryKeeper(plan, run_dir, executor=name, mended=True, storage_options=options)
+    result = RunResult(run_dir=run_dir)
+    try:
+        records = keeper.quarantined()
+        for first, group in _by_stage(plan, replays_of(records)):
+            listing = Quarantined(first, (_source(plan, keeper, replay) for replay in group))
+            with RunStream(plan, executor, keeper, listing, "retry") as stream:
+                result = _together(result, stream)
+        keeper.sweep_quarantine()
+        result.quarantined = keeper.quarantined()
+        result.notes += _told(changes)
+        result.notes += _left_alone(records)
+    finally:
+        keeper.close()
+    return result
+
+
+def replays_of(records: Iterable[QuarantineRecord]) -> list[Replay]:
+    """What of a quarantine can be run again, in the order of its stages."""
+    tasks: list[Replay] = []
+    together: dict[tuple[str, str], list[QuarantineRecord]] = {}
+    for record in records:
+        if not record.can_be_retried:
+            continue
+        if record.whole_task:
+            tasks.append(Replay(record, _bare(record, record.items)))
+        else:
+            together.setdefault((record.source_id, record.subtask_id), []).append(record)
+    for found in together.values():  # the first of them holds the bytes
+        tasks.append(Replay(found[0], _bare(found[0], sum(record.items for record in found))))
+    return sorted(tasks, key=lambda one: (one.replaces.stage_index, retry_id(one.replaces)))
+
+
+def _bare(record: QuarantineRecord, items: int) -> QuarantineRecord:
+    """A record without bytes, which stays in memory until its retry is over."""
+    return QuarantineRecord(
+        record.task_id,
+        record.stage,
+        record.stage_index,
+        record.reason,
+        record.source_id,
+        items=items,
+        whole_task=record.whole_task,
+        passed=record.passed,
+        seen=record.seen,
+        subtask_id=record.subtask_id,
+    )
+
+
+def _changes(facts: dict[str, Any], plan: Plan) -> list[str]:
+    if facts.get("fingerprint") == plan.fingerprint:
+        return []
+    return differences(facts.get("plan", []), plan.describe())
+
+
+def _told(changes: list[str]) -> Iterator[str]:
+    if changes:
+        told = "; ".join(changes)
+        yield f"only what was retried was made by the pipeline as it is now ({told})"
+
+
+def _by_stage(plan: Plan, replays: list[Replay]) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
+    """The tasks that begin at the same stage; one empty group where there are none at all."""
+    if not replays:
+        yield plan.stages[-1], ()
+    for stage_index, group in groupby(replays, lambda replay: replay.replaces.stage_index):
+        yield plan.stages[stage_index], group
+
+
+def _together(before: RunResult, stream: RunStream) -> RunResult:
+    tasks = [*before.tasks, *stream]
+    result = stream.result
+    result.tasks = tasks
+    result.sources_done += before.sources_done
+    result.seconds += before.seconds
+    return result
+
+
+def _left_alone(records: list[QuarantineRecord]) -> Iterator[str]:
+    left = [record for record in records if not record.can_be_retried]
+    damaged = sum(record.items for record in left if record.damaged)
+    if damaged:
+        yield (
+            f"damaged records that cannot be retried: {damaged}; mend their files and run the "
+            "pipeline again, it notices changed files"
+        )
+    unstored = sum(not record.damaged for record in left)
+    if unstored:
+        yield f"failures that could not be stored, and so cannot be retried: {unstored}"
+
+
+def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
+    record = replay.replaces
+    task = _class_of(plan, replay.holder).from_payload(replay.payload)
+    task.task_id = record.subtask_id or record.task_id
+    return Source(
+        source_id=retry_id(record),
+        task=task,
+        origins=keeper.origins_of(record.source_id),
+        replaces=record,
+    )
+
+
+def _class_of(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
+    """The class of a stored task: one that a stage of the plan takes or gives, for what is on disk
+    must not decide what is imported."""
+    kinds = (kind for planned in plan.stages for kind in (planned.takes, planned.gives))
+    known = {kind_of(kind): kind for kind in kinds}
+    return known.get(record.kind, plan.stages[record.stage_index].takes)

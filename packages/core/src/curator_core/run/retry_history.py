@@ -1,0 +1,53 @@
+"""The history of a run before a retry, so that the report covers both."""
+
+import time
+from typing import Any
+
+from curator_core.model.records import StageCounts
+from curator_core.model.usage import Usage
+from curator_core.run.result import RunResult
+
+_KEPT = ("started", "ended", "executor", "command", "result", "written")
+"""Facts that describe the run itself, not the retry."""
+
+
+class Earlier:
+    """What `run.json` said when a retry began."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._said: dict[str, Any] = facts.get("result") or {}
+        self._status = str(facts.get("status_before", facts.get("status", "done")))
+        self._is_complete = bool(self._said.get("is_complete", self._status == "done"))
+
+    def while_retrying(self, now: dict[str, Any]) -> dict[str, Any]:
+        """The facts of the run as they are to be while the retry is under way."""
+        kept = {name: self._facts[name] for name in _KEPT if name in self._facts}
+        times = self._facts.get("retries", 0) + 1
+        told = {"retries": times, "retried": time.time(), "status_before": self._status}
+        return {**now, **kept, **told}
+
+    def after(self, facts: dict[str, Any], result: RunResult) -> dict[str, Any]:
+        """The same once it has ended: a run that was not finished is not finished by a retry."""
+        is_done = result.status == "done" and self._is_complete
+        self._said = result.to_json()
+        return {**facts, "status": "done" if is_done else self._status, "result": self._said}
+
+    def add_to(self, result: RunResult) -> None:
+        """Complete the account of a retry with what the run itself did and took."""
+        for name, counts in self._said.get("stages", {}).items():
+            if name in result.stages and not result.stages[name].tasks_in:  # it lists the sources
+                result.stages[name] = StageCounts.from_json(counts)
+        for name, facts in self._said.get("usages", {}).items():
+            usage = Usage.from_json(facts)
+            if name in result.usages:
+                usage.add(result.usages[name])
+            result.usages[name] = usage
+        result.usages = {name: result.usages[name] for name in result.stages
+                         if name in result.usages}  # fmt: skip
+        restarts = dict(self._said.get("worker_restarts", {}))
+        for reason, times in result.worker_restarts.items():
+            restarts[reason] = restarts.get(reason, 0) + times
+        result.worker_restarts = restarts
+        result.is_complete = self._is_complete
+        result.notes = list(dict.fromkeys([*self._said.get("notes", []), *result.notes]))

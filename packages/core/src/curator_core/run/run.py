@@ -1,0 +1,431 @@
+"""A run: hands sources to executors and keeps account of what they report."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+
+from curator_core.errors import CuratorError, RunInterrupted, StageError, reason_of
+from curator_core.logs import log
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.lineage import Lineage, source_of
+from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
+from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
+from curator_core.model.reports import CallReport, Part, Plain
+from curator_core.model.snapshot import Workshop
+from curator_core.model.tasks import AnyTask
+from curator_core.model.usage import RECYCLED, Usages
+from curator_core.plan.events import Events
+from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.plan.stop_request import StopRequest
+from curator_core.run.failures import Failures, describe_largest_drop, refuse_emptiness
+from curator_core.run.input_changes import STOP, InputPolicy
+from curator_core.run.journal import JournalGoneError
+from curator_core.run.ledger import (
+    Group,
+    Ledger,
+    add_to,
+    label,
+    shown_records,
+    take_back_failures,
+    take_from,
+)
+from curator_core.run.result import RunResult
+from curator_core.run.resume import Review
+from curator_core.run.showcase import Showcase, Shown
+from curator_core.run.signals import interruption
+from curator_core.run.snapshot import Pulsing, summed
+from curator_core.run.sources import Listing, Lookout, Source
+from curator_core.run.store import Keeper
+from curator_core.run.worker_logs import cleaned, show
+
+LOG = log()
+
+_WORTH_SAYING = frozenset({1, 10, 100, 1_000, 10_000})
+"""How often workers have gone for one reason: a night's log is not to consist of it."""
+
+
+class ActiveRun:
+    """The accounts of one execution of a plan.
+
+    An executor takes `sources()`, gives back outputs with `deliver` and reports with `absorb`, and
+    passes on what these two return: outputs that may be shown, because their files are in place.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        listing: Listing,
+        keeper: Keeper,
+        policy: InputPolicy = STOP,
+    ) -> None:
+        self.plan = plan
+        self.token = keeper.token
+        self.stopping = StopRequest()
+        self.events = Events()
+        keeper.listen_to(self.events)
+        self.result = RunResult(run_dir=keeper.run_dir)
+        self.totals = {p.index: StageCounts() for p in plan.stages}
+        self.under_way: dict[str, dict[int, StageCounts]] = {}
+        self.usages = Usages()
+        self.workshop: Callable[[], Workshop] | None = None
+        self.sources_failed = 0
+        self.quarantined_tasks: dict[str, int] = {}
+        self.listed_all = False
+        self._listing = listing
+        self._keeper = keeper
+        self._ledger = Ledger()
+        self._sources: dict[str, Source] = {}
+        self._blames: dict[str, Blame] = {}
+        self._shown = Shown()
+        self._holds = plan.stages[-1].stage.writes
+        self._started = time.monotonic()
+        self._tainted: set[str] = set()
+        self._failures = Failures(plan, keeper.run_dir)
+        self._pulsing = Pulsing(self)
+        self._showcase = Showcase(plan, self.events)
+        self._review = Review(listing, keeper, self.result, policy)
+        self._left = Lookout(self._review.left_to_do())
+        self._is_drawn_up = False
+        for commit in keeper.memory.all():
+            add_to(self.totals, commit.account())
+
+    @property
+    def worker_stages(self) -> tuple[PlannedStage, ...]:
+        """The stages that workers run: all but the one that lists the sources."""
+        return self.plan.stages[self._listing.first_stage :]
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def counts_so_far(self) -> dict[int, StageCounts]:
+        """What is settled, what open sources have reported, and what workers have in hand."""
+        return summed(self.totals, *self._ledger.accounts(), *self.under_way.values())
+
+    @property
+    def open_sources(self) -> int:
+        return len(self._ledger)
+
+    @property
+    def sources_left(self) -> int | None:
+        """How many sources are still to be taken; None until all are listed."""
+        return self._left.known
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to start workers for. Else take the `sources`: all are done."""
+        return not self._left.is_empty
+
+    def start(self, executor: str, why: str) -> None:
+        """Raises RemovedInputsError, before anything is written, where input files are gone."""
+        self._review.survey()
+        self._keeper.begin()
+        LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
+        self.events.tell("run_started", name=self.plan.name, executor=executor, why=why)
+        self._pulsing.begin(executor)
+
+    def explained(self, error: StageError) -> StageError:
+        """The same failure with the source named in which it happened."""
+        source = self._sources.get(error.source)
+        if source is not None:
+            error.args = (f"{error} (source: {source.label})",)
+        return error
+
+    # What executors call
+
+    def sources(self) -> Iterator[AnyTask]:
+        """The sources that are still to be done, each as its task; stops early when asked to."""
+        with closing(self._left):
+            for source in self._left:
+                if self.stopping.is_asked:
+                    return
+                yield self.admit(source)
+            self.listed_all = True
+
+    def admit(self, source: Source) -> AnyTask:
+        """Open the account of a source; its task. For those that were handed in, not listed."""
+        source_id = source.source_id
+        self._sources[source_id] = source
+        if source.replaces is not None:
+            self._blames[source_id] = source.blame()
+        return source.begun(self._ledger.open(source_id))
+
+    def blame(self, task: AnyTask) -> Blame:
+        """What is known of the tasks of a source, to be told to whoever works on it."""
+        return self._blames.setdefault(source_of(task.lineage), Blame())
+
+    def brought(self, task: AnyTask) -> Blame | None:
+        """What was known of a source before this run, if anything was."""
+        return self._blames.get(source_of(task.lineage))
+
+    def deliver(self, output: AnyTask) -> list[AnyTask]:
+        """Take in an output of the last stage; what may be shown of it now.
+
+        The report of the call that made it has to come before any other: only then can its sources
+        be finished.
+        """
+        shown = self.show(output)
+        self.credit([output.lineage])
+        return shown
+
+    def show(self, output: AnyTask) -> list[AnyTask]:
+        """`deliver` without the credit: that is told with `credit`, right before the report."""
+        if not self._accept(output.lineage):
+            return []
+        if self._holds or len(output.lineage) > 1:
+            group = self._ledger.group_of(output.lineage)
+        if self._holds:
+            group.outputs.append(output)
+            return []
+        return [output] if self._shown.is_first(output) else []
+
+    def credit(self, lineages: Iterable[Lineage]) -> None:
+        """Take in the credit of outputs that were shown."""
+        stale = self._ledger.stale  # of one source alone the ledger sees that itself
+        self._ledger.credit_all(one for one in lineages if len(one) == 1 or stale(one) is None)
+
+    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
+        """Take in the report of a call on `sources`; outputs whose files are now in place.
+
+        What stands in the report is the run's from now on.
+        """
+        self.usages.add(report.usages)
+        self._showcase.take(report.samples)
+        if report.plain is not None and self._are_due(report.plain):
+            self._close_plain(report.plain)
+            return []
+        for file, keys in report.staged:
+            if self._accept(keys):
+                self._ledger.group_of(keys).files.append(file)
+        for keys, part in report.parts.items():
+            if self._accept(keys):
+                self._failures.add(part)
+                self._ledger.group_of(keys).account.take(part)
+        for lineage in (report.spent, report.lost):
+            self._ledger.credit(lineage)
+        self._note_losses(report.lost)
+        current = [key for task in sources for key in task.lineage if self._ledger.is_current(key)]
+        touched = {id(g): g for g in (self._ledger.group_of([key]) for key in current)}
+        return self._settle(list(touched.values()))
+
+    def again(self, source_id: str, reason: str) -> list[AnyTask]:
+        """Void what the current attempt at a source gave; the sources to run again, as tasks."""
+        if source_id not in self._ledger:
+            return []
+        self._failures.forget(self._ledger.group_with(source_id).account)
+        sources = self._ledger.reopen(source_id)
+        self._tainted.difference_update(sources)
+        self.events.tell("source_again", sources=sources, reason=reason)
+        return [self._task_for(source) for source in sources]
+
+    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
+        """Fail a source as a whole: its task, as the first stage of the workers got it."""
+        task = self._task_for(source_id)
+        if stage.policy.on_error == "fail":
+            raise StageError(
+                f"stage {stage.name!r} or one behind it failed: {reason}",
+                stage=stage.name,
+                task_id=task.task_id,
+                source=source_id,
+            )
+        report = CallReport(lost=dict(task.lineage))
+        part = report.part(task.lineage)
+        counts = part.of(stage.index)
+        counts.tasks_in = counts.tasks_failed = 1
+        counts.items_in = counts.items_failed = task.num_items
+        if stage.policy.on_error == "quarantine":
+            part.quarantined.append(
+                QuarantineRecord(
+                    task.task_id,
+                    stage.name,
+                    stage.index,
+                    reason,
+                    source_id,
+                    attempts=ATTEMPTS_BEFORE_QUARANTINE + 1,
+                    items=task.num_items,
+                    payload=payload_of(task),
+                    kind=kind_of(task.stored_type),
+                )
+            )
+        return self.absorb(report, [task])
+
+    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
+        """A worker died, hung or was recycled, and will be replaced; it was at this stage."""
+        if stage_index is not None:
+            self.usages.of(stage_index).lost_worker(reason)
+        restarts = self.result.worker_restarts
+        restarts[reason] = restarts.get(reason, 0) + 1
+        self.events.tell("worker_gone", worker=worker_id, reason=reason)
+        if restarts[reason] in _WORTH_SAYING and reason != RECYCLED and not self.stopping.is_asked:
+            at = "" if stage_index is None else f" at stage {self.plan.stages[stage_index].name!r}"
+            so_far = f" ({restarts[reason]:,} so far)" if restarts[reason] > 1 else ""
+            LOG.warning("a worker%s %s%s; others go on with its work", at, reason, so_far)
+
+    def add_worker_output(self, worker_id: str, text: str) -> None:
+        """What stages printed in a worker elsewhere; it is kept in `logs/`, and shown if asked."""
+        if text:
+            text = cleaned(text)
+            self._keeper.keep_worker_output(worker_id, text)
+            show(worker_id, text)
+
+    def void_mixed(self) -> set[str]:
+        """Sources whose output was refused because it was mixed with a void attempt: to be run
+        `again`, each with all that it is bound to."""
+        tainted, self._tainted = self._tainted, set()
+        groups = {id(self._ledger.group_with(s)): s for s in tainted if s in self._ledger}
+        return set(groups.values())
+
+    def tick(self) -> None:
+        """To be called now and then, at least every few seconds, so that waiting is noticed."""
+        self._keeper.check()
+        self._left.look_ahead()
+        self._pulsing.tick()
+
+    def finish(self) -> None:
+        """Draw the balance once all is done; raises where the result is not to be trusted."""
+        if self.stopping.is_asked:
+            self._say_interrupted()
+        if self.open_sources:
+            raise AssertionError(
+                f"the executor lost {self.open_sources} of the sources: they were handed out and "
+                "never came back; run the same command to do what is left"
+            )
+        self._draw_up()
+        if not (self.plan.allow_empty or self._listing.may_be_empty):
+            refuse_emptiness(self)
+            self._failures.judge(self.totals, self._quarantined)
+        self._close("done")
+        if self.result.kept_nothing and not self.plan.allow_empty:
+            LOG.warning("%s", describe_largest_drop(self.plan.name, self.result))
+
+    def fail(self, status: str) -> None:
+        """Keep what was done before the run broke off, as far as the disk still takes it."""
+        try:
+            self._close(status)
+        except JournalGoneError:
+            pass  # the run has failed because of it, or of what was deleted with it
+        except (OSError, CuratorError) as error:
+            LOG.warning("the end of the run could not be written down: %s", reason_of(error))
+
+    # Inside
+
+    def _task_for(self, source_id: str) -> AnyTask:
+        return self._sources[source_id].begun(self._ledger.attempt(source_id))
+
+    def _are_due(self, plain: Plain) -> bool:
+        """Whether nothing is known of these sources but that they are done with this report."""
+        ledger, wholes = self._ledger, plain.wholes
+        return (
+            self._keeper.run_dir is None
+            and not self._tainted
+            and not any(key[0] in self._blames for key in plain.tally.keys)
+            and all(ledger.is_due(key, whole=key in wholes) for key in plain.tally.keys)
+            and not any(counts.failures for counts in plain.tally.total().values())
+        )
+
+    def _close_plain(self, plain: Plain) -> None:
+        """Add up and close many sources in one go."""
+        total = plain.tally.total()
+        self._failures.add(Part(dict(total)))
+        add_to(self.totals, total)
+        self.result.sources_done += len(plain.tally.keys)
+        are_heard = self.events.are_heard("sources_done")
+        for source_id, _ in plain.tally.keys:
+            self._ledger.close_plain(source_id)
+            del self._sources[source_id]
+            self._shown.forget(source_id)
+            if are_heard:
+                self.events.tell("sources_done", sources=[source_id], lost=False)
+
+    def _accept(self, lineage: Iterable[tuple[str, int]]) -> bool:
+        """Refuse what belongs to an attempt that is void, or is mixed with such."""
+        tainted = self._ledger.stale(lineage)
+        if tainted is None:
+            return True
+        self._tainted |= tainted
+        return False
+
+    def _settle(self, groups: Iterable[Group]) -> list[AnyTask]:
+        """Publish and close groups whose credit is all back; the outputs that they held.
+
+        One of which an output was refused is not whole: it waits to be run `again`.
+        """
+        done = [g for g in groups if g.is_complete and not self._tainted.intersection(g.credit)]
+        closed = [(group, self._closed(group)) for group in done]
+        self._keeper.commit(closed)
+        for group, sources in closed:
+            add_to(self.totals, group.account.counts)
+            self.result.sources_done += len(group.credit)
+            self._note_closed(group, sources)
+        return [output for group, _ in closed for output in group.outputs]
+
+    def _closed(self, group: Group) -> list[Source]:
+        self._ledger.close(group)
+        sources = [self._sources.pop(source_id) for source_id in group.credit]
+        for source in sources:
+            self._shown.forget(source.source_id)
+            self._blames.pop(source.source_id, None)
+        if group.account.quarantined:
+            label(group, sources)
+        take_back_failures(group, sources)
+        return sources
+
+    def _note_closed(self, group: Group, sources: list[Source]) -> None:
+        records = shown_records(group, is_kept=self._keeper.run_dir is not None)
+        self.result.quarantined += records
+        self.sources_failed += len(group.credit) * group.lost
+        for record in records:
+            if record.whole_task:
+                tasks = self.quarantined_tasks
+                tasks[record.stage] = tasks.get(record.stage, 0) + 1
+        if self.events.are_heard("sources_done"):
+            seconds = sum(counts.seconds for counts in group.account.counts.values())
+            self.events.tell("sources_done", sources=group.sources, lost=group.lost,
+                             label=sources[0].label, seconds=round(seconds, 3))  # fmt: skip
+
+    def _note_losses(self, lost: Lineage) -> None:
+        for key in lost:
+            if self._ledger.is_current(key):
+                self._ledger.group_of([key]).lost = True
+
+    def _quarantined(self) -> list[QuarantineRecord]:
+        return self._keeper.quarantined() or self.result.quarantined
+
+    def _draw_up(self) -> None:
+        """Complete the account with what the listing did and what had to be taken back; once."""
+        if self._is_drawn_up:
+            return
+        self._is_drawn_up = True
+        add_to(self.totals, self._listing.counts())
+        for commit in self._review.taken_back:
+            take_from(self.totals, commit.account())
+        self.result.notes += self._review.notes()
+
+    def _say_interrupted(self) -> None:
+        from curator_core.reporting.figures import counted
+
+        self._close("interrupted")
+        done = counted(self.result.sources_done + self.result.sources_skipped, "source")
+        what = f"stopped by {self.stopping.reason}: {done} done"
+        raise interruption(self.stopping, what, " and kept" if self._keeper.run_dir else None)
+
+    def interrupted_at_once(self) -> RunInterrupted:
+        """What somebody is told who did not wait for the work at hand."""
+        self.fail("interrupted")
+        kept = ": what is finished is kept" if self._keeper.run_dir else None
+        return interruption(self.stopping, "stopped at once", kept)
+
+    def _close(self, status: str) -> None:
+        self._draw_up()
+        unbalanced = [i for i, counts in self.totals.items() if not counts.balanced]
+        if unbalanced and status == "done":
+            names = ", ".join(self.plan.stages[index].name for index in unbalanced)
+            raise AssertionError(f"the account of {names} does not balance")
+        self.result.status = status
+        self.result.is_complete = self.listed_all and not self.open_sources
+        self.result.seconds = self.seconds
+        self.result.stages = {p.name: self.totals[p.index] for p in self.plan.stages}
+        self.result.usages = self.usages.named({p.index: p.name for p in self.plan.stages})
+        self._keeper.finish(self.result)
+        self._pulsing.tell(status)
+        self.events.tell("run_ended", **self.result.to_json())

@@ -1,0 +1,177 @@
+"""A run session: open the run, iterate over its outputs, close it."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from curator_core.errors import (
+    BudgetError,
+    CuratorError,
+    OutputError,
+    RemovedInputsError,
+    RunInterrupted,
+    StageError,
+)
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.metrics_address import MetricsAddress
+from curator_core.model.tasks import AnyTask
+from curator_core.plan.executor import Executor
+from curator_core.plan.outputs import does_append, outputs_of
+from curator_core.plan.plan import Plan
+from curator_core.progress import attach
+from curator_core.run.directory import default_run_dir
+from curator_core.run.input_changes import STOP, InputPolicy
+from curator_core.run.result import RunResult
+from curator_core.run.run import ActiveRun
+from curator_core.run.signals import signals_stop
+from curator_core.run.sources import Listing, listing_for, refuse_no_reader
+from curator_core.run.store import DirectoryKeeper, Keeper, NothingKept
+
+
+class RunStream(Iterator[AnyTask]):
+    """Gives the output tasks of a run as they finish, and its account in `result`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        keeper: Keeper,
+        listing: Listing,
+        why: str = "given",
+        policy: InputPolicy = STOP,
+    ) -> None:
+        self.run = ActiveRun(plan, listing, keeper, policy)
+        self._executor = executor
+        self._keeper = keeper
+        self._why = why
+        self._flow = self._outputs()
+
+    @property
+    def result(self) -> RunResult:
+        return self.run.result
+
+    def __next__(self) -> AnyTask:
+        return next(self._flow)
+
+    def close(self) -> None:
+        """Stop in order; what is finished is kept."""
+        self._flow.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _outputs(self) -> Generator[AnyTask, None, None]:
+        run = self.run
+        attendance = attach(run)
+        has_begun = False
+        try:
+            run.start(type(self._executor).__name__, self._why)
+            has_begun = True
+            with signals_stop(run.stopping):
+                yield from self._executor.execute(run.plan, run)
+                run.finish()
+        except (RunInterrupted, RemovedInputsError):
+            raise
+        except KeyboardInterrupt:
+            raise run.interrupted_at_once() from None
+        except CuratorError as error:
+            run.fail("failed")
+            raise self._completed(error, has_begun=has_begun) from error.__cause__
+        except BaseException as error:
+            run.fail("closed" if isinstance(error, GeneratorExit) else "failed")
+            raise
+        finally:
+            if attendance:
+                attendance.close()
+
+    def _completed(self, error: CuratorError, *, has_begun: bool) -> CuratorError:
+        """The error with what only the run knows."""
+        if isinstance(error, StageError):
+            return self.run.explained(error)
+        if isinstance(error, BudgetError):
+            error.result = self.run.result
+        elif isinstance(error, OutputError) and has_begun:
+            error.exit_code = StageError.exit_code
+        return error
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is to be remembered, and whether it goes on with what is remembered there."""
+
+    run_dir: str | None = None
+    resume: bool = True
+    storage_options: StorageOptions | None = None
+    metrics: MetricsAddress = None
+    inputs: InputPolicy = STOP
+    shared: bool = False
+    """Whether the group of the run directory may write to it too."""
+
+
+class OpenedStream(RunStream):
+    """A stream that opened its run directory itself, and so gives it back at its end."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        tasks: Sequence[AnyTask] | None,
+        place: Place,
+        why: str,
+    ) -> None:
+        attach_metrics = None
+        if place.metrics:
+            from curator_core.metrics.serving import metrics_at
+
+            attach_metrics = metrics_at(place.metrics)
+        if tasks is None:
+            refuse_no_reader(plan)
+        self._end = ExitStack()
+        try:
+            keeper = _keeper(plan, executor, place, self._end)
+            self._end.callback(keeper.close)
+            kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
+            listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
+            super().__init__(plan, executor, keeper, listing, why, place.inputs)
+            if attach_metrics is not None:
+                attach_metrics(self.run, place.storage_options)
+        except BaseException:
+            self._end.close()
+            raise
+
+    def __next__(self) -> AnyTask:
+        try:
+            return super().__next__()
+        except BaseException:  # its end, or what broke it off
+            self._end.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self._end.close()
+
+
+def _keeper(plan: Plan, executor: Executor, place: Place, end: ExitStack) -> Keeper:
+    """What keeps the run; where it replaces another, the executor is there until the `end`."""
+    run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
+    if run_dir is None:
+        return NothingKept()
+    return DirectoryKeeper(
+        plan,
+        run_dir,
+        executor=type(executor).__name__,
+        resume=place.resume,
+        storage_options=place.storage_options,
+        shared=place.shared,
+        prepare=lambda: end.enter_context(executor.reach(plan)),
+    )

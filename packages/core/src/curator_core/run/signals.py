@@ -1,0 +1,111 @@
+"""Ctrl-C and SIGTERM: the first one stops a run in order, the second one at once."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from curator_core.errors import RunInterrupted
+from curator_core.execution.exits import InterruptHandler
+from curator_core.logs import log
+from curator_core.plan.stop_request import StopRequest
+
+LOG = log()
+
+
+@contextmanager
+def signals_stop(stopping: StopRequest) -> Iterator[None]:
+    """Ask `stopping` on SIGINT and SIGTERM, in the main thread; elsewhere nothing can be caught."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {int(number): handler for number, handler in handlers.items()}
+    for number in before:
+        signal.signal(number, _Asking(stopping, before))
+    try:
+        yield
+    finally:
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
+
+
+class _Asking(InterruptHandler):
+    """The first signal asks a run to stop, the second one interrupts what is under way."""
+
+    def __init__(self, stopping: StopRequest, before: dict[int, Any]) -> None:
+        self._stopping = stopping
+        self._before = before
+
+    @property
+    def interrupts(self) -> bool:
+        return self._stopping.is_asked
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        outer = self._before.get(number)
+        if isinstance(outer, _Noting):
+            outer.note(number)
+        if self._stopping.is_asked:
+            raise KeyboardInterrupt
+        self._stopping.ask(signal.Signals(number).name, number)
+        # Elsewhere: this thread may be in the middle of a line of its own.
+        drain_s = self._stopping.drain_s
+        threading.Thread(target=_tell, args=(drain_s,), name="curator-telling", daemon=True).start()
+
+
+class _Noting:
+    """Passes signals on to whoever had them before, and keeps in mind that there was one."""
+
+    def __init__(
+        self, stopping: StopRequest, before: Callable[[int, FrameType | None], Any]
+    ) -> None:
+        self._stopping = stopping
+        self._before = before
+
+    def note(self, number: int) -> None:
+        self._stopping.ask(signal.Signals(number).name, number)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.note(number)
+        self._before(number, frame)
+
+
+_NOT_KEPT = "; nothing is kept without a run_dir"
+
+
+def interruption(stopping: StopRequest, what: str, kept: str | None) -> RunInterrupted:
+    """What is raised once all is in order; `kept`: what is said of it, where anything is."""
+    told = (
+        f"{kept}; run the same command to go on" if kept else "; nothing is kept without a run_dir"
+    )
+    return RunInterrupted(what + told, stopping.signal_number or signal.SIGINT)
+
+
+@contextmanager
+def signals_noted(stopping: StopRequest) -> Iterator[None]:
+    """Ask `stopping` as well, whoever heeds the signal.
+
+    One that comes as a run ends stops nothing, and what one raises in a destructor is lost: so
+    whoever runs several has to ask before the next.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number, handler in before.items():
+        signal.signal(number, _Noting(stopping, handler))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(drain_s: float) -> None:
+    LOG.warning(
+        "stopping: what is under way may finish, for %.0f s at most; once more ends it now", drain_s
+    )

@@ -1,0 +1,172 @@
+"""Snapshots: the state of a run at one moment, for tables, metrics, files and reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from curator_core.io.filesystems import is_local, join, open_filesystem
+from curator_core.model.records import StageCounts
+from curator_core.model.snapshot import Pulse, Queue, StagePulse, Workshop
+from curator_core.model.usage import Usage
+from curator_core.run.journal import from_line, to_line
+from curator_core.run.ledger import add_to
+from curator_core.run.permissions import replace_run_file
+
+if TYPE_CHECKING:
+    from curator_core.run.run import ActiveRun
+
+
+EVERY_S = 0.25
+_LEAST_SHARE = 100
+"""A pulse takes no more than this part of the time until the next one."""
+
+_AT_MOST_S = 2.0
+"""However slow one was: the next may be faster."""
+
+
+class Pulsing:
+    """Tells the pulses of one run."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+        self._next = 0.0
+        self._executor = ""
+        self._seen = -1.0
+        self._last_progress = time.time()
+
+    def begin(self, executor: str) -> None:
+        self._executor = executor
+        self.tell()
+
+    def tick(self) -> None:
+        if time.monotonic() >= self._next and self._run.events.are_heard("pulse"):
+            self.tell()
+
+    def tell(self, status: str = "running") -> None:
+        """Now, whenever the last one was."""
+        started = time.perf_counter()
+        self._run.events.tell("pulse", pulse=self.taken(status))
+        cost = time.perf_counter() - started
+        self._next = time.monotonic() + min(max(EVERY_S, _LEAST_SHARE * cost), _AT_MOST_S)
+
+    def taken(self, status: str = "running") -> Pulse:
+        """The run as it is now."""
+        run, result = self._run, self._run.result
+        counts = run.counts_so_far()
+        shop = Workshop()
+        if run.workshop and status == "running":  # afterwards there is none any more
+            shop = run.workshop()
+        last_progress = self._progressed(counts)
+        return Pulse(
+            time=time.time(),
+            name=run.plan.name,
+            executor=self._executor,
+            status=status,
+            seconds=run.seconds,
+            done=result.sources_done,
+            skipped=result.sources_skipped,
+            failed=run.sources_failed,
+            open=run.open_sources,
+            left=run.sources_left,
+            stages=self._stages(counts, shop),
+            workshop=shop,
+            restarts=dict(result.worker_restarts),
+            quarantined=dict(run.quarantined_tasks),
+            last_progress=last_progress,
+            is_stopping=run.stopping.is_asked,
+        )
+
+    def _stages(self, counts: Mapping[int, StageCounts], shop: Workshop) -> tuple[StagePulse, ...]:
+        run = self._run
+        queues = _queues(run, counts) if shop.queues is None else shop.queues
+        return tuple(
+            StagePulse(
+                planned.index,
+                planned.name,
+                counts[planned.index],
+                run.totals[planned.index],
+                run.usages.get(planned.index, _NONE),
+                queues.get(planned.index, _EMPTY),
+                shop.at_work.get(planned.index, 0),
+                planned.stage.writes,
+            )
+            for planned in run.worker_stages
+        )
+
+    def _progressed(self, counts: Mapping[int, StageCounts]) -> float:
+        """When anything was last seen to move."""
+        tasks = sum(usage.tasks for usage in self._run.usages.values())
+        seen = tasks + self._run.result.sources_done + sum(c.tasks_in for c in counts.values())
+        if seen != self._seen:
+            self._seen, self._last_progress = seen, time.time()
+        return self._last_progress
+
+
+_NONE, _EMPTY = Usage(), Queue()
+
+
+def _queues(run: ActiveRun, counts: Mapping[int, StageCounts]) -> dict[int, Queue]:
+    """What one stage has given and the next has not taken."""
+    return {
+        after.index: Queue(max(0, counts[before.index].tasks_out - counts[after.index].tasks_in))
+        for before, after in pairwise(run.worker_stages)
+    }
+
+
+def summed(*accounts: Mapping[int, StageCounts]) -> dict[int, StageCounts]:
+    total: dict[int, StageCounts] = {}
+    for account in accounts:
+        add_to(total, account)
+    return total
+
+
+FILE = "latest.json"
+HERE_EVERY_S, THERE_EVERY_S = 1.0, 10.0
+"""On a disk, and where each time is a request that somebody may pay for."""
+
+
+class Latest:
+    """Writes the latest pulse now and then; a run that has ended says all in its `run.json`."""
+
+    def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
+        self._fs, root = open_filesystem(run_dir, storage_options)
+        self._path = join(root, FILE)
+        self._is_local = is_local(self._fs)
+        self._every_s = HERE_EVERY_S if self._is_local else THERE_EVERY_S
+        self._next = 0.0
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        pulse: Pulse = event["pulse"]
+        now = time.monotonic()
+        if now < self._next or pulse.status != "running":
+            return
+        self._next = now + self._every_s
+        content = to_line(pulse.to_json())
+        try:
+            self._replace(content)
+        except OSError:  # a full disk ends the run where data is lost by it, not here
+            self._next = now + 10 * self._every_s
+
+    def clear(self) -> None:
+        """The run ends: make room on a disk that may be full, for what must be written then."""
+        with suppress(OSError):
+            self._fs.rm_file(self._path)
+
+    def _replace(self, content: bytes) -> None:
+        if not self._is_local:
+            self._fs.pipe_file(self._path, content)
+            return
+        replace_run_file(self._path, content)
+
+
+def read_latest(run_dir: str, storage_options: dict[str, Any] | None = None) -> Pulse | None:
+    """None where there is none yet, or the run is of an earlier version."""
+    fs, root = open_filesystem(run_dir, storage_options)
+    try:
+        return Pulse.from_json(from_line(fs.cat_file(join(root, FILE))))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

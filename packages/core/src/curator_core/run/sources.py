@@ -1,0 +1,255 @@
+"""Sources: listed by the first stage, given as tasks, or taken from a quarantine."""
+
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from curator_core.errors import NothingFoundError, PipelineError, StageError
+from curator_core.execution.worker import StageWorker
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.lineage import fingerprint, whole
+from curator_core.model.records import QuarantineRecord, StageCounts, payload_of
+from curator_core.model.resources import WorkerInfo
+from curator_core.model.tasks import AnyTask, Empty, Origin
+from curator_core.plan.plan import Plan, PlannedStage
+
+
+@dataclass(frozen=True)
+class Source:
+    """One unit of work: its id, its task, and the record that it is to replace, if any."""
+
+    source_id: str
+    task: AnyTask
+    origins: list[Origin] = field(default_factory=list)
+    replaces: QuarantineRecord | None = None
+
+    def begun(self, attempt: int) -> AnyTask:
+        """Its task, for this attempt at it."""
+        task = self.task.__copy__()
+        task.lineage = whole(self.source_id, attempt)
+        task.timings = {}
+        return task
+
+    def blame(self) -> Blame:
+        record = self.replaces
+        if record is None or not record.seen:
+            return Blame()
+        return Blame(passed={(record.stage_index, record.task_id): (record.passed, record.seen)})
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message: its file, where it has one."""
+        if not self.origins:
+            return self.source_id[:12]
+        more = f" and {len(self.origins) - 1} more" if len(self.origins) > 1 else ""
+        return f"{self.origins[0].name}{more}"
+
+
+class Listing(Protocol):
+    """Where the sources of a run come from."""
+
+    first_stage: int
+    """The first stage that workers run."""
+
+    lists_all: bool
+    """Whether what it does not list (any more) is no input of the pipeline."""
+
+    may_be_empty: bool
+    """Whether it is right that there is nothing to do."""
+
+    storage_options: StorageOptions | None
+    """How the file system of its files is reached."""
+
+    def __iter__(self) -> Iterator[Source]: ...
+
+    def counts(self) -> dict[int, StageCounts]:
+        """What the listing itself did, by stage."""
+        ...
+
+
+class GivenTasks:
+    """Tasks that the caller made. Where a run is kept they are known by what is in them."""
+
+    first_stage = 0
+    storage_options: StorageOptions | None = None
+    lists_all = False
+    may_be_empty = False
+
+    def __init__(self, tasks: Iterable[AnyTask], *, kept: bool = False, salt: str = "") -> None:
+        self._tasks = tasks
+        self._kept = kept
+        self._salt = salt
+
+    def __iter__(self) -> Iterator[Source]:
+        return _identified(self._tasks, self._salt, by_content=self._kept)
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {}
+
+
+class FirstStage:
+    """The first stage of the plan, given nothing, here in the driver."""
+
+    first_stage = 1
+    lists_all = True
+    may_be_empty = False
+
+    def __init__(self, plan: Plan, run_token: str, salt: str = "") -> None:
+        lister = plan.stages[0]
+        self._lister = replace(lister, policy=replace(lister.policy, on_error="fail"))
+        self._worker = StageWorker(plan, WorkerInfo("driver", run_token=run_token), [self._lister])
+        self._counts = StageCounts()
+        self._may_find_nothing = plan.allow_empty
+        self._salt = salt
+        self.storage_options = getattr(lister.stage, "storage_options", None)
+
+    def __iter__(self) -> Iterator[Source]:
+        return _identified(self._listed(), self._salt)
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {self._lister.index: self._counts}
+
+    def _listed(self) -> Iterator[AnyTask]:
+        seed = Empty()
+        seed.lineage = whole("", 0)
+        call = self._worker.call([seed])
+        self._counts = call.report.part(seed.lineage).of(self._lister.index)
+        try:
+            self._worker.setup_on_node()
+            self._worker.setup()
+            yield from call.outputs()
+        except StageError as error:
+            if not (self._may_find_nothing and isinstance(error.__cause__, NothingFoundError)):
+                raise
+            found = self._counts.tasks_out > 0
+            self._counts.tasks_passed, self._counts.tasks_dropped = int(found), int(not found)
+        finally:
+            self._worker.teardown()
+
+
+class Quarantined:
+    """Tasks from the quarantine of an earlier run, each to begin at the stage that it failed in."""
+
+    storage_options: StorageOptions | None = None
+    lists_all = False
+    may_be_empty = True
+
+    def __init__(self, first_stage: PlannedStage, sources: Iterable[Source]) -> None:
+        self.first_stage = first_stage.index
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self._sources)
+
+    def counts(self) -> dict[int, StageCounts]:
+        return {}
+
+
+def _identified(
+    tasks: Iterable[AnyTask], salt: str, *, by_content: bool = False
+) -> Iterator[Source]:
+    """Each task with the id of what it is, or of its place where it stands for nothing."""
+    salted = [salt] if salt else []
+    seen: dict[str, int] = {}
+    for position, task in enumerate(tasks):
+        task = task.__copy__()  # the caller's own keeps no mark of this run
+        identity = task.identity() or (_content(task) if by_content else None)
+        if identity is None:
+            task.task_id = fingerprint("position", str(position), *salted)
+        else:
+            repeats = seen[identity] = seen.get(identity, 0) + 1
+            again = [str(repeats)] if repeats > 1 else []
+            task.task_id = fingerprint(identity, *again, *salted)
+        yield Source(task.task_id, task, task.origins())
+
+
+def _content(task: AnyTask) -> str | None:
+    """Other data must not pass for what was done before."""
+    payload = payload_of(task)
+    return None if payload is None else fingerprint(type(task).__name__, payload)
+
+
+def listing_for(
+    plan: Plan,
+    tasks: Iterable[AnyTask] | None,
+    run_token: str,
+    *,
+    kept: bool = False,
+    appends: bool = False,
+) -> Listing:
+    """Without tasks, the first stage lists them.
+
+    What is added to the output of other runs may come from the same inputs, so its ids differ.
+    """
+    salt = plan.fingerprint if appends else ""
+    if tasks is not None:
+        return GivenTasks(tasks, kept=kept, salt=salt)
+    return FirstStage(plan, run_token, salt)
+
+
+def refuse_no_reader(plan: Plan) -> None:
+    """Raise where the first stage cannot make something of nothing."""
+    first = plan.stages[0]
+    if not issubclass(Empty, first.takes):
+        raise PipelineError(
+            f"stage {first.name!r} takes {first.takes.__name__}, but nothing comes before it; "
+            "begin with a reader, or give run(tasks=[...])"
+        )
+
+
+LOOK_AHEAD_S = 0.02
+MOST_AHEAD = 20_000
+"""Sources that are listed and wait in memory: enough to tell how long a run will take."""
+
+
+class Lookout(Iterator[Source]):
+    """Gives the sources in their order. `close` it where not all of them were taken."""
+
+    def __init__(self, left: Generator[Source, None, None]) -> None:
+        self._left = left
+        self._ahead: deque[Source] = deque()
+        self._has_seen_all = False
+
+    def __next__(self) -> Source:
+        if self._ahead:
+            return self._ahead.popleft()
+        try:
+            return next(self._left)
+        except StopIteration:
+            self._has_seen_all = True
+            raise
+
+    @property
+    def known(self) -> int | None:
+        """How many are still to be taken; None until all are listed."""
+        return len(self._ahead) if self._has_seen_all else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether none is left to be taken; lists the next one to find out."""
+        if not self._ahead and not self._has_seen_all:
+            source = next(self._left, None)
+            self._has_seen_all = source is None
+            self._ahead.extend([source] if source is not None else [])
+        return not self._ahead
+
+    def look_ahead(self) -> None:
+        """List a little further than is needed now, so that it is known how much there is.
+
+        Only names of files are held that way: a source that carries its own data stays where it is.
+        """
+        until = time.monotonic() + LOOK_AHEAD_S
+        while not self._has_seen_all and len(self._ahead) < MOST_AHEAD:
+            source = next(self._left, None)
+            self._has_seen_all = source is None
+            if source is None:
+                return
+            self._ahead.append(source)
+            if not source.origins or time.monotonic() > until:
+                return
+
+    def close(self) -> None:
+        self._left.close()

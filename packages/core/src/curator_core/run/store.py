@@ -1,0 +1,409 @@
+"""The store: everything of a run that is kept on disk."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from secrets import token_hex
+from typing import Any, Protocol, TypeAlias
+
+from curator_core.errors import CuratorError
+from curator_core.io.filesystems import StorageOptions
+from curator_core.model.records import QuarantineRecord
+from curator_core.model.tasks import Origin, StagedFile
+from curator_core.plan.events import Events
+from curator_core.plan.outputs import Output, outputs_of
+from curator_core.plan.plan import Plan
+from curator_core.run.commits import (
+    RETRACTED,
+    Aliases,
+    Commit,
+    Memory,
+    done_entry,
+    remember,
+    renamed_entry,
+    retract_entry,
+    retry_id,
+)
+from curator_core.run.directory import (
+    RunDirectory,
+    check_same_plan,
+    check_same_stages,
+    describe_run,
+    run_token,
+    written_in,
+)
+from curator_core.run.events import EventFile
+from curator_core.run.journal import Journal, JournalGoneError, open_journal
+from curator_core.run.ledger import Group
+from curator_core.run.locks import Lock, take_lock
+from curator_core.run.outputs import Publisher, are_replaced, claim
+from curator_core.run.quarantine import Quarantine
+from curator_core.run.result import RunResult
+from curator_core.run.retry_history import Earlier
+from curator_core.run.snapshot import Latest
+from curator_core.run.sources import Source
+from curator_core.run.worker_logs import WorkerLogs
+
+Closed: TypeAlias = tuple[Group, list[Source]]
+"""Sources that are done together, and what became of them."""
+
+
+class Keeper(Protocol):
+    """Remembers which sources are done, and publishes what they gave."""
+
+    token: str
+    run_dir: str | None
+
+    def listen_to(self, events: Events) -> None: ...
+
+    @property
+    def memory(self) -> Memory: ...
+
+    def is_done(self, source_id: str) -> bool: ...
+
+    def begin(self) -> None:
+        """The run starts: its description replaces that of an earlier run."""
+        ...
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None: ...
+
+    def retract(self, commit: Commit) -> list[Commit]: ...
+
+    def commit(self, closed: Sequence[Closed]) -> None: ...
+
+    def quarantined(self) -> list[QuarantineRecord]: ...
+
+    def keep_worker_output(self, worker_id: str, text: str) -> None: ...
+
+    def check(self) -> None: ...
+
+    def finish(self, result: RunResult) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class NothingKept:
+    """For pipelines that write nothing: their result is the tasks they give."""
+
+    def __init__(self) -> None:
+        self.run_dir: str | None = None
+        self.token = token_hex(6)
+        self.memory = Memory()
+
+    def listen_to(self, events: Events) -> None:
+        pass
+
+    def is_done(self, source_id: str) -> bool:
+        return False
+
+    def begin(self) -> None:
+        pass
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None:
+        pass
+
+    def retract(self, commit: Commit) -> list[Commit]:
+        return []
+
+    def commit(self, closed: Sequence[Closed]) -> None:
+        pass
+
+    def quarantined(self) -> list[QuarantineRecord]:
+        return []
+
+    def keep_worker_output(self, worker_id: str, text: str) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+    def finish(self, result: RunResult) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class DirectoryKeeper:
+    """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
+
+    def __init__(  # noqa: PLR0913 - each of them is a wish of its own
+        self,
+        plan: Plan,
+        run_dir: str,
+        *,
+        executor: str,
+        resume: bool = True,
+        mended: bool = False,
+        storage_options: StorageOptions | None = None,
+        prepare: Callable[[], None] | None = None,
+        shared: bool = False,
+    ) -> None:
+        """`mended`: what the stages do may have changed since, but not which stages there are.
+
+        `storage_options` are those of the run directory; without, an output near it lends its own.
+        `prepare` is called before anything of an earlier run is taken away, and may refuse that.
+        """
+        self.run_dir: str | None = run_dir
+        self._plan = plan
+        self._closed = False
+        self._next_check = 0.0
+        self._mended = mended
+        self._earlier: Earlier | None = None
+        self._outputs = outputs_of(plan)
+        self._options = dict(storage_options or options_for(run_dir, self._outputs))
+        self.token = run_token(run_dir, self._options)
+        self.memory = Memory()
+        self._directory = RunDirectory(run_dir, self._options)
+        self._directory.create(self._outputs, shared=shared)
+        self._lock: Lock = take_lock(run_dir, self._options)
+        try:
+            self._claim(resume, prepare)
+            self._open(executor)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _claim(self, resume: bool, prepare: Callable[[], None] | None) -> None:
+        """Begin anew, unless there is an earlier run to go on with."""
+        if self._earlier_run(resume) is not None:
+            return
+        own = [] if resume else self._own_files()
+        takes_away = self._directory.facts() is not None or are_replaced(self._outputs)
+        claim(self._outputs, self._directory.forget, own, prepare if takes_away else None)
+
+    def _open(self, executor: str) -> None:
+        self._journal: Journal = open_journal(self.run_dir or "", self._options)
+        self._publisher = Publisher(self._outputs, self.token)
+        self._quarantine = Quarantine(self.run_dir or "", self._options)
+        self._events = EventFile(self.run_dir or "", self._options)
+        self._latest = Latest(self.run_dir or "", self._options)
+        self._worker_logs = WorkerLogs(self.run_dir or "", self._options)
+        try:
+            self._facts = describe_run(self._plan, executor)
+            if self._earlier is not None:
+                self._facts = self._earlier.while_retrying(self._facts)
+            if self._directory.facts() is None:
+                self.begin()
+            self.memory, unfinished = remember(self._journal)
+            self._publisher.refuse_outside(unfinished, self.run_dir or "")
+            self._publisher.refuse_outside(_named(self.memory), self.run_dir or "")
+            self._recover(unfinished)
+        except BaseException:
+            self._journal.close()
+            self._events.close()
+            raise
+
+    def _own_files(self) -> list[str]:
+        """What the run that is to be forgotten had published."""
+        if self._directory.facts() is None:
+            return []
+        journal = open_journal(self.run_dir or "", self._options)
+        try:
+            memory, _ = remember(journal)
+        finally:
+            journal.close()
+        Publisher(self._outputs, "").refuse_outside(_named(memory), self.run_dir or "")
+        return [file.final for commit in memory.all() for file in commit.files]
+
+    def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
+        """What an earlier run said of itself, if this one is to go on with it."""
+        facts = self._directory.facts()
+        if self._mended:
+            check_same_stages(facts or {}, self._plan, self.run_dir or "")
+            self._earlier = Earlier(facts or {})
+            return facts or {}
+        if facts is None or not resume:
+            return None
+        starts_over = any(output.mode == "overwrite" for output in self._outputs)
+        if starts_over and facts.get("fingerprint") != self._plan.fingerprint:
+            return None
+        check_same_plan(facts, self._plan, self.run_dir or "")
+        return facts
+
+    def _recover(self, unfinished: list[str]) -> None:
+        """Finish what a killed run had begun, and void what is no longer there."""
+        if unfinished:
+            self._publisher.retract(unfinished)
+            self._journal.append(RETRACTED, durable=False)
+        for commit in self.memory.all():
+            if not commit.done:
+                self._publish_again(commit)
+        missing = [c for c in self.memory.all() if not all(map(self._publisher.is_there, c.files))]
+        for commit in missing:
+            self.retract(commit)
+        self._recover_quarantine()
+        self._publisher.clear_staging()
+
+    def _publish_again(self, commit: Commit) -> None:
+        """Files that are neither staged nor published are found missing afterwards."""
+        for file in commit.files:
+            if self._publisher.is_staged(file):
+                self._publisher.publish([file])
+        commit.done = True
+        self._journal.append(done_entry(commit), durable=False)
+
+    def _recover_quarantine(self) -> None:
+        """Leave out what was written down for commits that never came, and what was retried."""
+        leaders = {commit.sources[0] for commit in self.memory.all()}
+        for group_id in self._quarantine.groups():
+            if group_id not in leaders:
+                self._quarantine.remove(group_id)
+        for record in list(self._quarantine.records()):
+            if retry_id(record) in self.memory:
+                self._settle(record)
+
+    # During the run
+
+    def begin(self) -> None:
+        self._directory.write(self._facts)
+        self._directory.keep_recipe(self._plan.recipe)
+
+    def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None:
+        """What was made of files that have other names now is not made again."""
+        self._journal.append(renamed_entry(names, sources))
+
+    def listen_to(self, events: Events) -> None:
+        events.listen(self._events)
+        events.listen(self._latest, "pulse")
+
+    def is_done(self, source_id: str) -> bool:
+        return source_id in self.memory
+
+    def retract(self, commit: Commit) -> list[Commit]:
+        """Take back what some sources gave, and what belongs to it."""
+        if not self.memory.stands(commit):  # taken back together with another one
+            return []
+        taken_back = [*self.memory.bound_to(commit), commit]
+        for one in taken_back:
+            self._journal.append(retract_entry(one))
+            self.memory.forget(one)
+            self._publisher.retract(file.final for file in one.files)
+            self._quarantine.remove(one.sources[0])
+            self._journal.append(RETRACTED, durable=False)
+        return taken_back
+
+    def commit(self, closed: Sequence[Closed]) -> None:
+        """Prepare in the journal, publish, done: a crash between any two is mended."""
+        self._lock.check()
+        commits = [_commit_of(group, sources) for group, sources in closed]
+        for commit, (group, _) in zip(commits, closed, strict=True):
+            if group.account.quarantined:
+                self._quarantine.add(commit.sources[0], group.account.quarantined)
+        self._journal.append_all([commit.to_entry() for commit in commits])
+        for commit in commits:
+            self._publisher.publish(commit.files)
+        self._refuse_unknown(commits)
+        self._journal.append_all([done_entry(commit) for commit in commits], durable=False)
+        for commit, (_, sources) in zip(commits, closed, strict=True):
+            self.memory.add(commit)
+            for source in sources:
+                if source.replaces:
+                    self._settle(source.replaces)
+
+    def _refuse_unknown(self, commits: Iterable[Commit]) -> None:
+        """Take back what was published as the journal that knew of it was deleted."""
+        try:
+            self._journal.check()
+        except JournalGoneError:
+            for commit in commits:
+                self._publisher.retract(file.final for file in commit.files)
+            raise
+
+    def quarantined(self) -> list[QuarantineRecord]:
+        return list(self._quarantine.records())
+
+    def keep_worker_output(self, worker_id: str, text: str) -> None:
+        self._worker_logs.add(worker_id, text)
+
+    def sweep_quarantine(self) -> None:
+        """Remove the payloads of what is no longer in quarantine."""
+        self._quarantine.sweep()
+
+    def origins_of(self, source_id: str) -> list[Origin]:
+        """The files of a source that was committed."""
+        return self.memory.origins_of(source_id)
+
+    def _settle(self, record: QuarantineRecord) -> None:
+        commit = self.memory.commits.get(record.source_id)
+        if commit is not None:
+            self._quarantine.settle(commit.sources[0], record)
+
+    def check(self) -> None:
+        """Called with every output; a file system on the network is asked now and then."""
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + _CHECK_EVERY_S
+            self._lock.check()
+
+    def finish(self, result: RunResult) -> None:
+        """Say how it ended. The manifest lists what stands, also after an interruption."""
+        self._journal.check()
+        self._latest.clear()
+        self._publisher.clear_staging()
+        self._lock.check()
+        files = self._files()
+        result.files = sorted(file.final for file in files if not file.dropped)
+        result.dropped_files = sorted(file.final for file in files if file.dropped)
+        result.quarantined = self.quarantined()
+        self._publisher.write_manifests(self._plan.name, files)
+        if self._earlier is not None:
+            self._earlier.add_to(result)
+        ending = {
+            "status": result.status,
+            "ended": time.time(),
+            "result": result.to_json(),
+            "written": {"sources": self.memory.roots(), **written_in(result)},
+        }
+        if self._earlier is not None:
+            ending = self._earlier.after(ending, result)
+            self._facts.pop("status_before", None)
+        try:
+            self._directory.write({**self._facts, **ending})
+        except (OSError, CuratorError):  # a full disk: how it ended matters more than what it took
+            ending["result"] = {**result.to_json(), "usages": {}}
+            self._directory.write({**self._facts, "needs": {}, **ending})
+
+    def close(self) -> None:
+        """Once more does no harm."""
+        if self._closed:
+            return
+        self._closed = True
+        self._journal.close()
+        self._events.close()
+        self._worker_logs.close()
+        self._lock.release()
+
+    def _files(self) -> list[StagedFile]:
+        return [file for commit in self.memory.all() for file in commit.files]
+
+
+_CHECK_EVERY_S = 0.5
+
+
+def _named(memory: Memory) -> Iterator[str]:
+    """Every file that a journal would have moved or deleted."""
+    for commit in memory.all():
+        for file in commit.files:
+            yield file.staged
+            yield file.final
+
+
+def _commit_of(group: Group, sources: list[Source]) -> Commit:
+    return Commit(
+        sources=sorted(group.credit),
+        origins={source.source_id: source.origins for source in sources},
+        files=list(group.files),
+        counts=group.account.counts,
+        lost=group.lost,
+    )
+
+
+def options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
+    """The storage options of the output that the run directory lies in, or lies nearest to."""
+    inside = [output for output in outputs if run_dir.startswith(output.folder)]
+    beside = [output for output in outputs if _protocol(output.folder) == _protocol(run_dir)]
+    return next((output.storage_options for output in (*inside, *beside)), {})
+
+
+def _protocol(path: str) -> str:
+    return path.partition("://")[0] if "://" in path else ""

@@ -1,1 +1,0 @@
-"""Runs: what an execution of a plan remembers, publishes and counts."""
