@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def chosen_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
-    """The executor, and why it is that one."""
+    """Return the executor, and why it was chosen."""
     if isinstance(wanted, Executor):
         return wanted, "given"
     if wanted is not None:
@@ -47,9 +47,9 @@ def _made(name: str) -> Executor:
 
 @dataclass
 class Pipeline:
-    """A line of stages, and what happens to it as a whole when something fails.
+    """A sequence of stages, and how to handle their failures.
 
-    `on_error`, `retries` and `timeout_s` hold for every stage that does not say otherwise.
+    `on_error`, `retries` and `timeout_s` apply to stages that do not set their own.
     """
 
     name: str = "pipeline"
@@ -62,10 +62,13 @@ class Pipeline:
     allow_empty: bool = False
     samples: bool = True
     """Whether reports show a few records that stages changed or dropped. The environment variable
-    CURATOR_SAMPLES=0 turns that off for all pipelines."""
+    CURATOR_SAMPLES=0 disables this for all pipelines.
+    """
 
     recipe: str = field(default="", repr=False, compare=False)
-    """The recipe that it was made from, if any: kept with its runs, so that they can be retried."""
+    """The recipe that the pipeline was made from, if any; runs store it, so that `curate retry` can
+    use it.
+    """
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, ProcessingStage):
@@ -73,7 +76,7 @@ class Pipeline:
         self.stages = [_checked(stage, "stages") for stage in self.stages]
 
     def add_stage(self, stage: AnyStage) -> Self:
-        """Append a stage; the pipeline itself is returned, so that calls can be chained."""
+        """Append a stage and return the pipeline, so that calls can be chained."""
         self.stages = [*self.stages, _checked(stage, "add_stage()")]
         return self
 
@@ -83,7 +86,7 @@ class Pipeline:
         tasks: Sequence[AnyTask] | None = None,
         on_error: OnError | None = None,
     ) -> Plan:
-        """The plan, with every problem found; the pipeline itself does not change."""
+        """Return the validated plan, or raise an error that lists all problems."""
         try:
             plan = self._planned(on_error)
         except ValueError as error:
@@ -97,7 +100,7 @@ class Pipeline:
             raise ResourceError("\n".join(lacking))
         return replace(plan, notes=tuple(notes_on(plan)))
 
-    def run(  # noqa: PLR0913 - each of them is a wish of its own
+    def run(  # noqa: PLR0913 - independent options
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
@@ -110,16 +113,15 @@ class Pipeline:
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
     ) -> RunResult:
-        """Run to the end. With a writer at the end, the same call again does only what is left.
+        """Run the pipeline. If it ends with a writer, running it again processes only what is left.
 
-        Where input files of an earlier run are gone but their output is still there, nothing is
-        written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
-        or "keep". A file that was only renamed is recognized. With `shared`, the group of the run
+        If input files of an earlier run were removed but their output still exists, the run raises
+        RemovedInputsError before it writes anything, unless `removed_inputs` is "prune" (delete
+        that output) or "keep". Renamed files are recognized. With `shared`, the group of the run
         directory may resume the run too.
 
-        `storage_options` are for a `run_dir` on another file system than the outputs'. `metrics`
-        are served to Prometheus where it is True (the first free port from 9464 on), a port, or
-        "HOST:PORT".
+        `storage_options` are for a `run_dir` on another file system than the outputs. `metrics`
+        serves Prometheus metrics: True (the first free port from 9464 on), a port, or "HOST:PORT".
         """
         stream = self.stream(
             executor,
@@ -135,14 +137,14 @@ class Pipeline:
         stream.result.tasks = outputs = []
         try:
             with stream:
-                for output in stream:  # an error that ends it has the result with those before
+                for output in stream:  # on errors, the result has earlier outputs
                     outputs.append(output)
         finally:
             if storage_options is None:
                 _leave_report(stream.result)
         return stream.result
 
-    def stream(  # noqa: PLR0913 - each of them is a wish of its own
+    def stream(  # noqa: PLR0913 - independent options
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
@@ -155,7 +157,7 @@ class Pipeline:
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
     ) -> "RunStream":
-        """Output tasks as they finish. Closing the stream early stops the run in order."""
+        """Return a stream of output tasks; closing it early stops the run gracefully."""
         from curator_core.run.session import OpenedStream, Place
 
         policy = InputPolicy.of(removed_inputs)
@@ -174,14 +176,14 @@ class Pipeline:
         accept_changes: bool = False,
         storage_options: StorageOptions | None = None,
     ) -> RunResult:
-        """Run again what an earlier run of this pipeline quarantined, and nothing else.
+        """Retry what an earlier run of this pipeline quarantined, and nothing else.
 
-        Whole tasks and single records start at the stage that they failed in. What succeeds is
-        added to the output. The result tells of the run and its retries together, except for
-        `tasks`, `sources_done` and `seconds`, which are those of this retry.
+        Whole tasks and single records start at the stage where they failed. Successes are added to
+        the output. The result covers the run and its retries, except `tasks`, `sources_done` and
+        `seconds`, which cover this retry only.
 
-        A pipeline that has changed since is refused, unless `accept_changes` is set; even then
-        its stages must be the same ones and write to the same places.
+        If the pipeline has changed since the run, this raises an error unless `accept_changes` is
+        set. Even then, it must have the same stages, and they must write to the same places.
         """
         from curator_core.run.retry import retry
 
@@ -198,7 +200,7 @@ class Pipeline:
         return result
 
     def describe(self) -> str:
-        """The stages in a few lines of text."""
+        """Return a short text that lists the stages and their task types."""
         lines = [f"{self.name}: {self.description}" if self.description else self.name]
         for planned in self._planned(None).stages:
             kinds = f"{planned.takes.__name__} -> {planned.gives.__name__}"
@@ -206,7 +208,7 @@ class Pipeline:
         return "\n".join(lines)
 
     def planned_stages(self) -> tuple[PlannedStage, ...]:
-        """The stages as they would run, with composites taken apart; nothing is checked."""
+        """Return the stages as they would run, with composites decomposed and without checks."""
         return self._planned(None).stages
 
     def _repr_html_(self) -> str:
@@ -215,7 +217,7 @@ class Pipeline:
         return pipeline_html(self)
 
     def to_yaml(self) -> str:
-        """The recipe that makes this pipeline; all of its stages must be registered ones."""
+        """Return the recipe of this pipeline; all of its stages must be registered."""
         from curator_core.recipes import pipeline_to_yaml
 
         return pipeline_to_yaml(self)
@@ -246,7 +248,7 @@ class Pipeline:
 
 
 def _leave_report(result: RunResult) -> None:
-    """A run that is remembered has its page, however it ended."""
+    """Write the report page if the run has a run directory."""
     if result.run_dir is not None:
         from curator_core.reporting.pages import leave_report
 
@@ -254,7 +256,7 @@ def _leave_report(result: RunResult) -> None:
 
 
 def _checked(stage: object, where: str) -> AnyStage:
-    """A stage as it is; what people give instead of one gets the way out."""
+    """Return a stage unchanged; raise an error with a hint for anything else."""
     if isinstance(stage, ProcessingStage):
         return stage
     way_out = ""

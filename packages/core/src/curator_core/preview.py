@@ -35,7 +35,7 @@ class Change:
 
 @dataclass(frozen=True)
 class DropExample:
-    """Why records were dropped, how many, and one of them where the stage gave it."""
+    """A reason for dropping records, how often it applied, and an example if there is one."""
 
     reason: str
     items: int
@@ -44,7 +44,7 @@ class DropExample:
 
 @dataclass(frozen=True)
 class StagePreview:
-    """What one stage did to the sample; those that `drew` it have read ahead of it."""
+    """What one stage did to the sample. Stages that `drew` it may have read more than it holds."""
 
     name: str
     counts: StageCounts
@@ -58,9 +58,10 @@ class StagePreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """A sample, the stages it went through, and what is left of it.
+    """A sample, the stages that it passed through, and what is left of it.
 
-    `kept` counts what a run would hand to its writers; `rest` has its rows, where it has any.
+    `kept` is the number of records that a run would pass to its writers; `rest` holds their rows,
+    if they have any.
     """
 
     sources: list[str]
@@ -72,7 +73,7 @@ class Preview:
 
 
 def preview(plan: Plan, records: int = 20) -> Preview:
-    """Sample records across the sources, and walk them through stage after stage."""
+    """Sample records across the sources, and run the stages on them one after another."""
     planned = [_forgiving(stage) for stage in plan.stages if not stage.stage.writes]
     left_out = [stage.name for stage in plan.stages if stage.stage.writes]
     head = 1 + next((i for i, stage in enumerate(planned) if stage.gives is not FileGroup), 0)
@@ -89,18 +90,18 @@ def preview(plan: Plan, records: int = 20) -> Preview:
 
 
 def _forgiving(planned: PlannedStage) -> PlannedStage:
-    """A preview shows a failure, and goes on with the other records."""
+    """Quarantine failures: a preview shows them and continues with other records."""
     return replace(planned, policy=replace(planned.policy, on_error="quarantine"))
 
 
 MOST_LISTED = 10_000
-"""How many sources a sample is chosen from: listing more would take longer than looking at them."""
+"""Number of sources to sample from: listing more would take longer than reading the sample."""
 
 
 def _choose_sources(sources: Iterable[AnyTask], most: int) -> list[AnyTask]:
-    """Choose sources by hash, the same ones each time, and put small ones first.
+    """Choose sources by hash, so that every preview chooses the same, and sort them by size.
 
-    A small source that cannot give its share leaves the rest of it to those behind it.
+    A small source with too few records leaves its share to the later ones.
     """
     listed = islice(sources, MOST_LISTED)
     chosen = nsmallest(most, listed, key=lambda task: fingerprint(task.identity() or task.task_id))
@@ -108,7 +109,7 @@ def _choose_sources(sources: Iterable[AnyTask], most: int) -> list[AnyTask]:
 
 
 class _Sample:
-    """Records from sources all over the input; no more is read than that takes."""
+    """Records from sources across the input; reads no more than needed."""
 
     def __init__(self, wanted: int) -> None:
         self._wanted = wanted
@@ -190,7 +191,7 @@ def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> 
 
 
 class _Examples(DropSink):
-    """Keeps the first record of each reason."""
+    """Keeps the first dropped record of each reason."""
 
     def __init__(self) -> None:
         self.examples: dict[str, Record] = {}
@@ -205,7 +206,7 @@ class _Examples(DropSink):
 
 
 class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
-    """Stands in the plan in the writer's place, so that what is dropped comes to us."""
+    """Replaces the writer in the plan, to receive dropped records."""
 
     def __init__(self, drops: _Examples) -> None:
         self._drops = drops
@@ -216,7 +217,7 @@ class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
 
 @contextmanager
 def _at_work(stages: Sequence[PlannedStage]) -> Iterator[tuple[StageWorker, _Examples]]:
-    """A worker for these stages, in this process, up for as long as it is needed."""
+    """Provide a worker for these stages in this process."""
     drops = _Examples()
     bystander = replace(stages[0], stage=_Bystander(drops))
     plan = Plan("preview", (*stages, bystander))
@@ -235,7 +236,10 @@ def _rows(tasks: Sequence[AnyTask]) -> list[Record]:
 
 
 def _changes(before: list[Record], after: list[Record]) -> tuple[int, list[Change]]:
-    """How many records changed, and an example for each column; unknown where rows are gone."""
+    """Return the number of changed records and an example per column.
+
+    Without dropped rows only: otherwise records cannot be matched.
+    """
     if len(before) != len(after):
         return 0, []
     changed = 0
@@ -253,7 +257,7 @@ def _changes(before: list[Record], after: list[Record]) -> tuple[int, list[Chang
 
 
 def around_difference(before: str, after: str, width: int) -> tuple[str, str]:
-    """The parts of two texts where they first differ, with a little of what stands before it."""
+    """Cut two texts to where they first differ, with a little context before it."""
     pairs = enumerate(zip_longest(before, after))
     first = next((at for at, (old, new) in pairs if old != new), 0)
     start = max(0, first - width // 4)

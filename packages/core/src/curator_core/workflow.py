@@ -22,12 +22,12 @@ _log = log("curator_core.workflow")
 
 @dataclass
 class WorkflowResult:
-    """The results of a workflow's pipelines by name, and what the workflow says besides."""
+    """The results of a workflow's pipelines by name, and metadata of the workflow."""
 
     runs: dict[str, RunResult] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     report: str | None = None
-    """Where a page about the result is, if there is one."""
+    """Path of the report page, if there is one."""
 
     @property
     def seconds(self) -> float:
@@ -35,11 +35,11 @@ class WorkflowResult:
 
     @property
     def did_nothing(self) -> bool:
-        """Whether all of it had been done before."""
+        """Whether everything had been done before."""
         return not any(result.sources_done for result in self.runs.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the tasks themselves."""
+        """Return everything except the tasks as JSON-compatible values."""
         return {
             "seconds": round(self.seconds, 3),
             "did_nothing": self.did_nothing,
@@ -50,45 +50,47 @@ class WorkflowResult:
 
 
 class Workflow(ABC):
-    """Pipelines that build on each other's files.
+    """A series of pipelines in which later ones read files of earlier ones.
 
-    Each keeps its run in the work directory, so that a workflow killed at any moment goes on with
-    the pipeline it was in, and a finished one does nothing.
+    Each keeps its run in the work directory. A killed workflow resumes in the pipeline that it was
+    in; a finished workflow does nothing.
     """
 
     name: ClassVar[str] = "workflow"
 
     written_by: ClassVar[str | None] = None
-    """The pipeline that writes the result; the last one unless named."""
+    """The pipeline that writes the result; by default the last one."""
 
     work_option: ClassVar[str] = "work_dir"
-    """The option that gives another work directory, for messages."""
+    """Name of the option that sets the work directory, for messages."""
 
     @property
     @abstractmethod
     def work_dir(self) -> str:
-        """Where files between the pipelines, and their runs, are kept."""
+        """The folder of intermediate files and of the pipelines' runs."""
 
     @property
     def storage_options(self) -> dict[str, Any]:
-        """How the work directory's file system is reached."""
+        """Options of the work directory's file system."""
         return {}
 
     @abstractmethod
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
-        """Yield the pipelines in order. Each has been run when the generator is resumed, so the
-        next one may be made from what `result` says of it."""
+        """Yield the pipelines in order.
+
+        Each has run when the generator resumes, so the next one can depend on `result`.
+        """
 
     def homes(self) -> Iterable[Home]:
-        """The folders that no other may use meanwhile: the work directory, and what is shared."""
+        """Yield the folders to lock during the run: the work directory, and shared ones."""
         yield Home(self.work_dir, "work directory", self.work_option)
 
     def check(self) -> Iterable[str]:
-        """What is wrong with the options, before anything runs."""
+        """Return problems with the options, before anything runs."""
         return ()
 
     def check_sources(self) -> Iterable[str]:
-        """What is wrong with the input. Not asked where there may be none."""
+        """Return problems with the input. Not called if empty input is allowed."""
         return ()
 
     def run(
@@ -100,13 +102,14 @@ class Workflow(ABC):
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
     ) -> WorkflowResult:
-        """Run what is left of it, what is in quarantine included.
+        """Run what is left of the workflow, including quarantined work.
 
-        Where input files of an earlier run are gone but their output is still there, nothing is
-        written (RemovedInputsError) unless `removed_inputs` is "prune", which deletes that output,
-        or "keep". With `shared`, the group of the work directory may resume the run too.
+        If input files of an earlier run were removed but their output still exists, the run raises
+        RemovedInputsError before it writes anything, unless `removed_inputs` is "prune" (delete
+        that output) or "keep". With `shared`, the group of the work directory may resume the run
+        too.
 
-        Two at a time in one work directory are refused, and so is one in that of another.
+        A work directory can be used by one run at a time, and by one workflow only.
         """
         policy = self._input_policy(InputPolicy.of(removed_inputs))
         self.refuse_problems(allow_empty=allow_empty)
@@ -130,7 +133,9 @@ class Workflow(ABC):
         return result
 
     def _input_policy(self, policy: InputPolicy) -> InputPolicy:
-        """Files in between come and go, and tell of documents by the names of their files."""
+        """Adapt the policy: intermediate files may disappear, and their names identify
+        documents.
+        """
         places = (open_filesystem(home.path, self.storage_options) for home in self.homes())
         own = tuple(full_path(fs, path) for fs, path in places)
         return replace(policy, own_folders=own, depends_on_names=True)
@@ -143,7 +148,7 @@ class Workflow(ABC):
         policy: InputPolicy,
         shared: bool,
     ) -> RunResult:
-        """Run what is left of it; what was in quarantine before is tried again."""
+        """Run what is left of a pipeline; retry what an earlier run had quarantined."""
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
         done = pipeline.run(
             executor, run_dir=run_dir, resume=resume, removed_inputs=policy, shared=shared
@@ -154,7 +159,7 @@ class Workflow(ABC):
 
     @contextmanager
     def _told_unfinished(self, result: WorkflowResult) -> Iterator[None]:
-        """Leave a page beside the files in between where it ends before it is done."""
+        """Write a page to the work directory if the workflow ends before it is done."""
         from curator_core.reporting.unfinished import remove_unfinished, write_unfinished
 
         try:
@@ -175,17 +180,17 @@ class Workflow(ABC):
         return RunResult() if name is None else runs[name]
 
     def write_report(self, result: WorkflowResult) -> str | None:
-        """Write a page about the result, for workflows that have one; where it is."""
+        """Write a report page, for workflows that have one, and return its path."""
         return None
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
-        """Raise all that is wrong, at once."""
+        """Raise one error that lists all problems."""
         problems = [*self.check(), *(() if allow_empty else self.check_sources())]
         if problems:
             raise PipelineError([f"{self.name}: {problem}" for problem in problems])
 
     def _refuse_others(self) -> None:
-        """The files of two workflows would be taken for each other's."""
+        """Raise if another workflow has used this work directory: their files would be mixed up."""
         fs, path = open_filesystem(join(self.work_dir, ".curator"), self.storage_options)
         names = [base_name(str(entry).rstrip("/")) for entry in fs.ls(path, detail=False)]
         others = sorted(name for name in names if fs.isdir(join(path, name)) and name != self.name)
@@ -204,7 +209,7 @@ class Workflow(ABC):
 
 
 def _heed(stopping: StopRequest, result: WorkflowResult) -> None:
-    """Begin no other pipeline where somebody has asked for an end."""
+    """Raise if a stop was requested, before the next pipeline starts."""
     from curator_core.reporting.figures import counted
 
     if stopping.is_asked:

@@ -1,4 +1,4 @@
-"""A worker process, seen from its parent."""
+"""Worker process, as its parent sees it."""
 
 import json
 import os
@@ -22,14 +22,14 @@ _START = (
     "from curator_core.local.process import main; main(int(sys.argv[2]), int(sys.argv[3]))"
 )
 PATIENCE_S = 5.0
-"""How long a worker may take to tear down before it is ended."""
+"""How long a worker may take to tear down before it is killed."""
 
 ROOM_IN_PIPE = 32 * 1024
-"""What a pipe holds for a worker that does not read: well below what any system gives it."""
+"""Bytes a pipe holds for a worker that does not read: well below every system's limit."""
 
 
 class Child:
-    """One worker process: its pipe, its board, and the work it has been given."""
+    """One worker process: its pipe, its shared status, and the work it has been given."""
 
     def __init__(self, worker_id: str, siblings: int, guard: Guard, gpus: str | None) -> None:
         self.worker_id = worker_id
@@ -40,7 +40,7 @@ class Child:
         self.is_ready = False
         self.is_gone = False
         self.verdict = ""
-        """Why it was ended, where it did not die by itself."""
+        """Why it was killed, if it did not die by itself."""
         self.busy_since = 0.0
         self.last_work_s = 1.0
         self._told = 0
@@ -63,7 +63,7 @@ class Child:
         return "busy" if self.given else "idle"
 
     def tell(self, message: Any) -> None:
-        """A worker that has just died is noticed by whoever waits for its answer."""
+        """Send a message. The death of a worker is noticed later, when its answer is read."""
         with suppress(BrokenPipeError, ConnectionResetError):
             send(self.connection, message)
 
@@ -81,12 +81,12 @@ class Child:
         self.tell(SetUp())
 
     def ready(self) -> None:
-        """It is set up, and can begin with what it was given meanwhile."""
+        """Mark the worker as set up, and send it the work assigned meanwhile."""
         self.is_ready = True
         self._tell_work()
 
     def finished(self) -> Work:
-        """The oldest work given is done."""
+        """Mark the oldest work as done and return it."""
         now = time.monotonic()
         self.last_work_s, self.busy_since = now - self.busy_since, now
         self._told -= 1
@@ -95,9 +95,9 @@ class Child:
         return work
 
     def _tell_work(self) -> None:
-        """A worker that is busy reads nothing: what the pipe cannot hold waits until it is not.
+        """Send work, but to a busy worker only as much as the pipe can hold.
 
-        Otherwise each could wait for the other to read, for ever.
+        Otherwise parent and worker could block forever, each waiting for the other to read.
         """
         while self.is_ready and self._told < len(self.given):
             message = packed_work(self.given[self._told])
@@ -107,7 +107,7 @@ class Child:
             self.tell_packed(message)
 
     def receive(self) -> Any:
-        """What it says, or None where it is still in the middle of it; EOFError at its end."""
+        """Return the next message, or None if it is incomplete; raise EOFError at the end."""
         message = self._frames.take()
         return None if message is None else unpacked(message)
 
@@ -124,12 +124,12 @@ class Child:
         self.tell(End())
 
     def condemn(self, verdict: str) -> None:
-        """End it; what it had said before is still to be read."""
+        """Kill the worker; messages that it has sent are still read."""
         self.verdict = verdict
         self.kill()
 
     def kill(self) -> None:
-        """End it and all that it started."""
+        """Kill the worker and all processes that it started."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -142,14 +142,14 @@ class Child:
 
 
 KILLED_FROM_OUTSIDE = ("was killed by SIGKILL", "was killed by SIGTERM")
-"""Deaths that are no sure sign of what the worker had in hand."""
+"""Causes of death that may have nothing to do with the worker's task."""
 
 
 def death_of(child: Child, memory_kills: MemoryKills) -> str:
-    """Why a worker is gone, in a word that can be counted."""
+    """Return the reason of a worker's death, short enough to count by."""
     try:
         code = child.process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:  # it closed its pipe, yet lives on
+    except subprocess.TimeoutExpired:  # it closed its pipe but is alive
         child.kill()
         return "no longer answered"
     if code == -signal.SIGKILL and memory_kills.explain(child.process.pid):
@@ -160,7 +160,7 @@ def death_of(child: Child, memory_kills: MemoryKills) -> str:
 
 
 def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
-    """Threads of libraries share the cores that the workers share."""
+    """Divide the cores between workers by limiting the threads of libraries."""
     threads = str(max(1, available_cpus() // siblings))
     environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, **os.environ}
     if gpus is not None:
@@ -169,24 +169,24 @@ def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
 
 
 def wait_for_ends(children: list[Child]) -> None:
-    """Give the workers their time to tear down; whoever needs more is ended."""
+    """Wait for the workers to tear down; kill those that take too long."""
     deadline = time.monotonic() + PATIENCE_S
     leaving = list(children)
     try:
         while leaving and time.monotonic() < deadline:
             _discard_messages(leaving)
             leaving = [child for child in leaving if child.is_alive]
-    finally:  # also when somebody presses Ctrl-C once more
+    finally:  # also on another Ctrl-C
         for child in children:
             child.kill()
             child.bury()
 
 
 def _discard_messages(children: list[Child]) -> None:
-    """Take what workers still send, or they would wait for room in the pipe for ever."""
+    """Read and discard messages, or workers would block forever on a full pipe."""
     spoke = wait([child.connection for child in children], 0.02)
     for child in (child for child in children if child.connection in spoke):
         try:
             child.discard_messages()
         except (EOFError, OSError):
-            time.sleep(0.002)  # at its end: the process is about to leave
+            time.sleep(0.002)  # closed: the process is about to exit

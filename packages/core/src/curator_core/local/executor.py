@@ -1,4 +1,4 @@
-"""LocalExecutor: needs nothing but Python."""
+"""LocalExecutor: run stages on this machine, without other dependencies."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,14 +14,15 @@ from curator_core.plan.plan import Plan
 
 @dataclass
 class LocalExecutor(Executor):
-    """Runs every stage here (`workers=0`: breakpoints work), or in so many processes.
+    """Runs all stages in this process (`workers=0`, where breakpoints work) or in workers.
 
-    Each process runs the whole line of stages for one source at a time; by default there is one
-    for each core.
+    Each worker process runs all stages for one source at a time.
     """
 
     workers: int | None = None
-    """How many processes; 0 runs all in this one, and without there is one for each core."""
+    """Number of worker processes; 0 runs everything in this process. Without it, there is one per
+    core.
+    """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts"})
 

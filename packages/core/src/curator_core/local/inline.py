@@ -1,4 +1,4 @@
-"""Run the stages in this process, where breakpoints work."""
+"""Inline execution: run the stages in this process, where breakpoints work."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,7 +15,7 @@ from curator_core.plan.stop_request import StopRequest
 
 
 class Overseer(AlarmClock):
-    """Breaks off a call that takes too long, and any work that goes on after the time to drain."""
+    """Interrupts calls that exceed their timeout, and work that continues after the drain time."""
 
     def __init__(self, stopping: StopRequest) -> None:
         super().__init__()
@@ -42,11 +42,11 @@ def run_here(plan: Plan, run: Run) -> Iterator[AnyTask]:
             with closing(call.outputs()) as outputs:
                 for output in outputs:
                     yield from run.deliver(output)
-                    del output  # or it would stay while the next one is being made
+                    del output  # free it before the next one is made
                     run.tick()
             yield from run.absorb(call.report, [source])
             run.tick()
     except BrokenOffError:
-        pass  # the run itself says that it was stopped
+        pass  # the run reports the stop itself
     finally:
         worker.teardown()

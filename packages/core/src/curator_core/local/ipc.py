@@ -1,7 +1,7 @@
-"""Messages between the parent and its workers, and how they are framed.
+"""IPC: messages between the parent and its workers, and their framing.
 
-Stages and tasks may be defined in a script or a notebook, so they travel by value where they
-cannot be imported. Only this machine's own processes are at the ends of these pipes.
+Stages and tasks may be defined in a script or a notebook, so they are pickled by value if they
+cannot be imported. Unpickling is safe: both ends are processes of this run.
 """
 
 import io
@@ -28,7 +28,7 @@ _AT_ONCE = 1 << 20
 
 
 def send_frame(handle: int, message: bytes) -> None:
-    """Say something, and wait until all of it has gone."""
+    """Send a message, and block until all of it is sent."""
     for part in (_LENGTH.pack(len(message)), message):
         rest = memoryview(part)
         while rest:
@@ -36,14 +36,14 @@ def send_frame(handle: int, message: bytes) -> None:
 
 
 class Frames:
-    """The parent's end: messages that have come, and the beginning of one that is coming."""
+    """The parent's end of a pipe: reads messages without blocking."""
 
     def __init__(self, handle: int) -> None:
         self._socket = socket.socket(fileno=os.dup(handle))
         self._expect(_LENGTH.size, is_length=True)
 
     def take(self) -> bytearray | None:
-        """The next message, or None where not all of it is there; EOFError at the end."""
+        """Return the next message, or None if it is incomplete; raise EOFError at the end."""
         while self._fill():
             whole, was_length = self._room, self._is_length
             if was_length:
@@ -54,7 +54,7 @@ class Frames:
         return None
 
     def discard(self) -> None:
-        """Take all that is there, and forget it; EOFError at the end."""
+        """Read and discard all available data; raise EOFError at the end."""
         try:
             while self._socket.recv(_AT_ONCE, socket.MSG_DONTWAIT):
                 pass
@@ -71,7 +71,7 @@ class Frames:
         self._is_length = is_length
 
     def _fill(self) -> bool:
-        """Whether all that is expected has come."""
+        """Read into the buffer; return whether it is full."""
         while self._filled < len(self._room):
             rest = memoryview(self._room)[self._filled :]
             try:
@@ -100,12 +100,12 @@ class PrepareNode:
 
 @dataclass(frozen=True)
 class SetUp:
-    """Set up every stage, to be ready for work."""
+    """Set up every stage."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Push one source through the line."""
+    """Run all stages on one source."""
 
     source: AnyTask
     blame: Blame
@@ -113,7 +113,7 @@ class Work:
 
 @dataclass(frozen=True)
 class End:
-    """Tear down and leave."""
+    """Tear down and exit."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Ready:
-    """Set up, and waiting for work."""
+    """Every stage is set up."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """Outputs of the source at hand and, at its end, the report. Or the counts so far."""
+    """Outputs of the current source, with the counts so far or, at its end, the report."""
 
     outputs: list[AnyTask]
     report: CallReport | None = None
@@ -137,7 +137,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Failed:
-    """A stage failed and its policy says that the run must not go on."""
+    """A stage failed, and its policy is to end the run."""
 
     error: CuratorError
 
@@ -171,7 +171,7 @@ def packed_work(work: Work) -> bytes:
 
 
 def packed_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:
-    """The first message as bytes; an error names the stage, and what of it cannot travel."""
+    """Pickle the first message; an error names the stage and attribute that cannot be pickled."""
     try:
         return _dumped(Begin(plan, tuple(stage_indices), info))
     except Exception as error:
@@ -183,7 +183,7 @@ def _culprit(plan: Plan) -> str | None:
         for name, value in vars(planned.stage).items():
             try:
                 _dumped(value)
-            except Exception as error:  # noqa: BLE001 - anything may go wrong in a stranger's object
+            except Exception as error:  # noqa: BLE001 - any object may be unpicklable
                 return (
                     f"stage {planned.name!r} cannot be sent to a worker process: its attribute "
                     f"{name!r} is a {type(value).__name__}, which cannot be pickled ({error}); "

@@ -1,4 +1,4 @@
-"""This machine: how many workers it can run for a plan, and what it lacks."""
+"""Machine: how many workers it can run for a plan, and which demands it cannot meet."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from curator_core.plan.plan import Plan
 
 
 def unmet_demands(plan: Plan, *, in_process: bool) -> Iterator[str]:
-    """What the stages ask for and this machine, or this way of running, does not have."""
+    """Yield problems with demands that this machine, or this execution mode, cannot meet."""
     gpus = len(visible_gpus())
     memory = total_memory_gb()
     for planned in plan.stages:
@@ -40,7 +40,7 @@ def unmet_demands(plan: Plan, *, in_process: bool) -> Iterator[str]:
 
 
 def workers_for(plan: Plan, asked: int | None) -> int:
-    """The number of processes, each of which runs all stages: bounded by cores, memory, GPUs."""
+    """Return the number of worker processes, limited by cores, memory and GPUs."""
     needs = [planned.resources for planned in plan.stages]
     if asked is None:
         widest = max((r.cpus for r in needs), default=1.0)
@@ -60,7 +60,7 @@ def available_cpus() -> int:
 
 
 def total_memory_gb() -> float:
-    """What this machine has, or the container that we are in."""
+    """Return the memory of this machine, or the limit of its container."""
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -72,7 +72,7 @@ def total_memory_gb() -> float:
 
 
 def visible_gpus() -> list[str]:
-    """The devices that this process may use."""
+    """Return the ids of the GPUs that this process may use."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [device for device in chosen.split(",") if device and device != "-1"]

@@ -1,4 +1,4 @@
-"""Memory kills: whether the system killed a process because memory ran out."""
+"""Memory kills: whether the kernel killed a process because memory ran out."""
 
 import os
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ _RECORD_BYTES = 1 << 16
 
 
 class MemoryKills:
-    """Counts the processes that were ended for it: those that share our limit, and all.
+    """Counts out-of-memory kills: in our control group, and on the whole machine.
 
-    Each kill explains one death. Where the kernel's log may be read it decides, for a kill
-    elsewhere on the machine says nothing about a worker of ours.
+    Each kill explains one death. If the kernel log is readable it decides, because a kill elsewhere
+    on the machine is unrelated to our workers.
     """
 
     def __init__(self, seen: Iterable[int | None] | None = None) -> None:
@@ -21,11 +21,11 @@ class MemoryKills:
 
     @property
     def seen(self) -> tuple[int | None, int]:
-        """What to begin with in another process of this machine."""
+        """The initial counts for another process on this machine."""
         return self._ours, self._all
 
     def explain(self, pid: int) -> bool:
-        """Whether this process, which was killed, was killed for its memory."""
+        """Whether this process was killed because memory ran out."""
         ours = _kills_of_ours()
         if ours is not None and self._ours is not None and ours > self._ours:
             self._ours += 1
@@ -41,7 +41,7 @@ class MemoryKills:
 
 
 def _kills_of_ours() -> int | None:
-    """Those of our control group; in a container that is all of it."""
+    """Return the kills in our control group: in a container, all of its kills."""
     try:
         groups = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -74,7 +74,7 @@ def _count_in(file: Path) -> int | None:
 
 
 def _is_in_kernel_log(pid: int) -> bool | None:
-    """Whether the kernel says that it killed this process; None where we may not read that."""
+    """Whether the kernel log has a kill of this process; None if the log is not readable."""
     try:
         log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -88,7 +88,7 @@ def _is_in_kernel_log(pid: int) -> bool | None:
             except BlockingIOError:
                 return False
             except BrokenPipeError:
-                continue  # this record was overwritten: the next read gives the oldest there is
+                continue  # this record was overwritten: the next read returns the oldest left
             except OSError:
                 return None
     finally:

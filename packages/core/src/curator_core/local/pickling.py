@@ -1,6 +1,6 @@
-"""Pickle by value what workers cannot import: scripts, notebooks, local modules.
+"""Pickling: send by value what workers cannot import.
 
-A test file, a notebook or a script loaded in a special way is such a module.
+Examples are scripts, notebooks, and test files loaded in a special way.
 """
 
 import sys
@@ -13,7 +13,7 @@ from curator_core.plan.plan import Plan
 
 
 class Luggage:
-    """Modules whose classes and functions are sent whole, for as long as a pool lives."""
+    """Modules whose classes and functions are pickled by value during the life of a pool."""
 
     def __init__(self) -> None:
         self._registered: list[ModuleType] = []
@@ -41,7 +41,7 @@ class Luggage:
 
 
 def _can_be_imported(name: str) -> bool:
-    """Whether a fresh process would find the module, asked without what is imported already."""
+    """Whether a new process could import the module; ignores what is already imported."""
     top = name.partition(".")[0]
     for finder in sys.meta_path:
         find_spec = getattr(finder, "find_spec", None)

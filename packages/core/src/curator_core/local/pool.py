@@ -1,4 +1,4 @@
-"""A pool of worker processes; each runs the whole pipeline for one source at a time."""
+"""Worker pool: each process runs the whole pipeline for one source at a time."""
 
 import time
 from collections import Counter, deque
@@ -24,18 +24,18 @@ from curator_core.plan.plan import Plan
 
 LOOK_EVERY_S = 0.1
 SHORT_WORK_S = 0.1
-"""A worker whose last source took no longer gets the next one before it asks."""
+"""A worker whose last source took at most this long gets the next one in advance."""
 
 STARTS_BEFORE_GIVING_UP = 3
 KILLED_STARTS_BEFORE_GIVING_UP = 30
-"""Somebody who kills workers while they start says nothing about the stages: only patience ends."""
+"""Higher, because a kill from outside while a worker starts need not be the stages' fault."""
 
 KILLED_SETUPS_BEFORE_GIVING_UP = 6
-"""A setup may well be why the system kills its process, for lack of memory say."""
+"""Lower than for starts, because a setup may cause the kill, for example by memory use."""
 
 
 def refuse_what_cannot_travel(plan: Plan) -> None:
-    """Raise where a stage cannot be sent to workers, before any is started."""
+    """Raise if a stage cannot be pickled, before any worker is started."""
     luggage = Luggage()
     try:
         luggage.pack_for(plan)
@@ -45,7 +45,7 @@ def refuse_what_cannot_travel(plan: Plan) -> None:
 
 
 class Pool:
-    """Gives sources to workers, and takes back what they make of them."""
+    """Gives sources to workers and collects their results."""
 
     def __init__(self, plan: Plan, run: Run, size: int) -> None:
         self._plan = plan
@@ -60,7 +60,7 @@ class Pool:
         self._started = 0
         self._failed_starts = 0
         self._doubt = 0.0
-        """How likely it is that no worker will ever come up; 1 ends the run."""
+        """How much of the tolerance for failed starts is used up; 1 ends the run."""
 
         self._node_is_ready = not _prepares_nodes(run)
         self._memory_kills = MemoryKills()
@@ -69,7 +69,7 @@ class Pool:
         self._luggage = Luggage()
 
     def outputs(self) -> Iterator[AnyTask]:
-        """Everything the pipeline gives, as it comes; closing it ends the workers."""
+        """Yield the pipeline's outputs as they arrive; closing the generator ends the workers."""
         at_once = True
         self._luggage.pack_for(self._plan)
         self._run.workshop = self._workshop
@@ -85,7 +85,9 @@ class Pool:
             self._end(at_once=at_once)
 
     def _workshop(self) -> Workshop:
-        """Who is there, and at which stage; nothing waits between the stages of one process."""
+        """Return the workers' states and stages; there are no queues between stages of a
+        process.
+        """
         states = Counter(child.state for child in self._children)
         notes = (child.board.note() for child in self._children)
         at_work = Counter(note.stage_index for note in notes if note is not None)
@@ -104,7 +106,7 @@ class Pool:
     # Giving work
 
     def _feed(self) -> bool:
-        """Give work to whoever has none; False when nothing is left to do or to wait for."""
+        """Give work to idle workers; return False if nothing is left to do or wait for."""
         while (child := self._next_to_feed()) is not None:
             source = self._next_source()
             if source is None:
@@ -155,7 +157,7 @@ class Pool:
         return child
 
     def _prepare_node(self, child: Child) -> None:
-        """One worker prepares the node; the others are set up when it has."""
+        """Let one worker prepare the node; the others are set up afterwards."""
         if self._preparing is None or self._preparing not in self._children:
             self._preparing = child
             child.tell(PrepareNode())
@@ -210,7 +212,7 @@ class Pool:
                 self._replace(child)
 
     def _replace(self, child: Child) -> None:
-        """Learn from the death of a worker, and give its work to others."""
+        """Record the death of a worker, and give its work to others."""
         reason = child.verdict or death_of(child, self._memory_kills)
         child.kill()
         note = child.board.note()
@@ -234,7 +236,7 @@ class Pool:
             self._give_again(source_of(work.source.lineage), reason, doomed)
 
     def _is_beyond_blame(self, child: Child, reason: str) -> bool:
-        """Learn which task was at fault. True where none was, too often: the source is doomed."""
+        """Blame the tasks that ran. Return True if there were none too often: fail the source."""
         source = child.given[0].source
         source_id = source_of(source.lineage)
         note = child.board.note()

@@ -1,4 +1,4 @@
-"""The main loop of a worker process."""
+"""Worker process: its main loop."""
 
 import atexit
 import gc
@@ -38,8 +38,8 @@ TELL_EVERY_S = 1.0
 
 
 def main(connection_handle: int, board_handle: int) -> None:
-    """Serve the parent until it says to end, or is gone."""
-    gc.disable()  # what is imported now stays: to look through it again and again finds nothing
+    """Serve the parent until it ends this worker or dies."""
+    gc.disable()  # imports allocate objects that stay: collecting is useless
     for handle in (connection_handle, board_handle):
         os.set_inheritable(handle, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
@@ -53,12 +53,12 @@ def main(connection_handle: int, board_handle: int) -> None:
 
 
 def _leave() -> None:
-    """End as soon as all is put in order: to take large libraries apart takes long, for nothing."""
+    """Exit right after cleanup: the normal shutdown of large libraries is slow and useless."""
     others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
     if any(not thread.daemon for thread in others):
-        return  # Python waits for them
+        return  # let Python wait for them
     try:
-        atexit._run_exitfuncs()  # noqa: SLF001 - what Python does when it ends, without the rest
+        atexit._run_exitfuncs()  # noqa: SLF001 - the useful part of Python's shutdown
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -93,11 +93,11 @@ def _serve(connection: Connection, board: Board) -> None:
 
 
 def _first_message(connection: Connection) -> Begin | None:
-    """The plan, or None where this process cannot make sense of it: the parent has been told."""
+    """Return the first message, or None if it cannot be unpickled and the parent was informed."""
     raw = connection.recv_bytes()
     try:
         begin: Begin = unpacked(raw)
-    except Exception as error:  # noqa: BLE001 - unpacking runs a stranger's imports
+    except Exception as error:  # noqa: BLE001 - unpickling runs a user's imports
         message = f"a worker process could not load the pipeline: {reason_of(error)}"
         _tell(connection, Failed(StageError(message, detail=detail_of(error))))
         return None
@@ -109,7 +109,7 @@ def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
     waiting: list[AnyTask] = []
     size = 0
     told = time.monotonic()
-    sent = 0.0  # the first output is not kept waiting
+    sent = 0.0  # send the first output without delay
     with closing(call.outputs()) as outputs:
         for output in outputs:
             waiting.append(output)
@@ -124,7 +124,7 @@ def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
 
 
 def _give(worker: StageWorker, connection: Connection, given: Given) -> None:
-    """Send outputs; what cannot be sent is the mistake of the stage that made it."""
+    """Send outputs; blame the last stage for outputs that cannot be pickled."""
     try:
         message = packed(given)
     except Exception as error:

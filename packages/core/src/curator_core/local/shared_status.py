@@ -14,17 +14,17 @@ from curator_core.model.tasks import AnyTask
 
 _SIZE = 1 << 16
 _FLAG_STOP, _FLAG_WORK = 0, 1
-"""The first byte is the parent's, the second one the worker's: neither writes over the other's."""
+"""The parent writes the first byte, the worker the second, so neither overwrites the other."""
 
 _FLAGS = 2
-_HEAD = struct.Struct("<iddI?")  # stage, since, limit, bytes, all noted
+_HEAD = struct.Struct("<iddI?")  # stage, since, limit, bytes, complete
 _IDS = _FLAGS + _HEAD.size
 NO_LIMIT = -1.0
 
 
 @dataclass(frozen=True)
 class Note:
-    """A worker's entry into a stage: which one, with which tasks, since when."""
+    """A worker's current stage, its tasks, and when it entered the stage."""
 
     stage_index: int
     task_ids: list[str]
@@ -33,19 +33,22 @@ class Note:
     complete: bool
 
     def is_overdue(self, now: float) -> bool:
-        """At a time from before it was read: who is kept waiting since then must not blame it."""
+        """Whether the time limit has passed.
+
+        Take `now` before reading the note, so that a delay of the reader does not count.
+        """
         return self.limit_s >= 0 and now - self.since > self.limit_s
 
     @property
     def verdict(self) -> str:
-        """What is said of a worker that is ended because of it."""
+        """The reason given for a worker that is killed because of this note."""
         is_set_up = self.complete and not self.task_ids
         name = "setup_timeout_s" if is_set_up else "timeout_s"
         return f"took longer than its {name} of {self.limit_s:g} s"
 
 
 class Board:
-    """The memory itself. The worker writes notes, the parent reads them and may ask to stop."""
+    """The shared memory. The worker writes notes; the parent reads them and may request a stop."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -72,7 +75,7 @@ class Board:
         self._memory[_FLAG_STOP] = 1
 
     def note(self) -> Note | None:
-        """What the worker is at, or None while no stage's code runs."""
+        """Return what the worker is doing, or None if no stage code is running."""
         if not self._memory[_FLAG_WORK]:
             return None
         stage, since, limit, length, complete = _HEAD.unpack_from(self._memory, _FLAGS)

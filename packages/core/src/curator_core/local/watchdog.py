@@ -1,7 +1,7 @@
-"""A watchdog process that kills leftover workers when their parent dies, even by SIGKILL.
+"""Watchdog: a process that kills leftover workers when their parent dies, even by SIGKILL.
 
-The owner holds one end of a pipe; the system closes it when the owner dies, even from `kill -9`.
-What the owner started is known by a mark in its environment, where the system shows that (Linux).
+The parent holds one end of a pipe, which the system closes when the parent dies. On Linux,
+processes started by the parent are identified by a marker in their environment.
 """
 
 import os
@@ -11,7 +11,7 @@ from contextlib import suppress
 from secrets import token_hex
 
 MARKERS = "CURATOR_POOLS"
-"""The environment variable that names the guards (one may stand inside another) of a process."""
+"""Environment variable that lists the guards of a process; guards may be nested."""
 
 _KNOWING = """
 import os, signal, sys, time
@@ -39,9 +39,10 @@ def end(kill, target):
 
 
 class GuardProcess:
-    """Runs `script` beside this process; it reads stdin, and does its duty when that ends.
+    """Runs `script` in another process; it reads stdin, and does its work when that is closed.
 
-    The script has `arguments`, `ours()` (the processes with the mark) and `end(os.kill, process)`.
+    The script can use `arguments`, `ours()` (the processes with the marker) and `end(os.kill,
+    process)`.
     """
 
     def __init__(self, script: str, *arguments: str) -> None:
@@ -56,16 +57,16 @@ class GuardProcess:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What processes must be started with to be known."""
+        """The environment to start processes with, so that the guard finds them."""
         return {MARKERS: f"{os.environ.get(MARKERS, '')}:{self._marker}"}
 
     def say(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # somebody killed it: what it guards ends when asked to
+        with suppress(BrokenPipeError):  # the guard was killed: workers still end when asked to
             os.write(self._process.stdin.fileno(), line.encode())
 
     def dismiss(self) -> None:
-        """Have it do its duty now, and wait until that is done."""
+        """Trigger the guard's work now, and wait until it is done."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -83,7 +84,7 @@ for process in ours():
 
 
 class Guard(GuardProcess):
-    """Knows which process groups must not outlive this process."""
+    """Kills process groups that must not outlive this process."""
 
     def __init__(self) -> None:
         super().__init__(_DUTY)

@@ -1,4 +1,4 @@
-"""Commits: what the journal says about earlier attempts, which sources are done and how."""
+"""Commits: what the journal records about earlier attempts, and which sources are done."""
 
 import json
 import zlib
@@ -15,7 +15,7 @@ from curator_core.run.journal import Entry
 LOG = log()
 
 Aliases: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
-"""New ids of sources, and the ids of earlier ones that are made of the same parts of files."""
+"""New source ids, each group with the earlier ids that cover the same parts of files."""
 
 
 @dataclass
@@ -29,10 +29,10 @@ class Commit:
     lost: bool = False
     done: bool = False
     scores: bytes = b""
-    """Of all stages, small: there may be a million commits, and hardly any is looked at again."""
+    """Compressed scores of all stages: there may be a million commits, most never read again."""
 
     def fold(self) -> None:
-        """Keep the scores in little room."""
+        """Compress the scores to save memory."""
         told = {
             index: {name: scores.to_json() for name, scores in counts.scores.items()}
             for index, counts in self.counts.items()
@@ -43,7 +43,7 @@ class Commit:
             self.counts = {i: replace(counts, scores={}) for i, counts in self.counts.items()}
 
     def account(self) -> dict[int, StageCounts]:
-        """The counts, scores included."""
+        """Return the counts, including scores."""
         if not self.scores:
             return self.counts
         told = json.loads(zlib.decompress(self.scores))
@@ -80,7 +80,7 @@ class Commit:
 
 
 class Memory:
-    """The commits that stand, by source and by the files that the sources came from."""
+    """The valid commits, by source and by the files that the sources were read from."""
 
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
@@ -93,7 +93,7 @@ class Memory:
         return all(known in self.commits for known in self.known_as(source_id))
 
     def known_as(self, source_id: str) -> list[str]:
-        """The ids under which a source was committed: other ones if its files were renamed."""
+        """Return the ids under which a source was committed: old ones after a rename."""
         if source_id in self.commits:
             return [source_id]
         return self._aliases.get(source_id) or [source_id]
@@ -102,20 +102,20 @@ class Memory:
         return source_id not in self.commits and source_id in self._aliases
 
     def aliases_of(self, source_id: str) -> Sequence[str]:
-        """The ids of the sources that are made of the same files since these were renamed."""
+        """Return the new ids of a source whose files were renamed since it was committed."""
         return self._aliases_of.get(source_id, ())
 
     @property
     def names(self) -> KeysView[str]:
-        """Of all files that anything was made of."""
+        """The names of all files that committed sources were read from."""
         return self._by_name.keys()
 
     def origins_in(self, name: str) -> Iterator[Origin]:
-        """The parts of a file that anything was made of."""
+        """Yield the parts of a file that committed sources were read from."""
         return (origin for found in self._by_name[name].values() for origin in found)
 
     def sources_of(self, name: str) -> list[str]:
-        """The sources that a file is part of."""
+        """Return the sources that contain parts of a file."""
         return list(self._by_name[name])
 
     def origins_of(self, source_id: str) -> list[Origin]:
@@ -123,7 +123,7 @@ class Memory:
         return commit.origins.get(source_id, []) if commit else []
 
     def rename(self, names: Mapping[str, str], sources: Aliases) -> None:
-        """Files have other names now, and so their sources have other ids."""
+        """Apply renamed files, which change the ids of their sources."""
         for old, new in names.items():
             for source in self._by_name.pop(old, {}):
                 found = self.commits[source].origins[source]
@@ -169,20 +169,23 @@ class Memory:
         return self.commits.get(commit.sources[0]) is commit
 
     def confirm(self, source: str) -> None:
-        """The files of this source's commit were published."""
+        """Record that the files of this source's commit were published."""
         if source in self.commits:
             self.commits[source].done = True
 
     def roots(self) -> int:
-        """How many sources are done, retries of parts of them not counted."""
+        """Return the number of sources that are done, not counting retries of parts of them."""
         return len({root_of(source) for source in self.commits})
 
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
     def bound_to(self, commit: Commit) -> list[Commit]:
-        """Commits that go where this one goes: of retries of what had failed in its sources, and
-        of sources that now share a source with these."""
+        """Return commits that must be retracted with this one.
+
+        These are retries of failures in its sources, and commits of sources that now share a source
+        with them.
+        """
         found: dict[int, Commit] = {id(commit): commit}
         waiting = [commit]
         while waiting:
@@ -195,7 +198,7 @@ class Memory:
         return list(found.values())[1:]
 
     def superseded(self, origins: Iterable[Origin]) -> list[Commit]:
-        """Commits made from an earlier state of these files, or from another cut of them."""
+        """Return commits made from an earlier version, or other ranges, of these files."""
         found: dict[int, Commit] = {}
         for origin in origins:
             for source, earlier in self._by_name.get(origin.name, {}).items():
@@ -210,12 +213,12 @@ def is_retry(source_id: str) -> bool:
 
 
 def root_of(source_id: str) -> str:
-    """The source that a retried task came from; any other source is its own."""
+    """Return the source that a retried task came from; for other sources, the source itself."""
     return source_id.partition("-")[0]
 
 
 def retry_id(record: QuarantineRecord) -> str:
-    """The source that a retry of this task is: another one each time that it fails again."""
+    """Return the source id of a retry of this task: a new one after every failure."""
     task = f"{record.subtask_id or record.task_id}@{record.stage_index}"
     root, _, retried = record.source_id.partition("-")
     before, _, number = retried.rpartition("-")
@@ -223,13 +226,13 @@ def retry_id(record: QuarantineRecord) -> str:
 
 
 class Entries(Protocol):
-    """What is read of a journal."""
+    """The part of a journal that is needed for reading."""
 
     def entries(self) -> Iterator[Entry]: ...
 
 
 def remember(journal: Entries) -> tuple[Memory, list[str]]:
-    """The memory that a journal adds up to, and files of retractions that were not finished."""
+    """Replay a journal: return the memory, and the files of unfinished retractions."""
     memory = Memory()
     to_retract: dict[str, None] = {}
     for entry in journal.entries():
@@ -245,7 +248,7 @@ def _replay(entry: Entry, memory: Memory, to_retract: dict[str, None]) -> None:
     if kind == "commit":
         commit = Commit.from_entry(entry)
         memory.add(commit)
-        for file in commit.files:  # the same name again: what is there now is to stay
+        for file in commit.files:  # the file was written again: keep it
             to_retract.pop(file.final, None)
     elif kind == "done":
         memory.confirm(entry["source"])

@@ -1,4 +1,4 @@
-"""The run directory: the files that describe a run and outlast it."""
+"""Run directory: the files that describe a run and outlast it."""
 
 import platform
 import sys
@@ -22,10 +22,10 @@ from curator_core.run.result import RunResult
 
 
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
-    """`<output>/.curator/<run>`; None where nothing is written, so nothing has to be remembered.
+    """Return `<output>/.curator/<run>`, or None for a pipeline that writes nothing.
 
-    Of several outputs, that of the last stage: others may only tell about the data. A pipeline
-    that appends is a run of its own for each set of inputs and options.
+    If there are several outputs, use that of the last stage: others may only hold statistics. A
+    pipeline that appends has its own run directory for each set of inputs and options.
     """
     if not outputs:
         return None
@@ -36,7 +36,7 @@ def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
 
 
 def run_token(run_dir: str, storage_options: StorageOptions | None = None) -> str:
-    """Marks the unpublished files of this run directory, in every attempt at it."""
+    """Return the token that marks unpublished files of this run directory in every attempt."""
     _, path = open_filesystem(run_dir, storage_options)
     return fingerprint(path)[:12]
 
@@ -51,7 +51,7 @@ PREVIOUS = "previous.json"
 
 
 class RunDirectory:
-    """`run.json` and the folder it stands in."""
+    """`run.json` and the folder that contains it."""
 
     def __init__(self, path: str, storage_options: dict[str, Any] | None = None) -> None:
         self.path = path
@@ -60,7 +60,7 @@ class RunDirectory:
         self._file = join(self._root, "run.json")
 
     def create(self, outputs: Sequence[Output] = (), *, shared: bool = False) -> None:
-        """`outputs` are those of the run: the folder may lie in one of them."""
+        """Create the folder. `outputs` are those of the run: one of them may contain the folder."""
         try:
             if is_local(self._fs):
                 make_run_folder(self._root, shared=shared)
@@ -80,7 +80,7 @@ class RunDirectory:
         return f"give stage {stage!r} another output_path, or " if stage else "or "
 
     def facts(self) -> dict[str, Any] | None:
-        """What `run.json` says, or None where there is none yet."""
+        """Return the contents of `run.json`, or None if it does not exist."""
         if not self._fs.exists(self._file):
             return None
         try:
@@ -92,7 +92,7 @@ class RunDirectory:
         return facts
 
     def forget(self) -> None:
-        """Begin anew: nothing of an earlier run is remembered but what it came to."""
+        """Start over: delete the files of an earlier run, except `run.json` of a finished one."""
         earlier = self.facts() or {}
         if earlier.get("status") == "done":
             self._put(PREVIOUS, to_page(earlier))
@@ -102,7 +102,7 @@ class RunDirectory:
                 self._fs.rm(path, recursive=True)
 
     def previous(self) -> dict[str, Any] | None:
-        """What the finished run said of itself that was here before this one."""
+        """Return `run.json` of the finished run that this one replaced."""
         path = join(self._root, PREVIOUS)
         try:
             facts: dict[str, Any] = from_line(self._fs.cat_file(path))
@@ -114,7 +114,7 @@ class RunDirectory:
         self._put("run.json", to_page(facts))
 
     def keep_recipe(self, text: str) -> None:
-        """The recipe as it was written, with its variables still in their places."""
+        """Store the recipe as written, with variables not filled in."""
         if text:
             self._put("recipe.yaml", text.encode())
 
@@ -126,7 +126,7 @@ class RunDirectory:
         self.put(name, redact(content.decode()).encode())
 
     def put(self, name: str, content: bytes) -> None:
-        """A file of the run, whole or as it was before; secrets are the caller's to strike out."""
+        """Replace a file of the run atomically. The caller must redact secrets."""
         path = join(self._root, name)
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
@@ -156,8 +156,10 @@ def _needs(resources: Resources) -> dict[str, float]:
 
 
 def written_in(result: RunResult) -> dict[str, Any]:
-    """How many files are in which folder, and which of them hold statistics: a run of a million
-    files can be reported without its journal."""
+    """Return the number of files by folder, and the files that hold statistics.
+
+    With these, a run of a million files can be reported without its journal.
+    """
     statistics = [file for file in result.files if file.endswith(".statistics.json")]
     return {
         "folders": _folders_of(result.files),
@@ -174,7 +176,7 @@ _MOST_FOLDERS = 1000
 
 
 def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
-    """Refuse to mix the results of two different pipelines, and show what differs."""
+    """Raise an error that lists the differences if the pipeline has changed since the run."""
     if facts.get("fingerprint") == plan.fingerprint:
         return
     changes = "\n".join(f"  {line}" for line in differences(facts.get("plan", []), plan.describe()))
@@ -186,7 +188,7 @@ def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
 
 
 def check_same_stages(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
-    """Mended stages may do their work in another way, but the results go where they went before."""
+    """Raise unless the plan has the same stages. Only options of writers must be unchanged."""
     before, after = facts.get("plan", []), plan.describe()
     writers = {planned.name for planned in plan.stages if planned.stage.writes}
     if [_shape(stage, writers) for stage in before] != [_shape(stage, writers) for stage in after]:
@@ -202,7 +204,7 @@ def _shape(stage: dict[str, Any], writers: set[str]) -> Any:
 
 
 def differences(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
-    """What changed from one plan to the next, a line each."""
+    """Return the differences between two plans, one line each."""
     names = [stage["name"] for stage in before]
     now = {stage["name"]: stage for stage in after}
     lines = [f"stage {name!r} is gone" for name in names if name not in now]
@@ -225,7 +227,7 @@ def _option_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    """The options that differ; of those that have options of their own, only which of these do."""
+    """Yield the options that differ; of nested options, only the changed ones."""
     for option in sorted(before.keys() | after.keys()):
         old, new = before.get(option), after.get(option)
         if old == new:
@@ -237,7 +239,7 @@ def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iter
 
 
 def _packages() -> dict[str, str]:
-    """Every package that offers something, whosever it is, and what tables are made with."""
+    """Return the versions of all installed plugin packages, and of pyarrow."""
     from importlib.metadata import entry_points, version
 
     owners = [point.dist for point in entry_points(group=GROUP)]

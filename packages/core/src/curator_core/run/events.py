@@ -1,4 +1,4 @@
-"""Events of a run, in order, for people and programs that watch it."""
+"""Event log of a run: events in order, for people and programs that monitor it."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from curator_core.run.permissions import open_run_file
 
 
 class Thinning:
-    """Which pulses are worth keeping: all of the first minutes, ever fewer of a long run."""
+    """Selects the pulses to keep: one per second at first, fewer as the run gets longer."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -29,14 +29,14 @@ class Thinning:
 
 _KEPT_EVERY_S = 1.0
 _KEPT_OF_EACH_SPAN = 100
-"""A run twice as long has some 70 more."""
+"""Doubling the duration of a run adds about 70 pulses."""
 
 
 FILE, FOLDER = "events.jsonl", "events"
 
 
 class EventFile:
-    """Writes events as lines of JSON; on an object store, where none can be added to, in parts."""
+    """Writes events as JSON lines; in parts on an object store, which cannot append."""
 
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
         fs, path = open_filesystem(run_dir, storage_options)
@@ -47,7 +47,7 @@ class EventFile:
     def __call__(self, event: Event) -> None:
         if "pulse" in event:
             if self._thinning.takes(event["pulse"]):
-                with suppress(OSError):  # a full disk ends the run where data is lost by it
+                with suppress(OSError):  # on a full disk, the write of actual data ends the run
                     self._write(to_line({**event, "pulse": event["pulse"].in_short()}))
             return
         with explained(self._path):
@@ -64,7 +64,7 @@ class EventFile:
 class _Appended:
     def __init__(self, path: str) -> None:
         file = open_run_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        self._file = open(file, "ab", buffering=0)  # noqa: SIM115 - until the run ends
+        self._file = open(file, "ab", buffering=0)  # noqa: SIM115 - open until the run ends
 
     def write(self, line: bytes) -> None:
         self._file.write(line)
@@ -74,9 +74,9 @@ class _Appended:
 
 
 class _Parts:
-    """Numbered objects, ever longer ones: whoever looks on sees them, and little waits in memory.
+    """Numbered objects, written at growing intervals: readers see them, memory stays small.
 
-    A day has some hundred and fifty of them.
+    A run of one day has about 150 parts.
     """
 
     def __init__(self, fs: Any, folder: str) -> None:
@@ -105,13 +105,13 @@ class _Parts:
 
 _PART_EVERY_S = 10.0
 _PARTS_OF_A_SPAN = 20.0
-"""The longer a run has lasted, the longer a part may be."""
+"""The interval between parts grows with the duration of the run."""
 
 _PART_BYTES = 4 << 20
 
 
 def event_files(run_dir: str) -> tuple[Any, list[str]]:
-    """The file system and the files in which the events of a run stand, the first ones first."""
+    """Return the file system and the event files of a run, oldest first."""
     fs, root = open_filesystem(run_dir)
     file, folder = join(root, FILE), join(root, FOLDER)
     parts = sorted(fs.ls(folder, detail=False)) if fs.isdir(folder) else []

@@ -1,4 +1,4 @@
-"""Failures of a run, compared with what it tolerates; empty runs and empty results."""
+"""Failure budget: compare failures of a run with what it tolerates; detect empty results."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Failures:
-    """Counts what failed in this attempt, and ends the run when that is too much."""
+    """Counts failures of this attempt, and ends the run if there are too many."""
 
     def __init__(self, plan: Plan, run_dir: str | None) -> None:
         self._plan = plan
@@ -23,7 +23,7 @@ class Failures:
         self._seen: Totals = {}
 
     def forget(self, part: Part) -> None:
-        """What is run again fails again, where it fails."""
+        """Subtract the failures of an attempt that is run again."""
         take_from(self._seen, part.counts)
 
     def add(self, part: Part) -> None:
@@ -42,7 +42,7 @@ class Failures:
                 self._give_up(index, seen, part)
 
     def judge(self, totals: Totals, quarantined: Callable[[], list[QuarantineRecord]]) -> None:
-        """Look at the whole run once it is over, however small it was."""
+        """Check the failures of the whole run once it is over, however small it was."""
         is_exceeded = self._plan.budget.is_exceeded_at_the_end
         for planned in self._plan.stages:
             counts = totals[planned.index]
@@ -89,12 +89,12 @@ class Failures:
 
 
 def _records(counts: StageCounts) -> int:
-    """A reader's records are what it gives, a writer's what it takes: its output is files."""
+    """Return the number of records: a reader's output or a writer's input, as both handle files."""
     return max(counts.items_in, counts.items_out + counts.items_rejected)
 
 
 def refuse_emptiness(run: "ActiveRun") -> None:
-    """Raise where it is so, and say where it ends."""
+    """Raise if the run found no sources, or if tasks disappeared; say at which stage."""
     if not run.result.sources_done + run.result.sources_skipped:
         raise EmptyRunError(
             f"pipeline {run.plan.name!r} had nothing to do: its first stage found no sources. "
@@ -110,7 +110,7 @@ def refuse_emptiness(run: "ActiveRun") -> None:
 
 
 def describe_largest_drop(name: str, result: RunResult) -> str:
-    """Say that nothing was kept, and which rule dropped most."""
+    """Return the warning that nothing was kept, with the rule that dropped most."""
     dropped = sum(counts.items_dropped for counts in result.stages.values())
     stage, counts = max(result.stages.items(), key=lambda found: found[1].items_dropped)
     reason = max(counts.reasons, key=lambda found: counts.reasons[found], default="no reason given")

@@ -10,26 +10,25 @@ from curator_core.errors import PipelineError, RemovedInputsError, hint
 from curator_core.model.tasks import Origin
 
 RemovedInputs: TypeAlias = Literal["stop", "prune", "keep"]
-"""What to do about earlier output of input files that are gone: stop before anything is written,
-delete that output, or keep it."""
+"""What to do with output of removed input files: stop before writing, delete it or keep it."""
 
 MOST_SHOWN = 10
 
 
 @dataclass(frozen=True)
 class InputPolicy:
-    """What a run does where files that earlier output was made of are not listed any more."""
+    """What a run does if input files of earlier output are no longer listed."""
 
     removed: RemovedInputs = "stop"
 
     confirmed: bool = True
-    """Without it, `prune` only lists what it would delete."""
+    """If false, `prune` only lists what it would delete."""
 
     own_folders: tuple[str, ...] = ()
-    """Folders of files between the pipelines of a workflow, which may come and go."""
+    """Folders between the pipelines of a workflow, whose files may appear and disappear."""
 
     depends_on_names: bool = False
-    """Whether a renamed file is processed again, because its name is part of what is made of it."""
+    """Whether to process renamed files again, because the output depends on file names."""
 
     @classmethod
     def of(cls, given: "RemovedInputs | InputPolicy") -> Self:
@@ -50,11 +49,11 @@ class InputPolicy:
 STOP = InputPolicy()
 
 State: TypeAlias = tuple[str, int, int | None]
-"""The version of a file (its size, and its modification time or ETag), and the part of it."""
+"""The version of a file (size, and modification time or ETag), and the range of it."""
 
 
 def states(origins: Iterable[Origin]) -> dict[str, set[State]]:
-    """What is known of files, by their names."""
+    """Return the states of files, by file name."""
     found: dict[str, set[State]] = defaultdict(set)
     for origin in origins:
         found[origin.name].add((origin.version, origin.start, origin.end))
@@ -64,9 +63,9 @@ def states(origins: Iterable[Origin]) -> dict[str, set[State]]:
 def find_renames(
     removed: Mapping[str, Collection[State]], new: Mapping[str, Collection[State]]
 ) -> dict[str, str]:
-    """Old names to new ones: where exactly one removed and one new file share their states.
+    """Map old names to new ones, if exactly one removed and one new file share their states.
 
-    Of a removed file only those parts are known that were done before.
+    For a removed file, only the parts that were processed are known.
     """
     holders: dict[State, set[str]] = defaultdict(set)
     for name, found in new.items():
@@ -87,22 +86,22 @@ def find_renames(
 
 
 def _is_telling(state: State) -> bool:
-    """A size alone is no evidence."""
+    """Whether the version holds more than a size, which proves nothing."""
     return bool(state[0].partition(":")[2])
 
 
 Part: TypeAlias = tuple[str, str, int, int | None]
 Parts: TypeAlias = Mapping[str, Sequence[Origin]]
-"""Sources by their ids, and the parts of files that each is made of."""
+"""Source ids, with the parts of files that each source contains."""
 
 
 def match_sources(
     old: Parts, new: Parts, removed: Collection[str] = ()
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Old and new sources that are made of the same parts of the same files, new ones first.
+    """Yield new and old source ids that cover the same parts of the same files.
 
-    Renaming a file may change how files are grouped into sources, so several old ones may stand
-    for several new ones. Parts of `removed` files are in old sources only.
+    Renaming a file may change how files are grouped, so several new sources can match several old
+    ones. Parts of `removed` files may be in old sources only.
     """
     olds, news = _by_part(old), _by_part(new)
     seen: set[str] = set()
@@ -144,15 +143,15 @@ def _part(origin: Origin) -> Part:
 
 @dataclass(frozen=True)
 class Removal:
-    """Input files that are gone although their output is still there, and what goes with them."""
+    """Removed input files whose output still exists, and what deleting it would affect."""
 
     removed: Sequence[str]
     new: Sequence[str]
     files: Sequence[str]
-    """The output that would be deleted."""
+    """Output files that would be deleted."""
 
     redone: int
-    """How many sources share that output, and would have to be processed again."""
+    """Number of other sources that share this output and would be processed again."""
 
     run_dir: str
 

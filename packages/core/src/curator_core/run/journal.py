@@ -1,8 +1,8 @@
-"""The journal of a run: one line per event, append-only.
+"""Journal of a run: one line per event, append-only.
 
-On a local disk it is one file, forced to the disk where that is asked for. Elsewhere nothing can
-be appended to, so it is a row of small objects. A torn last line is what a crash leaves: cut off.
-Each line stands for itself, so damage in the middle costs no more than what the damaged line said.
+On a local disk it is one file, synced to disk when requested. Object stores cannot append, so there
+it is a series of small objects. A torn last line, as a crash leaves it, is cut off. Lines are
+independent: damage in the middle only loses the damaged lines.
 """
 
 import json
@@ -21,15 +21,15 @@ from curator_core.run.permissions import open_run_file
 
 
 def to_line(facts: Any) -> bytes:
-    """One line, its end included."""
+    """Return the facts as one JSON line, including the newline."""
     try:
         return orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE, default=str)
-    except TypeError:  # a name whose bytes are no UTF-8, which orjson refuses
+    except TypeError:  # a name that is not valid UTF-8, which orjson rejects
         return json.dumps(facts, default=str).encode() + b"\n"
 
 
 def to_page(facts: Any) -> bytes:
-    """The same for people: indented."""
+    """Return the facts as indented JSON for people."""
     try:
         return orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str)
     except TypeError:
@@ -37,7 +37,7 @@ def to_page(facts: Any) -> bytes:
 
 
 def from_line(line: bytes) -> Any:
-    """ValueError where it is no JSON."""
+    """Parse a line; raise ValueError if it is not JSON."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -50,18 +50,18 @@ Entry = dict[str, Any]
 
 
 class Journal(Protocol):
-    """Where the lines of a run are kept."""
+    """Storage of a journal's entries."""
 
     def entries(self) -> Iterator[Entry]: ...
 
     def append(self, entry: Entry, *, durable: bool = True) -> None: ...
 
     def append_all(self, entries: Sequence[Entry], *, durable: bool = True) -> None:
-        """Several lines for the price of one. After a crash, any of the first may be there."""
+        """Append several entries in one write. After a crash, any prefix of them may be present."""
         ...
 
     def check(self) -> None:
-        """Raise where it was deleted: nothing may be published that it does not know."""
+        """Raise if the journal was deleted: nothing may be published without an entry."""
         ...
 
     def close(self) -> None: ...
@@ -79,7 +79,7 @@ def open_journal(run_dir: str, storage_options: dict[str, Any] | None = None) ->
 
 
 class FileJournal:
-    """A file of lines."""
+    """A journal in a local file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -104,7 +104,7 @@ class FileJournal:
                 self._write(b"".join(map(to_line, entries)))
                 if durable:
                     os.fdatasync(self._file)
-            except OSError:  # a full disk may take half a line
+            except OSError:  # a full disk may have taken half a line
                 with suppress(OSError):
                     os.ftruncate(self._file, before)
                 raise
@@ -128,19 +128,19 @@ class FileJournal:
             line = line[os.write(self._file, line) :]
 
     def _cut_torn_line(self) -> None:
-        """What follows would otherwise be appended to half a line."""
+        """Cut off a torn last line, or the next entry would be appended to it."""
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.ftruncate(self._file, self._text().rfind(b"\n") + 1)
 
     def _text(self) -> bytes:
-        with open(os.dup(self._file), "rb") as lines:  # the same file, whatever has its name now
+        with open(os.dup(self._file), "rb") as lines:  # the open file, even if it was renamed
             lines.seek(0)
             return lines.read()
 
 
 class ObjectJournal:
-    """A row of numbered objects, one for each entry that must last and what came before it."""
+    """A journal of numbered objects. Each holds a durable entry and the entries before it."""
 
     def __init__(self, fs: Any, folder: str) -> None:
         self._fs = fs
@@ -180,7 +180,7 @@ class ObjectJournal:
 
 
 def parsed_lines(text: bytes, where: str) -> Iterator[Entry]:
-    """Every line that is whole and sound; what a lost line had said is simply done again."""
+    """Yield every intact entry; sources whose entries are lost are simply run again."""
     for number, line in enumerate(text.split(b"\n")[:-1], start=1):
         entry = parsed_line(line, where, number)
         if entry is not None:

@@ -1,4 +1,4 @@
-"""The ledger: which sources are complete, by the credit that came back."""
+"""Ledger: which sources are complete, according to the credit that was returned."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ _NOTHING = Fraction(0)
 
 @dataclass
 class Group:
-    """Sources that are published together, because some output was made of all of them."""
+    """Sources that must be published together, because they share an output."""
 
     credit: dict[str, Fraction] = field(default_factory=dict)
     files: list[StagedFile] = field(default_factory=list)
@@ -41,10 +41,10 @@ class Group:
 
 
 class Ledger:
-    """Open sources and what has come back of them. Pure bookkeeping: no files, no clock.
+    """Open sources and their returned credit. Pure bookkeeping: no files, no clock.
 
-    Most sources are plain: half of their credit comes back with an output, half with a report. A
-    group is made only of those of which there is more to say.
+    Most sources are plain: half of their credit returns with an output, half with a report. A group
+    is created only for sources with more to record.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Ledger:
         return source_id in self._attempts
 
     def open(self, source_id: str) -> int:
-        """Begin the next attempt at a source; the number of that attempt."""
+        """Start the next attempt at a source; return its number."""
         attempt = self._attempts[source_id] = self._attempts.get(source_id, 0) + 1
         if attempt > 1:
             self._groups.pop(source_id, None)
@@ -73,19 +73,19 @@ class Ledger:
         return self._attempts.get(key[0]) == key[1]
 
     def stale(self, lineage: Iterable[SourceKey]) -> set[str] | None:
-        """None where every source of `lineage` is at its current attempt.
+        """Return None if every source of `lineage` is at its current attempt.
 
-        Otherwise the sources that are current, and are mixed with something that is void: they
-        have to be run again.
+        Otherwise return those that are current but mixed with a void attempt: they have to run
+        again.
         """
         keys = list(lineage)
-        if len(keys) == 1:  # as nearly always, and for every output and every part
+        if len(keys) == 1:  # the common case, on a hot path
             return None if self.is_current(keys[0]) else set()
         current = {key[0] for key in keys if self.is_current(key)}
         return None if len(current) == len(keys) else current
 
     def group_with(self, source_id: str) -> Group:
-        """The group of a source. It is no plain one any more."""
+        """Return the group of a source, which is then no longer plain."""
         if (group := self._groups.get(source_id)) is None:
             credit = _NOTHING
             if source_id in self._halves:
@@ -95,7 +95,7 @@ class Ledger:
         return group
 
     def group_of(self, keys: Iterable[SourceKey]) -> Group:
-        """The group of these sources, bound together from now on where they are several."""
+        """Return the group of these sources; several sources are merged into one group."""
         ids = [key[0] for key in keys]
         group = self.group_with(ids[0])
         for source_id in ids[1:]:
@@ -106,7 +106,7 @@ class Ledger:
         return group
 
     def credit(self, lineage: Lineage) -> None:
-        """Take back credit; what belongs to a void attempt is not counted."""
+        """Add returned credit; credit of void attempts is ignored."""
         for key, share in lineage.items():
             if self.is_current(key) and not self._is_first_half(key[0], share):
                 group = self.group_with(key[0])
@@ -116,7 +116,7 @@ class Ledger:
                     raise AssertionError(f"source {key[0]}: more credit came back than was given")
 
     def credit_all(self, lineages: Iterable[Lineage]) -> None:
-        """The same for many: those that came in one parcel share their fractions."""
+        """Add many credits; outputs of one message share their fraction objects."""
         known: Fraction | None = None
         for lineage in lineages:
             for key, share in lineage.items():
@@ -131,7 +131,7 @@ class Ledger:
                     self.credit({key: share})
 
     def is_due(self, key: SourceKey, *, whole: bool) -> bool:
-        """Whether a plain source is done when the rest of its credit, or all, comes back now."""
+        """Whether the remaining (or `whole`) credit, returned now, completes a plain source."""
         source_id, attempt = key
         return (
             self._attempts.get(source_id) == attempt
@@ -140,12 +140,12 @@ class Ledger:
         )
 
     def accounts(self) -> Iterator[Mapping[int, StageCounts]]:
-        """What open sources have reported so far, each group once."""
+        """Yield the counts that open sources have reported so far, once per group."""
         for group in {id(group): group for group in self._groups.values()}.values():
             yield group.account.counts
 
     def close_plain(self, source_id: str) -> None:
-        """Close a source that is due."""
+        """Close a plain source that is due."""
         del self._attempts[source_id]
         self._halves.discard(source_id)
 
@@ -155,14 +155,14 @@ class Ledger:
             del self._attempts[source_id]
 
     def reopen(self, source_id: str) -> list[str]:
-        """Void all attempts at the source's group; the sources that have to be run again."""
+        """Void the current attempts at a source's group; return the sources to run again."""
         sources = self.group_with(source_id).sources
         for member in sources:
             self.open(member)
         return sources
 
     def _is_first_half(self, source_id: str, share: Fraction) -> bool:
-        """Note the first half of a source about which nothing else is known."""
+        """Record the first half of the credit of a source that has no other record."""
         if not self._is_untouched(source_id) or not (share is HALF or share == HALF):
             return False
         self._halves.add(source_id)
@@ -190,7 +190,7 @@ def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
 
 
 def label(group: Group, sources: list[Source]) -> None:
-    """Name the files that things in quarantine come from."""
+    """Add to quarantined records the names of the files that they come from."""
     labels = {source.source_id: source.label for source in sources}
     group.account.quarantined = [
         replace(record, source=labels.get(record.source_id, ""))
@@ -199,9 +199,9 @@ def label(group: Group, sources: list[Source]) -> None:
 
 
 def take_back_failures(group: Group, sources: list[Source]) -> None:
-    """What is retried counted as failed before: it must not count twice.
+    """Subtract the earlier failures of retried sources, so that they do not count twice.
 
-    The task that a record was rejected of has not failed: it went on without that record.
+    A task with a rejected record did not fail: it continued without that record.
     """
     for source in sources:
         if (record := source.replaces) is None:
@@ -216,7 +216,7 @@ def take_back_failures(group: Group, sources: list[Source]) -> None:
 
 
 def shown_records(group: Group, *, is_kept: bool) -> list[QuarantineRecord]:
-    """Where payloads are kept on disk, they need no room in memory too."""
+    """Return quarantined records, without payloads if these are stored on disk."""
     if not is_kept:
         return group.account.quarantined
     return [replace(record, payload=None, subtask=None) for record in group.account.quarantined]

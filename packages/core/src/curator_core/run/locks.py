@@ -1,4 +1,4 @@
-"""Locks: one process at a time in the folder of a run or a workflow."""
+"""Locks: only one process at a time may use the folder of a run or workflow."""
 
 import errno
 import fcntl
@@ -22,17 +22,17 @@ LOG = log()
 HEARTBEAT_S = 30.0
 STALE_AFTER_S = 4 * HEARTBEAT_S
 LOOK_S = 0.2
-"""Somebody who only looks whether a run is under way holds its lock for a moment."""
+"""How long to retry: a process that only checks for an active run holds its lock briefly."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """A folder that is locked, in the words of whoever named it."""
+    """A locked folder, and what error messages call it."""
 
     path: str
     kind: str = "run directory"
     option: str = "run_dir"
-    """With which another place is given."""
+    """The option that sets another folder."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.path}"
@@ -60,10 +60,10 @@ class Home:
 
 
 class Lock(Protocol):
-    """Held while a run is under way."""
+    """A lock that is held during a run."""
 
     def check(self) -> None:
-        """Raise where it is held no more: somebody else has taken it."""
+        """Raise if another process has taken the lock."""
 
     def release(self) -> None: ...
 
@@ -71,7 +71,7 @@ class Lock(Protocol):
 def take_lock(
     folder: str, storage_options: StorageOptions | None = None, home: Home | None = None
 ) -> Lock:
-    """Lock a folder that is there; messages call it `home`, a run directory unless given."""
+    """Lock an existing folder. Messages call it `home`, by default a run directory."""
     home = home or Home(folder)
     fs, path = open_filesystem(folder, storage_options)
     if is_local(fs):
@@ -82,7 +82,7 @@ def take_lock(
 def take_home(
     home: Home, storage_options: StorageOptions | None = None, *, shared: bool = False
 ) -> Lock:
-    """Make a folder, and lock what is kept in it."""
+    """Create a folder and lock its `.curator` folder."""
     kept = join(home.path, ".curator")
     fs, path = open_filesystem(kept, storage_options)
     try:
@@ -101,7 +101,7 @@ def _owner() -> str:
 
 
 class FileLock:
-    """A lock that the system gives back when its holder dies, however it dies."""
+    """A file lock, which the system releases when its holder dies."""
 
     def __init__(self, path: str, home: Home) -> None:
         self._path, self._home = path, home
@@ -149,10 +149,10 @@ class FileLock:
 
 
 class ObjectLock:
-    """An object that its holder renews; after two minutes without that it counts for nothing.
+    """A lock object that its holder renews; it expires after two minutes without renewal.
 
-    It is renewed beside the work, however long that hears of nothing else. Nothing keeps two from
-    writing it at the same time, so each looks whether it is still its own.
+    A thread renews it, independent of the run's work. Two processes may write it at the same time,
+    so each checks that the lock is still its own.
     """
 
     def __init__(self, path: str, storage_options: StorageOptions | None, home: Home) -> None:
@@ -192,12 +192,12 @@ class ObjectLock:
         try:
             if self._mark in _read(fs, at):
                 fs.rm_file(at)
-        except Exception as error:  # noqa: BLE001 - as in `_beat`; what was done is done
+        except Exception as error:  # noqa: BLE001 - as in `_beat`; the work is done
             LOG.warning("the lock of %s could not be given back: %s; it ends by itself in %.0f s",
                         self._home, reason_of(error), STALE_AFTER_S)  # fmt: skip
 
     def _beat(self) -> None:
-        fs, at = open_filesystem(*self._place)  # not all file systems can be shared by threads
+        fs, at = open_filesystem(*self._place)  # not every file system is thread-safe
         while not self._ended.wait(HEARTBEAT_S):
             try:
                 self._check_mine(fs, at)
@@ -205,7 +205,7 @@ class ObjectLock:
             except ResumeError as error:
                 self._lost = error
                 return
-            except Exception as error:  # noqa: BLE001 - object stores have errors of their own
+            except Exception as error:  # noqa: BLE001 - object stores raise their own errors
                 LOG.warning("the lock of %s could not be renewed: %s; it is tried again",
                             self._home, reason_of(error))  # fmt: skip
 
@@ -227,9 +227,9 @@ def _read(fs: Any, path: str) -> str:
 
 
 def _silence_by_store(fs: Any, path: str, mark: str) -> float | None:
-    """How long ago a lock was renewed, in seconds; None if the store does not tell.
+    """Return the seconds since a lock was renewed, or None if the store has no times.
 
-    Only the clock of the store is asked: those of two machines may be minutes apart.
+    Both times come from the store's clock: the clocks of two machines may differ by minutes.
     """
     probe = f"{path}.{mark}"
     try:
@@ -238,7 +238,7 @@ def _silence_by_store(fs: Any, path: str, mark: str) -> float | None:
         return float((fs.modified(probe) - fs.modified(path)).total_seconds())
     except PermissionError:
         raise
-    except Exception:  # noqa: BLE001 - object stores have errors of their own
+    except Exception:  # noqa: BLE001 - object stores raise their own errors
         return None
     finally:
         with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Output folders: check that they are free, publish files, take them back."""
+"""Output folders: check that they are free, publish files, retract files."""
 
 import os
 import re
@@ -29,7 +29,10 @@ _OURS = re.compile(r"(part|dropped)-[0-9a-f]{32}\b.*")
 
 
 def with_folders_below(outputs: Iterable[Output], more: Iterable[str] = ()) -> list[Output]:
-    """The folders of trees as outputs of their own: those that exist, and those of `more`."""
+    """Return the outputs, and an output for each folder below a tree.
+
+    These are the folders that exist and those of `more`.
+    """
     found: dict[str, Output] = {}
     for output in outputs:
         found[_folder(output)] = output
@@ -41,12 +44,12 @@ def with_folders_below(outputs: Iterable[Output], more: Iterable[str] = ()) -> l
 
 
 def _folders_in(output: Output) -> Iterator[str]:
-    """The visible folders below that of an output."""
+    """Yield the visible folders below an output's folder."""
     fs, path = open_filesystem(output.folder, output.storage_options)
     if not fs.isdir(path):
         return
     for entry in sorted(name.rstrip("/") for name in fs.ls(path, detail=False)):
-        if entry == path.rstrip("/"):  # some stores list a folder as an entry of itself
+        if entry == path.rstrip("/"):  # some stores list a folder as its own entry
             continue
         if not base_name(entry).startswith((".", "_")) and fs.isdir(entry):
             below = replace(output, folder=full_path(fs, entry))
@@ -55,7 +58,7 @@ def _folders_in(output: Output) -> Iterator[str]:
 
 
 def are_replaced(outputs: Iterable[Output]) -> bool:
-    """Whether there is anything that a new run takes away because of its mode."""
+    """Whether a new run in the mode `overwrite` would remove anything."""
     folders = with_folders_below(output for output in outputs if output.mode == "overwrite")
     return any(map(_visible, folders))
 
@@ -66,11 +69,11 @@ def claim(
     own: Sequence[str] = (),
     prepare: Callable[[], None] | None = None,
 ) -> None:
-    """Make sure that a new run may use the folders: what others left there is never mixed in.
+    """Make sure that a new run can use the folders: foreign data is never mixed in.
 
-    Only when all of them are free, and all is prepared that may still be refused, is an earlier
-    run forgotten, and what it wrote replaced: its `own` files, and in the mode `overwrite` all that
-    Curator wrote.
+    First check all folders and call `prepare`, which may raise. Only then forget the earlier run
+    and remove what it wrote: its `own` files and, in the mode `overwrite`, all files that Curator
+    wrote.
     """
     folders = with_folders_below(outputs)
     for output in folders:
@@ -87,12 +90,12 @@ def claim(
 
 
 def refuse_foreign(output: Output, own: Sequence[str] = ()) -> None:
-    """Raise an error where a folder holds what a new run must not touch."""
+    """Raise an error if a folder holds files that a new run must not touch."""
     mine = {base_name(path) for path in own if parent_of(path) == _folder(output)}
     if mine:
         mine.add(MANIFEST)
     entries = _manifest(output)
-    if entries == []:  # of a run that ended before it wrote anything
+    if entries == []:  # the run ended before it wrote anything
         mine.add(MANIFEST)
     visible = [name for name in _visible(output) if name not in mine]
     if not visible or output.mode == "append":
@@ -121,12 +124,12 @@ def _folder(output: Output) -> str:
 
 
 def _listed(output: Output) -> list[Entry]:
-    """The files that earlier runs said were their own."""
+    """Return the files that earlier runs listed in the manifest."""
     return _manifest(output) or []
 
 
 def _manifest(output: Output) -> list[Entry] | None:
-    """What a manifest of ours lists, be it nothing; None where there is none."""
+    """Return the entries of Curator's manifest, possibly none; None if there is no manifest."""
     fs, path = open_filesystem(output.folder, output.storage_options)
     try:
         files = from_line(fs.cat_file(join(path, MANIFEST)))["files"]
@@ -140,14 +143,14 @@ def _visible(output: Output) -> list[str]:
     if not fs.isdir(path):
         return []
     entries = fs.ls(path, detail=False)
-    if output.is_tree:  # its folders are looked at one by one
+    if output.is_tree:  # its folders are separate outputs
         entries = [entry for entry in entries if not fs.isdir(entry)]
     names = (base_name(entry) for entry in entries)
     return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
 
 
 class Withdrawn:
-    """Files which the run that wrote them no longer counts among its results."""
+    """The set of files that the run that wrote them has retracted."""
 
     def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(storage_options or {})
@@ -164,9 +167,9 @@ class Withdrawn:
 
 
 class Publisher:
-    """Gives finished files their names, and takes them back where their source has changed.
+    """Moves finished files to their final names, and removes them when their source changed.
 
-    Only files in the outputs are ever moved or deleted, whatever a journal says.
+    It never moves or deletes files outside the outputs, whatever the journal contains.
     """
 
     def __init__(self, outputs: Iterable[Output], run_token: str) -> None:
@@ -176,7 +179,7 @@ class Publisher:
         self._inside: dict[str, bool] = {}
 
     def refuse_outside(self, paths: Iterable[str], journal: str = "") -> None:
-        """Raise where a file is not in an output folder, or in a run directory within."""
+        """Raise if a file is outside the output folders, or inside a run directory."""
         for path in paths:
             folder = parent_of(path)
             if folder not in self._inside:
@@ -211,7 +214,7 @@ class Publisher:
         return file.staged != file.final and bool(self._filesystem(file.final).exists(file.staged))
 
     def is_there(self, file: StagedFile) -> bool:
-        """Whether a published file still is; each folder is listed once."""
+        """Whether a published file still exists; lists each folder once."""
         folder = parent_of(file.final)
         if folder not in self._present:
             fs = self._filesystem(file.final)
@@ -220,7 +223,7 @@ class Publisher:
         return base_name(file.final) in self._present[folder]
 
     def clear_staging(self) -> int:
-        """Remove what unfinished attempts left; how many files that were."""
+        """Remove staged files of unfinished attempts; return how many."""
         cleared = 0
         for output in with_folders_below(self._outputs):
             fs, path = open_filesystem(output.folder, output.storage_options)
@@ -230,7 +233,7 @@ class Publisher:
         return cleared
 
     def write_manifests(self, run_name: str, files: Iterable[StagedFile]) -> None:
-        """List, in every folder, the files that belong to the result."""
+        """Write a manifest to every folder that lists the files of the result."""
         kept = sorted(files, key=lambda file: file.final)
         folders = {parent_of(file.final) for file in kept}
         for output in with_folders_below(self._outputs, sorted(folders)):
@@ -251,7 +254,10 @@ class Publisher:
 
 
 def _holds(output: Output, folder: str) -> bool:
-    """Whether a folder is that of an output or below it, not through links, and of no run."""
+    """Whether a folder is an output's folder or below it.
+
+    Folders behind links and in run directories do not count.
+    """
     top = _folder(output)
     if folder != top and not folder.startswith(f"{top}/"):
         return False
@@ -276,7 +282,7 @@ def _merged(some: list[Entry], more: list[Entry]) -> list[Entry]:
 
 
 def _of_others(output: Output, mine: list[Entry]) -> list[Entry]:
-    """What other runs wrote to the same folder, as far as it is still there."""
+    """Return what other runs wrote to the same folder and is still there."""
     there, known = set(_visible(output)), {entry["file"] for entry in mine}
     return [e for e in _listed(output) if e["file"] in there and e["file"] not in known]
 

@@ -11,9 +11,9 @@ _WRITE = os.O_WRONLY | os.O_CREAT
 
 
 def make_run_folder(path: str, *, shared: bool = False) -> None:
-    """Make a local folder for a run, writable by its owner, and by its group if it is `shared`.
+    """Make a local run directory, writable by its owner, and by its group if `shared`.
 
-    Refuses one that everybody may write to: its files say what a run moves and deletes.
+    Refuse a world-writable folder: its files decide what a run moves and deletes.
     """
     os.makedirs(path, 0o755, exist_ok=True)
     mode = os.stat(path).st_mode
@@ -27,21 +27,21 @@ def make_run_folder(path: str, *, shared: bool = False) -> None:
 
 
 _GROUP = stat.S_IRWXG | stat.S_ISGID
-"""Files made in it then belong to its group too."""
+"""With the setgid bit, files created in the folder belong to its group."""
 
 
 def make_private_folder(path: str) -> None:
-    """Make a local folder that only the owner of its run reads, or the group of a shared one."""
+    """Make a local folder that only the owner, or the group of a shared run, can read."""
     mode = 0o770 if is_shared(os.path.dirname(path)) else 0o700
     with suppress(FileExistsError):
         os.mkdir(path, mode)
     refuse_link(path)
-    with suppress(PermissionError):  # another member of the group made it
+    with suppress(PermissionError):  # another member of the group created it
         os.chmod(path, mode)
 
 
 def refuse_links(folder: str) -> None:
-    """Raise where a run directory holds a link: what is written to it would land elsewhere."""
+    """Raise if a run directory holds a link: writes would end up elsewhere."""
     with os.scandir(folder) as entries:
         for entry in entries:
             refuse_link(entry.path)
@@ -56,7 +56,7 @@ def refuse_link(path: str) -> None:
 
 
 def open_run_file(path: str, flags: int) -> int:
-    """A descriptor of a local file of a run. A link is refused, whatever it points to."""
+    """Open a local file of a run and return its descriptor; links are refused."""
     is_shared_run = is_shared(os.path.dirname(path))
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -66,13 +66,13 @@ def open_run_file(path: str, flags: int) -> int:
             refuse_link(path)
         raise
     if is_shared_run and flags & os.O_CREAT:
-        with suppress(PermissionError):  # another member of the group made it
+        with suppress(PermissionError):  # another member of the group created it
             os.fchmod(file, 0o664)
     return file
 
 
 def replace_run_file(path: str, content: bytes, *, durable: bool = False) -> None:
-    """Write a local file of a run: whole, or it stays as it was."""
+    """Replace a local file of a run atomically."""
     draft = f"{path}.tmp"
     try:
         with open(open_run_file(draft, _WRITE | os.O_TRUNC), "wb", buffering=0) as file:
@@ -94,7 +94,7 @@ def is_shared(folder: str) -> bool:
 
 
 def _ignores_modes(folder: str) -> bool:
-    """Whether the file system knows no permissions, as those of many USB disks."""
+    """Whether the file system has no permissions, like those of many USB disks."""
     probe = os.path.join(folder, f".{os.getpid()}.probe")
     file = os.open(probe, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

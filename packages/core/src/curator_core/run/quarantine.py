@@ -1,4 +1,4 @@
-"""The quarantine: what could not be processed, kept so that it can be inspected and retried."""
+"""Quarantine: failed tasks and records, kept for inspection and retries."""
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +20,7 @@ _TEXTS = ("reason", "detail", "where", "source")
 
 
 class StoredRecord(QuarantineRecord):
-    """A record whose large bytes stay in their files until they are asked for: there may be many
-    such records."""
+    """A record that loads its large payloads on access, because there may be many records."""
 
     def __init__(self, facts: dict[str, Any], load: Mapping[str, Callable[[], bytes]]) -> None:
         super().__init__(**facts)
@@ -40,14 +39,14 @@ class StoredRecord(QuarantineRecord):
 
 
 class Quarantine:
-    """A folder: one file for the records of each commit, and the larger payloads beside them."""
+    """The quarantine folder: one file of records per commit, and separate large payloads."""
 
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
         self._fs, path = open_filesystem(run_dir, storage_options)
         self._folder = join(path, "quarantine")
 
     def add(self, group_id: str, records: list[QuarantineRecord]) -> None:
-        """Keep the records of one group of sources; once more replaces them."""
+        """Store the records of one group of sources; replaces earlier ones of that group."""
         with explained(self._folder):
             if is_local(self._fs):
                 make_private_folder(self._folder)
@@ -61,7 +60,7 @@ class Quarantine:
                 yield self._record(facts)
 
     def groups(self) -> list[str]:
-        """Under whose name something is kept."""
+        """Return the ids of groups that have records."""
         return sorted(name.removesuffix(".jsonl") for name in self._names(".jsonl"))
 
     def remove(self, group_id: str) -> None:
@@ -70,7 +69,7 @@ class Quarantine:
             self._fs.rm_file(path)
 
     def settle(self, group_id: str, settled: QuarantineRecord) -> None:
-        """Take out what was retried; what became of it is under the retry's name."""
+        """Remove a retried record; a new failure is stored under the retry's own id."""
         lines = list(self._lines(group_id))
         left = [line for line, facts in lines if not _is_same(facts, settled)]
         if not left:
@@ -80,7 +79,7 @@ class Quarantine:
                 self._put(f"{group_id}.jsonl", b"".join(left))
 
     def sweep(self) -> None:
-        """Remove the payloads of records that are no longer here."""
+        """Remove payloads that no record refers to."""
         used = {
             facts.get(f"{name}_file")
             for group_id in self.groups()
@@ -98,7 +97,7 @@ class Quarantine:
         return [name for name in names if name.endswith(ending)]
 
     def _lines(self, group_id: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """The lines of a group's file, each with what it says."""
+        """Yield the lines of a group's file, raw and parsed."""
         path = self._path(group_id)
         if self._fs.exists(path):
             for line in self._fs.cat_file(path).splitlines(keepends=True):
@@ -133,7 +132,7 @@ class Quarantine:
         return lambda: bytes(self._fs.cat_file(path))
 
     def _put(self, name: str, content: bytes) -> None:
-        """Whole or not at all: under another name first, where renaming is safe."""
+        """Write a file atomically."""
         path = join(self._folder, name)
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
@@ -142,7 +141,7 @@ class Quarantine:
 
 
 def _is_same(facts: Mapping[str, Any], settled: QuarantineRecord) -> bool:
-    """Whether a stored record is the one that was retried, or was rejected together with it."""
+    """Whether a stored record was retried, or was rejected together with a retried one."""
     subtask_id = facts.get("subtask_id", "")
     if (facts["task_id"], facts["stage_index"]) != (settled.task_id, settled.stage_index):
         return False

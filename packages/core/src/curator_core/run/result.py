@@ -1,4 +1,4 @@
-"""The result of a run: output tasks, counts per stage, quarantined records."""
+"""Result of a run: output tasks, counts per stage, quarantined records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def gathered(result: "RunResult") -> "pa.Table":
-    """Of its tasks where these hold records, else of the files that it wrote."""
+    """Return all records: of the output tasks if these hold records, else of the files."""
     batches = [task for task in result.tasks if isinstance(task, DocumentBatch)]
     if len(batches) == len(result.tasks) and batches:
         return _together(batches)
@@ -65,7 +65,7 @@ def _read(files: Sequence[str]) -> list[DocumentBatch]:
 
 @dataclass
 class RunResult(Sequence[AnyTask]):
-    """The output tasks of a run, like a list, and its account."""
+    """The output tasks of a run, as a sequence, and its counts."""
 
     tasks: list[AnyTask] = field(default_factory=list)
     stages: dict[str, StageCounts] = field(default_factory=dict)
@@ -79,13 +79,13 @@ class RunResult(Sequence[AnyTask]):
     worker_restarts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     usages: dict[str, Usage] = field(default_factory=dict)
-    """What each stage took, of this attempt at the run."""
+    """Resource usage per stage, of this attempt at the run."""
 
     dropped_files: list[str] = field(default_factory=list)
-    """Files of what was left out on purpose, by stages that keep that as well."""
+    """Files of dropped records, from stages that keep these."""
 
     is_complete: bool = False
-    """Whether no source is left to do, however the run ended."""
+    """Whether no source is left to process, however the run ended."""
 
     @overload
     def __getitem__(self, index: int) -> AnyTask: ...
@@ -109,7 +109,7 @@ class RunResult(Sequence[AnyTask]):
         return iter(self.tasks)
 
     def __repr__(self) -> str:
-        """Short, since whoever prints a result wants to know how it went."""
+        """Summarize the run: printing a result should show how it went."""
         sources = self.sources_done + self.sources_skipped
         told = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
         told += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
@@ -121,16 +121,16 @@ class RunResult(Sequence[AnyTask]):
         return result_html(self)
 
     def to_arrow(self) -> "pa.Table":
-        """All records that came out, as one table: of its tasks, or of the files it wrote."""
+        """Return all output records as one table, read from the tasks or the written files."""
 
         return gathered(self)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The same as a data frame; pandas has to be installed."""
+        """Return all output records as a data frame; requires pandas."""
         return self.to_arrow().to_pandas()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the tasks themselves."""
+        """Return everything except the tasks as JSON-compatible values."""
         return {
             "status": self.status,
             "kept_nothing": self.kept_nothing,

@@ -1,10 +1,10 @@
-"""Resume: which listed sources are left to do, and whose output must be taken back.
+"""Resume: which listed sources are left to do, and whose output must be retracted.
 
-Output is taken back where it was made of an earlier state of an input. What was published together
-with it is made again, so that nothing is there twice or missing. Where an input was renamed, its
-output stays as it is. Where inputs are gone but their output is not, the run stops before it writes
-anything, unless it was told to delete that output or to keep it. But a file that another run wrote
-and has taken back was no data at all: what was made of it goes too.
+Output made from an earlier version of an input is retracted. Sources published together with it are
+run again, so that no record is duplicated or missing. If an input was only renamed, its output
+stays. If inputs were removed but their output exists, the run stops before it writes anything,
+unless the policy is to delete or keep that output. Inputs that another run wrote and then retracted
+are an exception: output made from them is always retracted.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ from curator_core.run.store import Keeper
 
 
 class Review:
-    """Holds a listing against what earlier attempts have done."""
+    """Compares a listing with what earlier attempts have done."""
 
     def __init__(
         self,
@@ -44,19 +44,19 @@ class Review:
         self._result = result
         self._policy = policy
         self._remembers = bool(keeper.memory.commits)
-        """Else nothing can be taken back, and no list of what there is has to be kept."""
+        """If false, nothing can be retracted, so listed sources need not be remembered."""
         self._surveyed: deque[Source] | None = None
         self._listed: set[str] = set()
         self._skipped: dict[str, Source] = {}
-        """Those that may have to be done again because of others, by their ids."""
+        """Skipped sources by id that may have to run again because of other sources."""
         self._bound: dict[str, list[str]] = {}
-        """Their ids, by the ids under which they were committed."""
+        """Ids of skipped sources, by the ids under which they were committed."""
         self._withdrawn_files = Withdrawn(listing.storage_options)
 
     def survey(self) -> None:
-        """List everything before anything is written, where earlier output is of files.
+        """List all sources before anything is written, if earlier output was made from files.
 
-        Raises RemovedInputsError where some of these files are gone and nobody said what to do.
+        Raise RemovedInputsError if input files were removed and the policy does not allow it.
         """
         if not (self._listing.lists_all and self._memory.names):
             return
@@ -68,7 +68,7 @@ class Review:
             if not self._is_done(source):
                 left[source.source_id] = source
             elif any(origin.name not in self._memory.names for origin in source.origins):
-                new.append(source)  # it has its first name back
+                new.append(source)  # the file was renamed back
         removed = {
             n for n in removed if not self._policy.owns(n) and n not in self._withdrawn_files
         }
@@ -96,7 +96,7 @@ class Review:
             clashing = self._memory.superseded(source.origins)
             yield from self._take_back(commit for commit in clashing if self._is_old(commit))
             yield source
-        if self._listing.lists_all and self._listed:  # else more likely a disk is not there
+        if self._listing.lists_all and self._listed:  # else a disk may be unmounted
             yield from self._take_back(list(self._withdrawn()))
             self.gone = sum(
                 not is_retry(source) and source not in self._listed
@@ -104,7 +104,7 @@ class Review:
             )
 
     def notes(self) -> Iterator[str]:
-        """What became of earlier output, for people."""
+        """Yield notes for the user about earlier output."""
         if self.renamed:
             sources = f"{self.renamed} source{'s' * (self.renamed != 1)}"
             yield f"skipped {sources}: only their input files were renamed"
@@ -129,7 +129,7 @@ class Review:
                 yield source
 
     def _is_done(self, source: Source) -> bool:
-        """Note that a source is there, and skip it if it was done before."""
+        """Record that a source is listed; return whether it is done and can be skipped."""
         known = self._memory.known_as(source.source_id)
         self._listed.update(known)
         self._listed.add(source.source_id)
@@ -154,7 +154,7 @@ class Review:
         )
 
     def _claimed_twice(self) -> list[Commit]:
-        """What was done once, and is listed under its old name and under its new one."""
+        """Return commits of sources that are listed under both their old and their new id."""
         return [
             self._memory.commits[known]
             for known, listed in self._bound.items()
@@ -162,7 +162,7 @@ class Review:
         ]
 
     def _match(self, renamed: dict[str, str], kept: set[str], left: dict[str, Source]) -> Aliases:
-        """Skip what was done under other names: the ids that this is known by now, and then."""
+        """Skip sources that were done under other file names; return new ids with old ids."""
         self._memory.rename(renamed, ())
         if self._policy.depends_on_names or not (renamed or kept):
             return []
@@ -183,7 +183,7 @@ class Review:
         return aliases
 
     def _refuse(self, removed: list[str], new: list[str]) -> None:
-        """Raise unless it was said what to do with the output of removed files."""
+        """Raise unless the policy covers the output of removed files."""
         policy = self._policy
         if policy.removed == "keep":
             return
@@ -204,7 +204,7 @@ class Review:
             raise removal.preview()
 
     def _refuse_losing(self, kept: set[str], left: Iterable[Source]) -> None:
-        """Raise where a source to be done would take back what is to be kept."""
+        """Raise if a source to be run would retract output that is to be kept."""
         if not kept:
             return
         kept_commits = {id(c) for c in self._with_bound(self._commits_of(kept)) if c.files}
@@ -235,7 +235,7 @@ class Review:
         return not all(source in self._listed for sources in needed for source in sources)
 
     def _take_back(self, commits: Iterable[Commit]) -> Iterator[Source]:
-        """The sources that were skipped, but lose their output together with others."""
+        """Retract commits; yield skipped sources that have to run again because of that."""
         for commit in list(commits):
             taken = self._keeper.retract(commit)
             self.taken_back += taken

@@ -1,7 +1,7 @@
-"""Retry: run quarantined tasks and records again, from the stage that they failed in.
+"""Retry: run quarantined tasks and records again, from the stage where they failed.
 
-A task that failed is run again as it was. Records that a stage rejected of a task are run again as
-a task of their own, all of one task together.
+A failed task is run again as it was. Records that a stage rejected from one task are run again
+together, as a task.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,19 +25,19 @@ from curator_core.run.sources import Quarantined, Source
 from curator_core.run.store import DirectoryKeeper, options_for
 
 NO_BUDGET = FailureBudget(None)
-"""What fails again was a failure before: a retry cannot fail too often."""
+"""Everything retried had failed before, so a retry has no failure budget."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Something that is run again: the record that holds its bytes, and what it replaces."""
+    """A task to retry: the record that holds its payload, and the record it replaces."""
 
     holder: QuarantineRecord
     replaces: QuarantineRecord
 
     @property
     def payload(self) -> bytes:
-        """Read from the quarantine only now: it may be large."""
+        """The payload, read from the quarantine on access because it may be large."""
         held = self.holder.payload if self.holder.whole_task else self.holder.subtask
         return held or b""
 
@@ -50,7 +50,7 @@ def retry(
     *,
     accept_changes: bool = False,
 ) -> RunResult:
-    """Run again what is in quarantine. What succeeds is published; what fails stays set aside."""
+    """Retry quarantined work. Successes are published; failures stay in quarantine."""
     options = dict(storage_options or options_for(run_dir, outputs_of(plan)))
     facts = RunDirectory(run_dir, options).facts()
     if facts is None:
@@ -84,7 +84,7 @@ def retry(
 
 
 def replays_of(records: Iterable[QuarantineRecord]) -> list[Replay]:
-    """What of a quarantine can be run again, in the order of its stages."""
+    """Return what can be retried, ordered by stage."""
     tasks: list[Replay] = []
     together: dict[tuple[str, str], list[QuarantineRecord]] = {}
     for record in records:
@@ -94,13 +94,13 @@ def replays_of(records: Iterable[QuarantineRecord]) -> list[Replay]:
             tasks.append(Replay(record, _bare(record, record.items)))
         else:
             together.setdefault((record.source_id, record.subtask_id), []).append(record)
-    for found in together.values():  # the first of them holds the bytes
+    for found in together.values():  # the first record holds the payload
         tasks.append(Replay(found[0], _bare(found[0], sum(record.items for record in found))))
     return sorted(tasks, key=lambda one: (one.replaces.stage_index, retry_id(one.replaces)))
 
 
 def _bare(record: QuarantineRecord, items: int) -> QuarantineRecord:
-    """A record without bytes, which stays in memory until its retry is over."""
+    """Copy a record without payloads, to keep in memory during the retry."""
     return QuarantineRecord(
         record.task_id,
         record.stage,
@@ -128,7 +128,7 @@ def _told(changes: list[str]) -> Iterator[str]:
 
 
 def _by_stage(plan: Plan, replays: list[Replay]) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
-    """The tasks that begin at the same stage; one empty group where there are none at all."""
+    """Yield replays grouped by first stage; one empty group if there are none."""
     if not replays:
         yield plan.stages[-1], ()
     for stage_index, group in groupby(replays, lambda replay: replay.replaces.stage_index):
@@ -170,8 +170,10 @@ def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
 
 
 def _class_of(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
-    """The class of a stored task: one that a stage of the plan takes or gives, for what is on disk
-    must not decide what is imported."""
+    """Return the class of a stored task, from the stages' types.
+
+    Stored data must not decide what is imported.
+    """
     kinds = (kind for planned in plan.stages for kind in (planned.takes, planned.gives))
     known = {kind_of(kind): kind for kind in kinds}
     return known.get(record.kind, plan.stages[record.stage_index].takes)

@@ -1,4 +1,4 @@
-"""The history of a run before a retry, so that the report covers both."""
+"""Retry history: the run before a retry, so that its report covers both."""
 
 import time
 from typing import Any
@@ -12,7 +12,7 @@ _KEPT = ("started", "ended", "executor", "command", "result", "written")
 
 
 class Earlier:
-    """What `run.json` said when a retry began."""
+    """The contents of `run.json` when a retry started."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self._facts = facts
@@ -21,20 +21,22 @@ class Earlier:
         self._is_complete = bool(self._said.get("is_complete", self._status == "done"))
 
     def while_retrying(self, now: dict[str, Any]) -> dict[str, Any]:
-        """The facts of the run as they are to be while the retry is under way."""
+        """Return the contents of `run.json` during the retry."""
         kept = {name: self._facts[name] for name in _KEPT if name in self._facts}
         times = self._facts.get("retries", 0) + 1
         told = {"retries": times, "retried": time.time(), "status_before": self._status}
         return {**now, **kept, **told}
 
     def after(self, facts: dict[str, Any], result: RunResult) -> dict[str, Any]:
-        """The same once it has ended: a run that was not finished is not finished by a retry."""
+        """Return the contents of `run.json` after the retry. A retry never completes a partial
+        run.
+        """
         is_done = result.status == "done" and self._is_complete
         self._said = result.to_json()
         return {**facts, "status": "done" if is_done else self._status, "result": self._said}
 
     def add_to(self, result: RunResult) -> None:
-        """Complete the account of a retry with what the run itself did and took."""
+        """Add the counts and usage of the run itself to the result of a retry."""
         for name, counts in self._said.get("stages", {}).items():
             if name in result.stages and not result.stages[name].tasks_in:  # it lists the sources
                 result.stages[name] = StageCounts.from_json(counts)

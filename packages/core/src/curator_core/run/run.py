@@ -1,4 +1,4 @@
-"""A run: hands sources to executors and keeps account of what they report."""
+"""Active run: give sources to the executor and account for what it reports."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,14 +41,14 @@ from curator_core.run.worker_logs import cleaned, show
 LOG = log()
 
 _WORTH_SAYING = frozenset({1, 10, 100, 1_000, 10_000})
-"""How often workers have gone for one reason: a night's log is not to consist of it."""
+"""Log a lost worker at these counts per reason, so that it does not flood the log."""
 
 
 class ActiveRun:
-    """The accounts of one execution of a plan.
+    """The state and counts of one execution of a plan.
 
-    An executor takes `sources()`, gives back outputs with `deliver` and reports with `absorb`, and
-    passes on what these two return: outputs that may be shown, because their files are in place.
+    An executor takes tasks from `sources()`. It passes outputs to `deliver` and call reports to
+    `absorb`, and yields what these two return: outputs whose files are already in place.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ActiveRun:
 
     @property
     def worker_stages(self) -> tuple[PlannedStage, ...]:
-        """The stages that workers run: all but the one that lists the sources."""
+        """The stages that workers run: all except a first stage that lists the sources."""
         return self.plan.stages[self._listing.first_stage :]
 
     @property
@@ -99,7 +99,7 @@ class ActiveRun:
         return time.monotonic() - self._started
 
     def counts_so_far(self) -> dict[int, StageCounts]:
-        """What is settled, what open sources have reported, and what workers have in hand."""
+        """Return the sum of closed sources, open sources and calls in progress."""
         return summed(self.totals, *self._ledger.accounts(), *self.under_way.values())
 
     @property
@@ -108,16 +108,19 @@ class ActiveRun:
 
     @property
     def sources_left(self) -> int | None:
-        """How many sources are still to be taken; None until all are listed."""
+        """The number of sources not yet taken; None until all are listed."""
         return self._left.known
 
     @property
     def has_work(self) -> bool:
-        """Whether there is anything to start workers for. Else take the `sources`: all are done."""
+        """Whether workers are needed. If not, iterate over `sources` to finish the listing."""
         return not self._left.is_empty
 
     def start(self, executor: str, why: str) -> None:
-        """Raises RemovedInputsError, before anything is written, where input files are gone."""
+        """Start the run.
+
+        Raise RemovedInputsError, before anything is written, if input files were removed.
+        """
         self._review.survey()
         self._keeper.begin()
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
@@ -125,7 +128,7 @@ class ActiveRun:
         self._pulsing.begin(executor)
 
     def explained(self, error: StageError) -> StageError:
-        """The same failure with the source named in which it happened."""
+        """Add the label of the failed source to the error."""
         source = self._sources.get(error.source)
         if source is not None:
             error.args = (f"{error} (source: {source.label})",)
@@ -134,7 +137,7 @@ class ActiveRun:
     # What executors call
 
     def sources(self) -> Iterator[AnyTask]:
-        """The sources that are still to be done, each as its task; stops early when asked to."""
+        """Yield the task of each remaining source; end early if a stop was requested."""
         with closing(self._left):
             for source in self._left:
                 if self.stopping.is_asked:
@@ -143,7 +146,7 @@ class ActiveRun:
             self.listed_all = True
 
     def admit(self, source: Source) -> AnyTask:
-        """Open the account of a source; its task. For those that were handed in, not listed."""
+        """Open a source and return its task; executors call it for sources not from `sources`."""
         source_id = source.source_id
         self._sources[source_id] = source
         if source.replaces is not None:
@@ -151,25 +154,24 @@ class ActiveRun:
         return source.begun(self._ledger.open(source_id))
 
     def blame(self, task: AnyTask) -> Blame:
-        """What is known of the tasks of a source, to be told to whoever works on it."""
+        """Return what is known about crashes of a source's tasks, for the worker that runs it."""
         return self._blames.setdefault(source_of(task.lineage), Blame())
 
     def brought(self, task: AnyTask) -> Blame | None:
-        """What was known of a source before this run, if anything was."""
+        """Return what was known about a source's crashes before this run, or None."""
         return self._blames.get(source_of(task.lineage))
 
     def deliver(self, output: AnyTask) -> list[AnyTask]:
-        """Take in an output of the last stage; what may be shown of it now.
+        """Add an output of the last stage; return the outputs that can be emitted now.
 
-        The report of the call that made it has to come before any other: only then can its sources
-        be finished.
+        Call it before passing any report that can complete the output's sources to `absorb`.
         """
         shown = self.show(output)
         self.credit([output.lineage])
         return shown
 
     def show(self, output: AnyTask) -> list[AnyTask]:
-        """`deliver` without the credit: that is told with `credit`, right before the report."""
+        """Like `deliver`, but without the credit: call `credit` right before `absorb`."""
         if not self._accept(output.lineage):
             return []
         if self._holds or len(output.lineage) > 1:
@@ -180,14 +182,14 @@ class ActiveRun:
         return [output] if self._shown.is_first(output) else []
 
     def credit(self, lineages: Iterable[Lineage]) -> None:
-        """Take in the credit of outputs that were shown."""
-        stale = self._ledger.stale  # of one source alone the ledger sees that itself
+        """Add the credit of outputs that were passed to `show`."""
+        stale = self._ledger.stale  # the ledger checks single sources itself
         self._ledger.credit_all(one for one in lineages if len(one) == 1 or stale(one) is None)
 
     def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
-        """Take in the report of a call on `sources`; outputs whose files are now in place.
+        """Apply the report of a call on `sources`; return outputs whose files are now in place.
 
-        What stands in the report is the run's from now on.
+        The run takes ownership of the objects in the report.
         """
         self.usages.add(report.usages)
         self._showcase.take(report.samples)
@@ -209,7 +211,7 @@ class ActiveRun:
         return self._settle(list(touched.values()))
 
     def again(self, source_id: str, reason: str) -> list[AnyTask]:
-        """Void what the current attempt at a source gave; the sources to run again, as tasks."""
+        """Void the current attempt at a source; return the tasks of all sources to run again."""
         if source_id not in self._ledger:
             return []
         self._failures.forget(self._ledger.group_with(source_id).account)
@@ -219,7 +221,7 @@ class ActiveRun:
         return [self._task_for(source) for source in sources]
 
     def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
-        """Fail a source as a whole: its task, as the first stage of the workers got it."""
+        """Fail a whole source, as a failure of its task in `stage`, the first worker stage."""
         task = self._task_for(source_id)
         if stage.policy.on_error == "fail":
             raise StageError(
@@ -250,7 +252,7 @@ class ActiveRun:
         return self.absorb(report, [task])
 
     def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
-        """A worker died, hung or was recycled, and will be replaced; it was at this stage."""
+        """Record that a worker died, hung or was recycled at this stage; it will be replaced."""
         if stage_index is not None:
             self.usages.of(stage_index).lost_worker(reason)
         restarts = self.result.worker_restarts
@@ -262,27 +264,29 @@ class ActiveRun:
             LOG.warning("a worker%s %s%s; others go on with its work", at, reason, so_far)
 
     def add_worker_output(self, worker_id: str, text: str) -> None:
-        """What stages printed in a worker elsewhere; it is kept in `logs/`, and shown if asked."""
+        """Keep what stages printed in a worker in `logs/`, and show it if requested."""
         if text:
             text = cleaned(text)
             self._keeper.keep_worker_output(worker_id, text)
             show(worker_id, text)
 
     def void_mixed(self) -> set[str]:
-        """Sources whose output was refused because it was mixed with a void attempt: to be run
-        `again`, each with all that it is bound to."""
+        """Return one source of each group to restart with `again`.
+
+        Their output was rejected because it was mixed with output of a void attempt.
+        """
         tainted, self._tainted = self._tainted, set()
         groups = {id(self._ledger.group_with(s)): s for s in tainted if s in self._ledger}
         return set(groups.values())
 
     def tick(self) -> None:
-        """To be called now and then, at least every few seconds, so that waiting is noticed."""
+        """Check the lock, list ahead and emit a pulse. Call it at least every few seconds."""
         self._keeper.check()
         self._left.look_ahead()
         self._pulsing.tick()
 
     def finish(self) -> None:
-        """Draw the balance once all is done; raises where the result is not to be trusted."""
+        """Close the finished run; raise if its result cannot be trusted."""
         if self.stopping.is_asked:
             self._say_interrupted()
         if self.open_sources:
@@ -299,11 +303,11 @@ class ActiveRun:
             LOG.warning("%s", describe_largest_drop(self.plan.name, self.result))
 
     def fail(self, status: str) -> None:
-        """Keep what was done before the run broke off, as far as the disk still takes it."""
+        """Record the run as ended early, as far as the disk allows."""
         try:
             self._close(status)
         except JournalGoneError:
-            pass  # the run has failed because of it, or of what was deleted with it
+            pass  # the run already failed because of this, or of what was deleted with it
         except (OSError, CuratorError) as error:
             LOG.warning("the end of the run could not be written down: %s", reason_of(error))
 
@@ -313,7 +317,7 @@ class ActiveRun:
         return self._sources[source_id].begun(self._ledger.attempt(source_id))
 
     def _are_due(self, plain: Plain) -> bool:
-        """Whether nothing is known of these sources but that they are done with this report."""
+        """Whether this report completes its sources and nothing else is known about them."""
         ledger, wholes = self._ledger, plain.wholes
         return (
             self._keeper.run_dir is None
@@ -324,7 +328,7 @@ class ActiveRun:
         )
 
     def _close_plain(self, plain: Plain) -> None:
-        """Add up and close many sources in one go."""
+        """Add up and close many plain sources at once."""
         total = plain.tally.total()
         self._failures.add(Part(dict(total)))
         add_to(self.totals, total)
@@ -338,7 +342,7 @@ class ActiveRun:
                 self.events.tell("sources_done", sources=[source_id], lost=False)
 
     def _accept(self, lineage: Iterable[tuple[str, int]]) -> bool:
-        """Refuse what belongs to an attempt that is void, or is mixed with such."""
+        """Reject output of a void attempt, or output mixed with it."""
         tainted = self._ledger.stale(lineage)
         if tainted is None:
             return True
@@ -346,9 +350,9 @@ class ActiveRun:
         return False
 
     def _settle(self, groups: Iterable[Group]) -> list[AnyTask]:
-        """Publish and close groups whose credit is all back; the outputs that they held.
+        """Publish and close complete groups; return the outputs that they held back.
 
-        One of which an output was refused is not whole: it waits to be run `again`.
+        Groups with a rejected output are not complete: they wait for `again`.
         """
         done = [g for g in groups if g.is_complete and not self._tainted.intersection(g.credit)]
         closed = [(group, self._closed(group)) for group in done]
@@ -392,7 +396,7 @@ class ActiveRun:
         return self._keeper.quarantined() or self.result.quarantined
 
     def _draw_up(self) -> None:
-        """Complete the account with what the listing did and what had to be taken back; once."""
+        """Add the counts of the listing and subtract those of retracted commits; once per run."""
         if self._is_drawn_up:
             return
         self._is_drawn_up = True
@@ -410,7 +414,7 @@ class ActiveRun:
         raise interruption(self.stopping, what, " and kept" if self._keeper.run_dir else None)
 
     def interrupted_at_once(self) -> RunInterrupted:
-        """What somebody is told who did not wait for the work at hand."""
+        """Return the error for a user who stopped the run without waiting for open work."""
         self.fail("interrupted")
         kept = ": what is finished is kept" if self._keeper.run_dir else None
         return interruption(self.stopping, "stopped at once", kept)

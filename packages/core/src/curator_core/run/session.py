@@ -1,4 +1,4 @@
-"""A run session: open the run, iterate over its outputs, close it."""
+"""Run session: open the run, iterate over its outputs, close it."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ from curator_core.run.store import DirectoryKeeper, Keeper, NothingKept
 
 
 class RunStream(Iterator[AnyTask]):
-    """Gives the output tasks of a run as they finish, and its account in `result`."""
+    """Yields the output tasks of a run as they finish; counts are in `result`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RunStream(Iterator[AnyTask]):
         return next(self._flow)
 
     def close(self) -> None:
-        """Stop in order; what is finished is kept."""
+        """Stop the run gracefully; finished work is kept."""
         self._flow.close()
 
     def __enter__(self) -> Self:
@@ -95,7 +95,7 @@ class RunStream(Iterator[AnyTask]):
                 attendance.close()
 
     def _completed(self, error: CuratorError, *, has_begun: bool) -> CuratorError:
-        """The error with what only the run knows."""
+        """Complete an error with facts about the run."""
         if isinstance(error, StageError):
             return self.run.explained(error)
         if isinstance(error, BudgetError):
@@ -107,7 +107,7 @@ class RunStream(Iterator[AnyTask]):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run is to be remembered, and whether it goes on with what is remembered there."""
+    """Where a run is recorded, and whether it resumes an earlier one."""
 
     run_dir: str | None = None
     resume: bool = True
@@ -119,7 +119,7 @@ class Place:
 
 
 class OpenedStream(RunStream):
-    """A stream that opened its run directory itself, and so gives it back at its end."""
+    """A stream that opens its run directory, and closes it at the end."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class OpenedStream(RunStream):
     def __next__(self) -> AnyTask:
         try:
             return super().__next__()
-        except BaseException:  # its end, or what broke it off
+        except BaseException:  # including the end of the stream
             self._end.close()
             raise
 
@@ -162,7 +162,10 @@ class OpenedStream(RunStream):
 
 
 def _keeper(plan: Plan, executor: Executor, place: Place, end: ExitStack) -> Keeper:
-    """What keeps the run; where it replaces another, the executor is there until the `end`."""
+    """Return the keeper of the run.
+
+    If it replaces an earlier run, the executor stays connected until `end` is closed.
+    """
     run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
     if run_dir is None:
         return NothingKept()

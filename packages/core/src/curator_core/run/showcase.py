@@ -1,4 +1,4 @@
-"""Outputs and samples to show: each output once, the first samples of each kind."""
+"""Showcase: emit each output once, and the first samples of each kind."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,16 +11,16 @@ from curator_core.plan.plan import Plan
 
 
 class Shown:
-    """The outputs of open sources that were shown.
+    """The outputs of open sources that were emitted.
 
-    A source that is run again gives outputs that were shown before: same id, same data.
+    A source that is run again repeats outputs: same id, same data.
     """
 
     def __init__(self) -> None:
         self._ids: dict[str, set[str] | tuple[str, ...]] = {}
 
     def is_first(self, output: AnyTask) -> bool:
-        """Whether an output was not shown before; from now on it was."""
+        """Mark an output as emitted; return whether it was not before."""
         shown, task_id = self._ids, output.task_id
         sources = [key[0] for key in output.lineage]
         if any(task_id in shown.get(source, ()) for source in sources):
@@ -29,7 +29,7 @@ class Shown:
             before = shown.get(source)
             if isinstance(before, set):
                 before.add(task_id)
-            else:  # most sources give one output, for which a set would be much
+            else:  # most sources have one output: a tuple is smaller
                 shown[source] = {*before, task_id} if before else (task_id,)
         return True
 
@@ -38,7 +38,7 @@ class Shown:
 
 
 class Showcase:
-    """Tells of the first few samples of each kind as events of the run."""
+    """Emits the first few samples of each kind as events of the run."""
 
     def __init__(self, plan: Plan, events: Events) -> None:
         self._names = {planned.index: planned.name for planned in plan.stages}
@@ -57,7 +57,7 @@ class Showcase:
 
 
 def _told(sample: Sample) -> dict[str, Any]:
-    """What there is to tell; an empty text before or after is something."""
+    """Return the non-empty fields of a sample; `before` and `after` may be empty texts."""
     texts = {"before": sample.before} | ({} if sample.after is None else {"after": sample.after})
     others = ("column", "reason", "label", "start", "length")
     return texts | {name: told for name in others if (told := getattr(sample, name))}

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one stops a run in order, the second one at once."""
+"""Signals: the first Ctrl-C or SIGTERM stops a run gracefully, the second immediately."""
 
 import signal
 import threading
@@ -17,7 +17,7 @@ LOG = log()
 
 @contextmanager
 def signals_stop(stopping: StopRequest) -> Iterator[None]:
-    """Ask `stopping` on SIGINT and SIGTERM, in the main thread; elsewhere nothing can be caught."""
+    """Request a stop on SIGINT and SIGTERM. Only the main thread can handle signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -34,7 +34,7 @@ def signals_stop(stopping: StopRequest) -> Iterator[None]:
 
 
 class _Asking(InterruptHandler):
-    """The first signal asks a run to stop, the second one interrupts what is under way."""
+    """The first signal requests a stop, the second one interrupts running work."""
 
     def __init__(self, stopping: StopRequest, before: dict[int, Any]) -> None:
         self._stopping = stopping
@@ -51,13 +51,13 @@ class _Asking(InterruptHandler):
         if self._stopping.is_asked:
             raise KeyboardInterrupt
         self._stopping.ask(signal.Signals(number).name, number)
-        # Elsewhere: this thread may be in the middle of a line of its own.
+        # In another thread: this one may be in the middle of writing a log line.
         drain_s = self._stopping.drain_s
         threading.Thread(target=_tell, args=(drain_s,), name="curator-telling", daemon=True).start()
 
 
 class _Noting:
-    """Passes signals on to whoever had them before, and keeps in mind that there was one."""
+    """Requests a stop and calls the previous handler."""
 
     def __init__(
         self, stopping: StopRequest, before: Callable[[int, FrameType | None], Any]
@@ -77,7 +77,7 @@ _NOT_KEPT = "; nothing is kept without a run_dir"
 
 
 def interruption(stopping: StopRequest, what: str, kept: str | None) -> RunInterrupted:
-    """What is raised once all is in order; `kept`: what is said of it, where anything is."""
+    """Return the error of an interrupted run; `kept` says what was kept, or is None."""
     told = (
         f"{kept}; run the same command to go on" if kept else "; nothing is kept without a run_dir"
     )
@@ -86,10 +86,10 @@ def interruption(stopping: StopRequest, what: str, kept: str | None) -> RunInter
 
 @contextmanager
 def signals_noted(stopping: StopRequest) -> Iterator[None]:
-    """Ask `stopping` as well, whoever heeds the signal.
+    """Request a stop even if another handler consumes the signal.
 
-    One that comes as a run ends stops nothing, and what one raises in a destructor is lost: so
-    whoever runs several has to ask before the next.
+    A signal at the end of a run stops nothing, and exceptions in destructors are lost. Code that
+    runs several pipelines must therefore check `stopping` before each.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

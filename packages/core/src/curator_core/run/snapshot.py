@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.25
 _LEAST_SHARE = 100
-"""A pulse takes no more than this part of the time until the next one."""
+"""Taking a pulse may use at most one part in this many of the time until the next."""
 
 _AT_MOST_S = 2.0
-"""However slow one was: the next may be faster."""
+"""Longest interval, however slow the last pulse was: the next may be faster."""
 
 
 class Pulsing:
-    """Tells the pulses of one run."""
+    """Emits the pulses of one run."""
 
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
@@ -47,18 +47,18 @@ class Pulsing:
             self.tell()
 
     def tell(self, status: str = "running") -> None:
-        """Now, whenever the last one was."""
+        """Emit a pulse now, however recent the last one."""
         started = time.perf_counter()
         self._run.events.tell("pulse", pulse=self.taken(status))
         cost = time.perf_counter() - started
         self._next = time.monotonic() + min(max(EVERY_S, _LEAST_SHARE * cost), _AT_MOST_S)
 
     def taken(self, status: str = "running") -> Pulse:
-        """The run as it is now."""
+        """Take a pulse of the run."""
         run, result = self._run, self._run.result
         counts = run.counts_so_far()
         shop = Workshop()
-        if run.workshop and status == "running":  # afterwards there is none any more
+        if run.workshop and status == "running":  # workers are gone afterwards
             shop = run.workshop()
         last_progress = self._progressed(counts)
         return Pulse(
@@ -98,7 +98,7 @@ class Pulsing:
         )
 
     def _progressed(self, counts: Mapping[int, StageCounts]) -> float:
-        """When anything was last seen to move."""
+        """Return the time of the last progress."""
         tasks = sum(usage.tasks for usage in self._run.usages.values())
         seen = tasks + self._run.result.sources_done + sum(c.tasks_in for c in counts.values())
         if seen != self._seen:
@@ -110,7 +110,7 @@ _NONE, _EMPTY = Usage(), Queue()
 
 
 def _queues(run: ActiveRun, counts: Mapping[int, StageCounts]) -> dict[int, Queue]:
-    """What one stage has given and the next has not taken."""
+    """Return the tasks that one stage returned and the next has not taken."""
     return {
         after.index: Queue(max(0, counts[before.index].tasks_out - counts[after.index].tasks_in))
         for before, after in pairwise(run.worker_stages)
@@ -126,11 +126,11 @@ def summed(*accounts: Mapping[int, StageCounts]) -> dict[int, StageCounts]:
 
 FILE = "latest.json"
 HERE_EVERY_S, THERE_EVERY_S = 1.0, 10.0
-"""On a disk, and where each time is a request that somebody may pay for."""
+"""On a disk, and on object stores, which may charge for each request."""
 
 
 class Latest:
-    """Writes the latest pulse now and then; a run that has ended says all in its `run.json`."""
+    """Writes the latest pulse at intervals; `run.json` replaces it when the run has ended."""
 
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
         self._fs, root = open_filesystem(run_dir, storage_options)
@@ -148,11 +148,11 @@ class Latest:
         content = to_line(pulse.to_json())
         try:
             self._replace(content)
-        except OSError:  # a full disk ends the run where data is lost by it, not here
+        except OSError:  # on a full disk, the write of actual data ends the run
             self._next = now + 10 * self._every_s
 
     def clear(self) -> None:
-        """The run ends: make room on a disk that may be full, for what must be written then."""
+        """Delete the file at the end: the disk may be full, and `run.json` needs the space."""
         with suppress(OSError):
             self._fs.rm_file(self._path)
 
@@ -164,7 +164,7 @@ class Latest:
 
 
 def read_latest(run_dir: str, storage_options: dict[str, Any] | None = None) -> Pulse | None:
-    """None where there is none yet, or the run is of an earlier version."""
+    """Return the latest pulse; None if there is none, or an earlier version wrote it."""
     fs, root = open_filesystem(run_dir, storage_options)
     try:
         return Pulse.from_json(from_line(fs.cat_file(join(root, FILE))))

@@ -1,4 +1,4 @@
-"""Sources: listed by the first stage, given as tasks, or taken from a quarantine."""
+"""Sources: listed by the first stage, given as tasks, or loaded from a quarantine."""
 
 import time
 from collections import deque
@@ -19,7 +19,7 @@ from curator_core.plan.plan import Plan, PlannedStage
 
 @dataclass(frozen=True)
 class Source:
-    """One unit of work: its id, its task, and the record that it is to replace, if any."""
+    """One unit of work: its id, its task, and the record that it replaces, if any."""
 
     source_id: str
     task: AnyTask
@@ -27,7 +27,7 @@ class Source:
     replaces: QuarantineRecord | None = None
 
     def begun(self, attempt: int) -> AnyTask:
-        """Its task, for this attempt at it."""
+        """Return the source's task for this attempt."""
         task = self.task.__copy__()
         task.lineage = whole(self.source_id, attempt)
         task.timings = {}
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def label(self) -> str:
-        """What to call it in a message: its file, where it has one."""
+        """Its name in messages: its file, if it has one."""
         if not self.origins:
             return self.source_id[:12]
         more = f" and {len(self.origins) - 1} more" if len(self.origins) > 1 else ""
@@ -49,29 +49,29 @@ class Source:
 
 
 class Listing(Protocol):
-    """Where the sources of a run come from."""
+    """Iterates over the sources of a run."""
 
     first_stage: int
-    """The first stage that workers run."""
+    """Index of the first stage that workers run."""
 
     lists_all: bool
-    """Whether what it does not list (any more) is no input of the pipeline."""
+    """Whether anything not listed (any more) is no input of the pipeline."""
 
     may_be_empty: bool
-    """Whether it is right that there is nothing to do."""
+    """Whether an empty listing is valid."""
 
     storage_options: StorageOptions | None
-    """How the file system of its files is reached."""
+    """Options of the file system of its files."""
 
     def __iter__(self) -> Iterator[Source]: ...
 
     def counts(self) -> dict[int, StageCounts]:
-        """What the listing itself did, by stage."""
+        """Return the counts of the listing itself, by stage."""
         ...
 
 
 class GivenTasks:
-    """Tasks that the caller made. Where a run is kept they are known by what is in them."""
+    """Tasks from the caller. If the run is recorded, their content identifies them."""
 
     first_stage = 0
     storage_options: StorageOptions | None = None
@@ -91,7 +91,7 @@ class GivenTasks:
 
 
 class FirstStage:
-    """The first stage of the plan, given nothing, here in the driver."""
+    """Lists sources by running the first stage of the plan in the driver."""
 
     first_stage = 1
     lists_all = True
@@ -131,7 +131,7 @@ class FirstStage:
 
 
 class Quarantined:
-    """Tasks from the quarantine of an earlier run, each to begin at the stage that it failed in."""
+    """Tasks from the quarantine of an earlier run, each starting at the stage where it failed."""
 
     storage_options: StorageOptions | None = None
     lists_all = False
@@ -151,11 +151,11 @@ class Quarantined:
 def _identified(
     tasks: Iterable[AnyTask], salt: str, *, by_content: bool = False
 ) -> Iterator[Source]:
-    """Each task with the id of what it is, or of its place where it stands for nothing."""
+    """Yield tasks with ids from their identity, or from their position if they have none."""
     salted = [salt] if salt else []
     seen: dict[str, int] = {}
     for position, task in enumerate(tasks):
-        task = task.__copy__()  # the caller's own keeps no mark of this run
+        task = task.__copy__()  # do not mark the caller's task
         identity = task.identity() or (_content(task) if by_content else None)
         if identity is None:
             task.task_id = fingerprint("position", str(position), *salted)
@@ -167,7 +167,7 @@ def _identified(
 
 
 def _content(task: AnyTask) -> str | None:
-    """Other data must not pass for what was done before."""
+    """Return a hash of the payload: other data must not be mistaken for finished work."""
     payload = payload_of(task)
     return None if payload is None else fingerprint(type(task).__name__, payload)
 
@@ -180,9 +180,9 @@ def listing_for(
     kept: bool = False,
     appends: bool = False,
 ) -> Listing:
-    """Without tasks, the first stage lists them.
+    """Return the listing of the given tasks, or of the first stage without tasks.
 
-    What is added to the output of other runs may come from the same inputs, so its ids differ.
+    A pipeline that appends may read the same inputs as other runs, so its source ids differ.
     """
     salt = plan.fingerprint if appends else ""
     if tasks is not None:
@@ -191,7 +191,7 @@ def listing_for(
 
 
 def refuse_no_reader(plan: Plan) -> None:
-    """Raise where the first stage cannot make something of nothing."""
+    """Raise if the first stage needs an input task."""
     first = plan.stages[0]
     if not issubclass(Empty, first.takes):
         raise PipelineError(
@@ -202,11 +202,11 @@ def refuse_no_reader(plan: Plan) -> None:
 
 LOOK_AHEAD_S = 0.02
 MOST_AHEAD = 20_000
-"""Sources that are listed and wait in memory: enough to tell how long a run will take."""
+"""Listed sources kept in memory: enough to estimate how long a run will take."""
 
 
 class Lookout(Iterator[Source]):
-    """Gives the sources in their order. `close` it where not all of them were taken."""
+    """Iterates over the sources in order. Call `close` if not all of them were taken."""
 
     def __init__(self, left: Generator[Source, None, None]) -> None:
         self._left = left
@@ -224,12 +224,12 @@ class Lookout(Iterator[Source]):
 
     @property
     def known(self) -> int | None:
-        """How many are still to be taken; None until all are listed."""
+        """The number of sources not yet taken; None until all are listed."""
         return len(self._ahead) if self._has_seen_all else None
 
     @property
     def is_empty(self) -> bool:
-        """Whether none is left to be taken; lists the next one to find out."""
+        """Whether no source is left; lists the next one to find out."""
         if not self._ahead and not self._has_seen_all:
             source = next(self._left, None)
             self._has_seen_all = source is None
@@ -237,9 +237,9 @@ class Lookout(Iterator[Source]):
         return not self._ahead
 
     def look_ahead(self) -> None:
-        """List a little further than is needed now, so that it is known how much there is.
+        """List sources ahead of need, to learn how many there are.
 
-        Only names of files are held that way: a source that carries its own data stays where it is.
+        Only file names are held that way: stop at a source that carries its own data.
         """
         until = time.monotonic() + LOOK_AHEAD_S
         while not self._has_seen_all and len(self._ahead) < MOST_AHEAD:

@@ -1,4 +1,4 @@
-"""The store: everything of a run that is kept on disk."""
+"""Store: everything of a run that is kept on disk."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,11 +44,11 @@ from curator_core.run.sources import Source
 from curator_core.run.worker_logs import WorkerLogs
 
 Closed: TypeAlias = tuple[Group, list[Source]]
-"""Sources that are done together, and what became of them."""
+"""A group of sources that finished together, and these sources."""
 
 
 class Keeper(Protocol):
-    """Remembers which sources are done, and publishes what they gave."""
+    """Records which sources are done, and publishes their output."""
 
     token: str
     run_dir: str | None
@@ -61,7 +61,7 @@ class Keeper(Protocol):
     def is_done(self, source_id: str) -> bool: ...
 
     def begin(self) -> None:
-        """The run starts: its description replaces that of an earlier run."""
+        """Start the run: its description replaces that of an earlier run."""
         ...
 
     def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None: ...
@@ -82,7 +82,7 @@ class Keeper(Protocol):
 
 
 class NothingKept:
-    """For pipelines that write nothing: their result is the tasks they give."""
+    """The keeper of pipelines that write nothing: their result is their output tasks."""
 
     def __init__(self) -> None:
         self.run_dir: str | None = None
@@ -126,7 +126,7 @@ class NothingKept:
 class DirectoryKeeper:
     """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
 
-    def __init__(  # noqa: PLR0913 - each of them is a wish of its own
+    def __init__(  # noqa: PLR0913 - independent options
         self,
         plan: Plan,
         run_dir: str,
@@ -138,10 +138,11 @@ class DirectoryKeeper:
         prepare: Callable[[], None] | None = None,
         shared: bool = False,
     ) -> None:
-        """`mended`: what the stages do may have changed since, but not which stages there are.
+        """Open or resume the run in `run_dir`.
 
-        `storage_options` are those of the run directory; without, an output near it lends its own.
-        `prepare` is called before anything of an earlier run is taken away, and may refuse that.
+        `mended` allows changed options of stages, but not other stages. Without `storage_options`,
+        those of an output in or near the run directory are used. `prepare` is called before output
+        of an earlier run is removed, and may raise to prevent that.
         """
         self.run_dir: str | None = run_dir
         self._plan = plan
@@ -164,7 +165,7 @@ class DirectoryKeeper:
             raise
 
     def _claim(self, resume: bool, prepare: Callable[[], None] | None) -> None:
-        """Begin anew, unless there is an earlier run to go on with."""
+        """Start over, unless there is an earlier run to resume."""
         if self._earlier_run(resume) is not None:
             return
         own = [] if resume else self._own_files()
@@ -194,7 +195,7 @@ class DirectoryKeeper:
             raise
 
     def _own_files(self) -> list[str]:
-        """What the run that is to be forgotten had published."""
+        """Return the files that the run being replaced had published."""
         if self._directory.facts() is None:
             return []
         journal = open_journal(self.run_dir or "", self._options)
@@ -206,7 +207,7 @@ class DirectoryKeeper:
         return [file.final for commit in memory.all() for file in commit.files]
 
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
-        """What an earlier run said of itself, if this one is to go on with it."""
+        """Return the facts of an earlier run if this one resumes it."""
         facts = self._directory.facts()
         if self._mended:
             check_same_stages(facts or {}, self._plan, self.run_dir or "")
@@ -221,7 +222,7 @@ class DirectoryKeeper:
         return facts
 
     def _recover(self, unfinished: list[str]) -> None:
-        """Finish what a killed run had begun, and void what is no longer there."""
+        """Finish what a killed run had started, and retract commits whose files are missing."""
         if unfinished:
             self._publisher.retract(unfinished)
             self._journal.append(RETRACTED, durable=False)
@@ -235,7 +236,7 @@ class DirectoryKeeper:
         self._publisher.clear_staging()
 
     def _publish_again(self, commit: Commit) -> None:
-        """Files that are neither staged nor published are found missing afterwards."""
+        """Publish staged files. Files neither staged nor published count as missing later."""
         for file in commit.files:
             if self._publisher.is_staged(file):
                 self._publisher.publish([file])
@@ -243,7 +244,7 @@ class DirectoryKeeper:
         self._journal.append(done_entry(commit), durable=False)
 
     def _recover_quarantine(self) -> None:
-        """Leave out what was written down for commits that never came, and what was retried."""
+        """Remove records of commits that were never made, and of tasks that were retried."""
         leaders = {commit.sources[0] for commit in self.memory.all()}
         for group_id in self._quarantine.groups():
             if group_id not in leaders:
@@ -259,7 +260,7 @@ class DirectoryKeeper:
         self._directory.keep_recipe(self._plan.recipe)
 
     def note_renamed(self, names: Mapping[str, str], sources: Aliases) -> None:
-        """What was made of files that have other names now is not made again."""
+        """Record renamed files, so that they are not processed again."""
         self._journal.append(renamed_entry(names, sources))
 
     def listen_to(self, events: Events) -> None:
@@ -270,8 +271,8 @@ class DirectoryKeeper:
         return source_id in self.memory
 
     def retract(self, commit: Commit) -> list[Commit]:
-        """Take back what some sources gave, and what belongs to it."""
-        if not self.memory.stands(commit):  # taken back together with another one
+        """Retract a commit and the commits bound to it; return all of them."""
+        if not self.memory.stands(commit):  # retracted together with another one
             return []
         taken_back = [*self.memory.bound_to(commit), commit]
         for one in taken_back:
@@ -283,7 +284,7 @@ class DirectoryKeeper:
         return taken_back
 
     def commit(self, closed: Sequence[Closed]) -> None:
-        """Prepare in the journal, publish, done: a crash between any two is mended."""
+        """Write the journal, publish, confirm; resuming recovers from a crash in between."""
         self._lock.check()
         commits = [_commit_of(group, sources) for group, sources in closed]
         for commit, (group, _) in zip(commits, closed, strict=True):
@@ -301,7 +302,7 @@ class DirectoryKeeper:
                     self._settle(source.replaces)
 
     def _refuse_unknown(self, commits: Iterable[Commit]) -> None:
-        """Take back what was published as the journal that knew of it was deleted."""
+        """Retract the published files if the journal that lists them was deleted."""
         try:
             self._journal.check()
         except JournalGoneError:
@@ -316,11 +317,10 @@ class DirectoryKeeper:
         self._worker_logs.add(worker_id, text)
 
     def sweep_quarantine(self) -> None:
-        """Remove the payloads of what is no longer in quarantine."""
+        """Remove payloads that no quarantined record refers to."""
         self._quarantine.sweep()
 
     def origins_of(self, source_id: str) -> list[Origin]:
-        """The files of a source that was committed."""
         return self.memory.origins_of(source_id)
 
     def _settle(self, record: QuarantineRecord) -> None:
@@ -329,14 +329,14 @@ class DirectoryKeeper:
             self._quarantine.settle(commit.sources[0], record)
 
     def check(self) -> None:
-        """Called with every output; a file system on the network is asked now and then."""
+        """Check the lock, at most every 0.5 s: the file system may be on a network."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + _CHECK_EVERY_S
             self._lock.check()
 
     def finish(self, result: RunResult) -> None:
-        """Say how it ended. The manifest lists what stands, also after an interruption."""
+        """Write the result and the manifests, which list committed files even if interrupted."""
         self._journal.check()
         self._latest.clear()
         self._publisher.clear_staging()
@@ -359,12 +359,12 @@ class DirectoryKeeper:
             self._facts.pop("status_before", None)
         try:
             self._directory.write({**self._facts, **ending})
-        except (OSError, CuratorError):  # a full disk: how it ended matters more than what it took
+        except (OSError, CuratorError):  # a full disk: the status matters more than the usage
             ending["result"] = {**result.to_json(), "usages": {}}
             self._directory.write({**self._facts, "needs": {}, **ending})
 
     def close(self) -> None:
-        """Once more does no harm."""
+        """Release the lock and close all files; may be called repeatedly."""
         if self._closed:
             return
         self._closed = True
@@ -381,7 +381,7 @@ _CHECK_EVERY_S = 0.5
 
 
 def _named(memory: Memory) -> Iterator[str]:
-    """Every file that a journal would have moved or deleted."""
+    """Yield every file that the journal would move or delete."""
     for commit in memory.all():
         for file in commit.files:
             yield file.staged
@@ -399,7 +399,7 @@ def _commit_of(group: Group, sources: list[Source]) -> Commit:
 
 
 def options_for(run_dir: str, outputs: list[Output]) -> dict[str, Any]:
-    """The storage options of the output that the run directory lies in, or lies nearest to."""
+    """Return the storage options of the output that contains the run directory or is nearest."""
     inside = [output for output in outputs if run_dir.startswith(output.folder)]
     beside = [output for output in outputs if _protocol(output.folder) == _protocol(run_dir)]
     return next((output.storage_options for output in (*inside, *beside)), {})

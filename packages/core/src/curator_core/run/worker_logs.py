@@ -1,4 +1,4 @@
-"""Worker logs: what stages print in workers, kept in `logs/` of the run directory."""
+"""Worker logs: output that stages print in workers, kept in `logs/` of the run directory."""
 
 import logging
 import os
@@ -12,19 +12,19 @@ from curator_core.model.secrets import redact
 
 LOG = log()
 SHOWN = log("curator_core.workers")
-"""Says each line at the level DEBUG: `curate run --logs` shows them."""
+"""Logs each line at the level DEBUG: `curate run --logs` shows them."""
 
 FOLDER = "logs"
 MOST_BYTES = 256 << 20
-"""What one run keeps at most: what is printed must not fill the disk."""
+"""Most bytes kept per run: printed output must not fill the disk."""
 
 _OBJECT_BYTES = 1 << 20
 
 
 class WorkerLogs:
-    """A file for each worker; on an object store, where none can be added to, in parts.
+    """Writes one file per worker; in parts on an object store, which cannot append.
 
-    Where they cannot be written this is said once: no run fails for what it prints.
+    A failure to write is logged once: printed output never fails a run.
     """
 
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
@@ -73,7 +73,7 @@ class WorkerLogs:
 
 
 def show(worker_id: str, text: str) -> None:
-    """Log each line; of one that was written over and over, as a progress bar, what came last."""
+    """Log each line; of a line that was overwritten, like a progress bar, only its last state."""
     if SHOWN.isEnabledFor(logging.DEBUG):
         for line in text.split("\n"):
             last = line.rstrip("\r").rpartition("\r")[2]
@@ -82,5 +82,5 @@ def show(worker_id: str, text: str) -> None:
 
 
 def cleaned(text: str) -> str:
-    """The text as it may be kept: without secrets, and with its last line ended."""
+    """Return the text without secrets and with a final newline."""
     return redact(text if text.endswith("\n") else f"{text}\n")

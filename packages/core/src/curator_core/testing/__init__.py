@@ -1,6 +1,6 @@
-"""The checks that our own stages and executors pass, for people who write others.
+"""Testing kit: the checks that Curator's stages and executors pass, for authors of others.
 
-Only `ExecutorContract` needs pytest, so only asking for it imports it.
+Only `ExecutorContract` requires pytest, so it is imported on access.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What every stage owes to the pipelines it will stand in, checked on a few sample tasks."""
+"""Stage checks: what every stage must fulfil, checked on a few sample tasks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,11 +20,11 @@ from curator_core.testing.declaring import misdeclared_columns
 
 
 def check_stage(stage: AnyStage, *samples: AnyTask) -> None:
-    """Fail with one sentence where a stage does not keep what every stage promises.
+    """Raise an AssertionError if a stage breaks a rule that holds for every stage.
 
-    It travels to workers, leaves its input alone, declares its columns truthfully, copes with
-    empty tasks, gives the same twice, and treats a task in a batch as it treats it alone. Of a
-    composite, every part is checked on what the part before made of the samples.
+    A stage must be picklable, leave its input unchanged, declare its columns correctly, accept
+    empty tasks, be deterministic, and treat a task the same in a batch as alone. In a composite,
+    every part is checked on the output of the part before it.
     """
     if not samples:
         raise TypeError(f"check_stage({stage.name!r}): give it at least one sample task")
@@ -51,12 +51,12 @@ def _outputs(stage: AnyStage, samples: Sequence[AnyTask]) -> list[AnyTask]:
 
 
 def _twin(stage: AnyStage) -> AnyStage:
-    """The stage as a worker gets it."""
+    """Return the stage as a worker receives it."""
     twin: AnyStage = cloudpickle.loads(cloudpickle.dumps(stage))
     return twin
 
 
-# The checks, in the order in which a broken one would make the next ones mislead
+# The checks, ordered so that an early failure is not reported as a later, misleading one
 
 
 def _check_configured(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
@@ -93,7 +93,7 @@ def _check_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
         try:
             with _in_worker(_twin(stage)) as up:
                 for task in _copies(tasks):
-                    [*map(_listed, up.process_batch([task]))]  # generators run only when asked
+                    [*map(_listed, up.process_batch([task]))]  # runs generators
         except Exception as error:
             raise AssertionError(
                 f"stage {stage.name!r} fails in a worker that {told}, between setup() and the end "
@@ -102,7 +102,7 @@ def _check_life(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
 
 
 class _Onlooker(ProcessingStage[AnyTask, AnyTask]):
-    """Remembers which tasks the next stage is given: a worker passes on copies of its own."""
+    """Records the tasks that the next stage gets, because a worker copies them."""
 
     def __init__(self, seen: list[AnyTask]) -> None:
         self._seen = seen
@@ -162,7 +162,7 @@ def _check_repeats(stage: AnyStage, samples: Sequence[AnyTask]) -> None:
         ) from error
     for again in (second, _outputs(_twin(stage), samples)):
         same = [task.task_id for task in first] == [task.task_id for task in again]
-        if not stage.writes:  # where and when a file was written may well differ
+        if not stage.writes:  # file names and times may differ
             same = same and all(map(same_content, first, again))
         broken = (
             "gives something else when it runs over the same tasks again, so a resumed run would "

@@ -1,4 +1,4 @@
-"""Whether two values say the same, for payloads that `==` cannot compare: tables, arrays, NaN."""
+"""Deep comparison, for payloads that `==` cannot compare: tables, arrays, NaN."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ _BY_IDENTITY: Any = object.__eq__
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Deep equality in which NaN equals itself and arrays are compared element by element."""
+    """Whether two values are deeply equal. NaN equals NaN; arrays are compared by element."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -24,7 +24,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def same_content(one: AnyTask, other: AnyTask) -> bool:
-    """Whether two tasks carry the same, whatever the framework has noted on them."""
+    """Whether two tasks carry the same content, ignoring the framework's attributes."""
     return (
         one.dataset_name == other.dataset_name
         and alike(one.metadata, other.metadata)
@@ -33,10 +33,10 @@ def same_content(one: AnyTask, other: AnyTask) -> bool:
 
 
 def _alike_inside(one: Any, other: Any) -> bool:
-    if hasattr(one, "to_pylist"):  # Arrow, where a NaN is unlike itself
+    if hasattr(one, "to_pylist"):  # Arrow, where NaN is not equal to NaN
         kinds = [getattr(value, "schema", None) or value.type for value in (one, other)]
         return bool(kinds[0] == kinds[1]) and alike(one.to_pylist(), other.to_pylist())
-    if hasattr(one, "shape") and hasattr(one, "dtype"):  # == answers for each element
+    if hasattr(one, "shape") and hasattr(one, "dtype"):  # == compares by element
         same_form = bool(one.shape == other.shape and one.dtype == other.dtype)
         return same_form and bool(((one == other) | ((one != one) & (other != other))).all())
     if type(one).__eq__ is _BY_IDENTITY and hasattr(one, "__dict__"):

@@ -1,8 +1,8 @@
-"""The contract that every executor keeps. Needs pytest."""
+"""Executor contract: the tests that every executor must pass. Needs pytest."""
 
 import pytest
 
-# Only what asserts: the stages that it uses may have been imported before, by other tests.
+# Only modules with assertions: other tests may have imported the stages already.
 pytest.register_assert_rewrite(
     *(
         f"curator_core.testing.contract.{part}"
@@ -26,7 +26,7 @@ class ExecutorContract(
     StreamingContract,
     ServingContract,
 ):
-    """Every promise about executors as a test. Subclass it under a name that begins with `Test`:
+    """Tests of everything an executor promises. Subclass it in a class named `Test...`:
 
     class TestMine(ExecutorContract):
         def make_executor(self) -> Executor:

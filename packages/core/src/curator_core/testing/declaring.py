@@ -1,4 +1,4 @@
-"""Whether a stage's inputs() and outputs() are the truth."""
+"""Column declarations: check a stage's inputs() and outputs() against what it does."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,7 +16,7 @@ _STRANGER = "a_column_of_no_meaning"
 def misdeclared_columns(
     stage: AnyStage, fresh: Callable[[AnyStage], AnyStage], sample: AnyTask
 ) -> Iterator[str]:
-    """What it reads, adds or takes away without saying so, or says and does not do."""
+    """Yield columns that the stage reads, adds or removes undeclared, or declares wrongly."""
     yield from _added_and_removed(stage, sample, run_stage(fresh(stage), sample))
     if isinstance(sample, DocumentBatch):
         yield from _read_undeclared(stage, fresh, sample)
@@ -62,7 +62,10 @@ def _read_undeclared(
 
 
 def _works_with(stage: AnyStage, sample: DocumentBatch, columns: set[str]) -> bool:
-    """Whether it runs on these columns alone; one more stands beside them, for a row needs one."""
+    """Whether the stage runs on these columns alone.
+
+    An unrelated column is added, because a table without columns has no rows.
+    """
     table = sample.data.select([name for name in sample.columns() if name in columns])
     table = table.append_column(_STRANGER, pa.array(range(table.num_rows)))
     try:

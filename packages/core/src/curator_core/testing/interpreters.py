@@ -1,11 +1,14 @@
-"""What code costs in an interpreter of its own: the modules it loads, the time it takes."""
+"""Fresh interpreters: measure the modules that code loads and the time it takes."""
 
 import subprocess
 import sys
 
 
 def in_fresh_interpreter(code: str) -> str:
-    """What `code` prints in a new interpreter; an AssertionError with its traceback if it fails."""
+    """Run `code` in a new interpreter and return what it prints.
+
+    Raise an AssertionError with its traceback if it fails.
+    """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if ended.returncode:
         raise AssertionError(f"in a fresh interpreter it failed:\n{ended.stderr.rstrip()}")
@@ -13,15 +16,15 @@ def in_fresh_interpreter(code: str) -> str:
 
 
 def modules_loaded_by(code: str) -> set[str]:
-    """The full names of all modules that a fresh interpreter holds after running `code`."""
+    """Return the full names of all modules loaded in a new interpreter after running `code`."""
     printed = in_fresh_interpreter(f"{code}\nimport sys; print('\\n', *sys.modules)")
     return set(printed.rpartition("\n ")[2].split())
 
 
 def seconds_to_run(code: str, repeats: int = 5) -> float:
-    """How long `code` computes once Python has started: the best of several fresh interpreters.
+    """Return the seconds that `code` takes after Python has started: the best of several runs.
 
-    CPU time: what else the machine does counts for nothing.
+    This is CPU time, so other load on the machine does not count.
     """
     clock = "import time as _t; print(_t.process_time())"
     best = float("inf")

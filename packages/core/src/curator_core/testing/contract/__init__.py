@@ -1,1 +1,1 @@
-"""The parts of `ExecutorContract`, and the stages, logs and jobs that they watch executors with."""
+"""The parts of `ExecutorContract`, and the stages, logs and jobs that they use."""

@@ -1,4 +1,4 @@
-"""What failures cost: retries, quarantine, budgets, and workers that die or hang."""
+"""Failures: retries, quarantine, failure budgets, and workers that die or hang."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -207,7 +207,7 @@ class FailuresContract(Trial):
 def _one_killer(result: RunResult, killer: Task[int]) -> None:
     [record] = result.quarantined
     assert record.stage == "kills"
-    assert 2 <= record.attempts <= 5  # a SIGKILL may have come from outside, or hit a batch
+    assert 2 <= record.attempts <= 5  # a SIGKILL may come from outside, or hit a batch
     assert "SIGKILL" in record.reason
     assert record.payload is not None
     assert Task.from_payload(record.payload) == killer

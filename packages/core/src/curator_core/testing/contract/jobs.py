@@ -1,4 +1,4 @@
-"""Jobs: pipelines run in a process of their own, which a test may interrupt or kill."""
+"""Jobs: pipelines in a separate process, which a test can interrupt or kill."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from curator_core.plan.executor import Executor
 
 @dataclass
 class Job:
-    """A pipeline, and all that `run` takes."""
+    """A pipeline, and the arguments of `run`."""
 
     pipeline: Pipeline
     executor: Executor
@@ -25,7 +25,7 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Run it in a new process that leads its group; its exit code is that of a command."""
+        """Run the job in a new process that leads its group; exit codes are those of commands."""
         running = subprocess.Popen(
             [sys.executable, "-m", "curator_core.testing.contract.jobs"],
             stdin=subprocess.PIPE,
@@ -40,7 +40,7 @@ class Job:
 
 
 def ended(running: "subprocess.Popen[bytes]", patience_s: float = 90.0) -> tuple[int, str]:
-    """Wait for its end: its exit code, and what it said on the way."""
+    """Wait for the process to end; return its exit code and its stderr output."""
     try:
         said = running.communicate(timeout=patience_s)[1].decode()
     finally:
@@ -49,7 +49,7 @@ def ended(running: "subprocess.Popen[bytes]", patience_s: float = 90.0) -> tuple
 
 
 def wait_until(reached: Callable[[], bool], patience_s: float = 60.0) -> None:
-    """Look again and again; an AssertionError when it takes too long."""
+    """Poll until `reached` returns True; raise an AssertionError after `patience_s`."""
     deadline = time.monotonic() + patience_s
     while not reached():
         if time.monotonic() > deadline:
@@ -58,7 +58,7 @@ def wait_until(reached: Callable[[], bool], patience_s: float = 60.0) -> None:
 
 
 def _main() -> int:
-    # The test that started this process wrote it: nothing here comes from a file.
+    # This is safe: the input comes from the test that started this process.
     job: Job = cloudpickle.load(sys.stdin.buffer)
     try:
         job.pipeline.run(job.executor, job.tasks, **job.options)

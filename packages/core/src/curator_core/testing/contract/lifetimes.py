@@ -1,4 +1,4 @@
-"""The life of workers: prepared once per node, set up once, torn down once, however it ends."""
+"""Worker lifetimes: nodes prepared once, workers set up once and torn down once."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ from curator_core.testing.contract.trials import Trial, data
 
 
 def check_lives(events: list[Event], *, crashed: bool = False) -> None:
-    """Every promise about `setup_on_node`, `setup` and `teardown` that a log can show.
+    """Check everything that a log shows about `setup_on_node`, `setup` and `teardown`.
 
-    Where workers crashed, some could not tear down; that many is all that may be missing.
+    Workers that crashed may have no teardown; that is the only permitted difference.
     """
     nodes = Counter((e.stage, e.place) for e in events if e.kind == "node")
     assert set(nodes.values()) <= {1}, f"a node was prepared more than once: {nodes}"

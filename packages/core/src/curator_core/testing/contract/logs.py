@@ -1,4 +1,4 @@
-"""Logs: what stages did, in whichever process, told by lines appended to one file."""
+"""Logs: what stages did, in any process, as lines in one file."""
 
 import os
 import time
@@ -28,7 +28,7 @@ def note(log: str, kind: str, stage: str, place: str = "", what: object = "") ->
 
 
 def read_log(log: str | Path) -> list[Event]:
-    """The events so far, in the order of their lines."""
+    """Return the events so far, in the order of their lines."""
     try:
         lines = Path(log).read_text().splitlines()
     except FileNotFoundError:
@@ -38,12 +38,12 @@ def read_log(log: str | Path) -> list[Event]:
 
 
 def lives(events: Iterable[Event], kind: str) -> Counter[tuple[str, int, str]]:
-    """How often each worker (a stage in a process) told of an event of this kind."""
+    """Count the events of this kind per worker (a stage in a process)."""
     return Counter((event.stage, event.pid, event.place) for event in events if event.kind == kind)
 
 
 def still_running(pids: Iterable[int], patience_s: float = 30.0) -> set[int]:
-    """Those of the processes, other than this one, that have not ended in `patience_s`."""
+    """Return the processes, except this one, that have not ended within `patience_s`."""
     left = set(pids) - {os.getpid()}
     deadline = time.monotonic() + patience_s
     while left := {pid for pid in left if _runs(pid)}:
@@ -64,7 +64,7 @@ def _runs(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether it has ended, and only its parent has not asked yet how."""
+    """Whether a process has ended, but its parent has not waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

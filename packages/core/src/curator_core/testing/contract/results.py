@@ -1,4 +1,4 @@
-"""What comes out: the same tasks, ids and counts on every executor, in whichever order."""
+"""Results: the same tasks, ids and counts on every executor, in any order."""
 
 import subprocess
 import sys
@@ -243,7 +243,7 @@ class ResultsContract(Trial):
             assert "'anchored'" in told
             assert "pickle" in told
             assert "setup()" in told
-        else:  # it did not have to travel
+        else:  # it was not pickled
             assert data(result) == [1, 2]
 
     def test_an_output_that_cannot_travel_is_named(self) -> None:
@@ -253,6 +253,6 @@ class ResultsContract(Trial):
             told, came = "".join(record.reason for record in result.quarantined), len(result)
         except CuratorError as error:
             told = str(error)
-        if came < 3:  # it had to travel
+        if came < 3:  # the output was pickled
             assert "stage 'gives_anchored' gave a task that cannot" in told
             assert "pickle" in told

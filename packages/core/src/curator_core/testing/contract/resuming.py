@@ -1,4 +1,4 @@
-"""Runs that are broken off and started again: files exactly once, whatever happened."""
+"""Resuming: interrupted runs that are started again publish every file exactly once."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from curator_core.testing.contract.trials import Trial
 
 
 def written(out: Path) -> list[int]:
-    """The numbers in the published files; what was staged and not published is an error."""
+    """Return the numbers in the published files; fail if staged files are left."""
     assert list(out.glob(".part-*")) == [], "unpublished files were left behind"
     return sorted(int(path.read_text()) for path in out.glob("part-*"))
 

@@ -1,4 +1,4 @@
-"""An executor keeps a pipeline open for tasks as they arrive, or names one that does."""
+"""Serving: an executor keeps a pipeline open for tasks, or names an executor that can."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stages with one trait each, for looking on while an executor runs them."""
+"""Test stages: each has one trait that the contract tests."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ Numbers = ProcessingStage[Task[int], Task[int]]
 
 @dataclass
 class Lists(ProcessingStage[Empty, Task[int]]):
-    """The first stage of a pipeline that is given no tasks."""
+    """Lists numbers, as the first stage of a pipeline without given tasks."""
 
     count: int = 10
 
@@ -42,7 +42,7 @@ class Adds(Numbers):
 
 @dataclass
 class FansOut(Numbers):
-    """Makes 100 n, 100 n + 1, … of n, as a list or as a generator."""
+    """Returns 100 n, 100 n + 1, … for n, as a list or as a generator."""
 
     count: int = 3
     lazily: bool = False
@@ -54,7 +54,7 @@ class FansOut(Numbers):
 
 @dataclass
 class KeepsEven(Numbers):
-    """Drops odd numbers, some without a word."""
+    """Drops odd numbers, some without a reason."""
 
     def process(self, task: Task[int]) -> Any:
         if task.data % 2 == 0:
@@ -67,7 +67,7 @@ SCALES = "scales sha256:0123456789ab"
 
 @dataclass
 class Weighs(Numbers):
-    """Tells of every number as a weight, and drops those that are heavy: with a model of scales."""
+    """Reports every number as a score, names a model, and drops numbers from `limit` on."""
 
     limit: int = 7
 
@@ -89,7 +89,7 @@ class DropsAll(Numbers):
 
 @dataclass
 class Sums(Numbers):
-    """Makes one task of each batch."""
+    """Returns one task per batch: the sum."""
 
     def process_batch(self, tasks: Sequence[Task[int]]) -> Mixed[Task[int]]:
         return Mixed([Task(sum(task.data for task in tasks))])
@@ -97,7 +97,9 @@ class Sums(Numbers):
 
 @dataclass
 class Fails(Numbers):
-    """Fails on the bad numbers, alone or in a batch, and as long as a `cause` is there if given."""
+    """Fails on bad numbers, in the whole batch; if `cause` is given, only while that file
+    exists.
+    """
 
     bad: frozenset[int] = frozenset()
     cause: str = ""
@@ -111,7 +113,7 @@ class Fails(Numbers):
 
 @dataclass
 class FailsFirst(Numbers):
-    """Fails on each number so many times, wherever it is tried."""
+    """Fails on each number the first `times` times, on any worker."""
 
     log: str
     times: int = 1
@@ -126,7 +128,7 @@ class FailsFirst(Numbers):
 
 @dataclass
 class Kills(Numbers):
-    """Its worker does not survive a poisonous number, as long as `cause` is there."""
+    """Kills its worker on the number `poison`, while the file `cause` exists."""
 
     poison: int
     cause: str
@@ -142,7 +144,7 @@ class Kills(Numbers):
 
 @dataclass
 class Exits(Numbers):
-    """Would end its process: at 1 by sys.exit, at 2 by an interrupt; at 3 a fork of it leaves."""
+    """Tries to end its process: on 1 by sys.exit, on 2 by an interrupt; on 3 a fork exits."""
 
     def process(self, task: Task[int]) -> Task[int]:
         if task.data == 1:
@@ -160,7 +162,7 @@ class Exits(Numbers):
 
 @dataclass
 class Falters(Numbers):
-    """Gives 100 n, 100 n + 1, … slowly, and its worker dies once in the middle of one number."""
+    """Slowly yields 100 n, 100 n + 1, …; its worker dies once in the middle of one number."""
 
     bad: int
     cause: str
@@ -188,7 +190,7 @@ class Hangs(Numbers):
 
 @dataclass
 class NeverReady(Numbers):
-    """Hangs while it is set up, as what waits for a server that does not answer."""
+    """Hangs in setup, as if it waited for a server that does not answer."""
 
     def setup(self, worker: WorkerInfo) -> None:
         threading.Event().wait(60)
@@ -208,7 +210,7 @@ class Rests(Numbers):
 
 @dataclass
 class Waits(Numbers):
-    """Lets the first number through, and the others when `gate` is there."""
+    """Passes the number 0, and the others once the file `gate` exists."""
 
     gate: str
     patience_s: float = 60.0
@@ -224,7 +226,7 @@ class Waits(Numbers):
 
 @dataclass
 class Lives(Numbers):
-    """Writes its life into a log, and breaks at the event it is told to."""
+    """Logs its lifecycle events, and fails at the event `breaks_at`."""
 
     log: str
     breaks_at: str = ""
@@ -251,7 +253,7 @@ class Lives(Numbers):
 
 @dataclass
 class Writes(ProcessingStage[Task[int], FileGroup]):
-    """Writes each number into a file of its own, which is published with its source."""
+    """Writes each number to a separate file, which is published with its source."""
 
     output_path: str
     writes = True
@@ -271,7 +273,7 @@ class Writes(ProcessingStage[Task[int], FileGroup]):
 
 @dataclass
 class Anchored(Numbers):
-    """Holds what cannot be sent to another process."""
+    """Has an attribute that cannot be pickled."""
 
     lock: Any = field(default_factory=threading.Lock)
 
@@ -282,7 +284,7 @@ class Anchored(Numbers):
 
 @dataclass
 class GivesAnchored(Numbers):
-    """Gives, for one number, what cannot be sent to another process."""
+    """Returns, for one number, a task that cannot be pickled."""
 
     bad: int
 

@@ -1,4 +1,4 @@
-"""Outputs are there as they finish, and a reader may leave at any time."""
+"""Streaming: outputs arrive as they finish, and the reader may stop at any time."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Trials: one pipeline after another for the executor that is under test."""
+"""Trials: run pipelines on the executor under test."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,17 +17,17 @@ RUN_OPTIONS = frozenset({"run_dir", "resume"})
 
 
 class Trial:
-    """What the parts of the contract run their pipelines with."""
+    """Base of the parts of the contract: runs pipelines."""
 
     patience_s = 60.0
-    """How long an executor may take to start its workers and give the first output."""
+    """Seconds an executor may take to start its workers and return the first output."""
 
     def make_executor(self) -> Executor:
-        """The executor to be held to the contract, a new one at each call."""
+        """Return a new instance of the executor under test."""
         raise NotImplementedError(f"{type(self).__name__} does not define make_executor")
 
     def needs(self, capability: str) -> None:
-        """Skip what this executor does not claim to be able to do."""
+        """Skip the test if the executor does not have this capability."""
         executor = self.make_executor()
         if capability not in executor.capabilities:
             pytest.skip(f"{executor} does not claim {capability}")
@@ -39,7 +39,7 @@ class Trial:
         return pipeline.run(self.make_executor(), tasks=tasks(numbers), **how)
 
     def job(self, *stages: AnyStage, numbers: Iterable[int] = range(10), **options: Any) -> Job:
-        """The same, to be started in a process of its own."""
+        """Return the same pipeline as a job for another process."""
         pipeline, how = _pipeline(stages, options)
         return Job(pipeline, self.make_executor(), tasks(numbers), how)
 
@@ -49,12 +49,12 @@ def tasks(numbers: Iterable[int]) -> list[AnyTask]:
 
 
 def data(outputs: Iterable[AnyTask]) -> list[Any]:
-    """What came out, whichever order it came in."""
+    """Return the sorted data of the outputs."""
     return sorted(task.data for task in outputs)
 
 
 def untimed(counts: StageCounts) -> dict[str, Any]:
-    """A stage's account, but for how long it took."""
+    """Return a stage's counts without its time."""
     return {name: value for name, value in counts.to_json().items() if name != "seconds"}
 
 
