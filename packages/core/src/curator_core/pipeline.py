@@ -66,9 +66,7 @@ class Pipeline:
     """
 
     recipe: str = field(default="", repr=False, compare=False)
-    """The recipe that the pipeline was made from, if any; runs store it, so that `curate retry` can
-    use it.
-    """
+    """The recipe that the pipeline was made from, if any; runs store it for `curate retry`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, ProcessingStage):

@@ -238,7 +238,7 @@ def _rows(tasks: Sequence[AnyTask]) -> list[Record]:
 def _changes(before: list[Record], after: list[Record]) -> tuple[int, list[Change]]:
     """Return the number of changed records and an example per column.
 
-    Without dropped rows only: otherwise records cannot be matched.
+    If rows were dropped or added, return no changes: records cannot be matched.
     """
     if len(before) != len(after):
         return 0, []

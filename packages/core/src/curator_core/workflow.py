@@ -133,9 +133,7 @@ class Workflow(ABC):
         return result
 
     def _input_policy(self, policy: InputPolicy) -> InputPolicy:
-        """Adapt the policy: intermediate files may disappear, and their names identify
-        documents.
-        """
+        """Adapt the policy: intermediate files may disappear; their names identify documents."""
         places = (open_filesystem(home.path, self.storage_options) for home in self.homes())
         own = tuple(full_path(fs, path) for fs, path in places)
         return replace(policy, own_folders=own, depends_on_names=True)

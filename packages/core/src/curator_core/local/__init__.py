@@ -1,1 +1,1 @@
-"""The local executor: run on one machine, in this process or in one process per core."""
+"""Local executor: run on one machine, in this process or in one process per core."""

@@ -20,9 +20,7 @@ class LocalExecutor(Executor):
     """
 
     workers: int | None = None
-    """Number of worker processes; 0 runs everything in this process. Without it, there is one per
-    core.
-    """
+    """Number of worker processes (0: this process only). By default, one per core."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts"})
 

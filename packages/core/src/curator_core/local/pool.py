@@ -85,9 +85,7 @@ class Pool:
             self._end(at_once=at_once)
 
     def _workshop(self) -> Workshop:
-        """Return the workers' states and stages; there are no queues between stages of a
-        process.
-        """
+        """Return the workers' states and stages; nothing is queued between stages."""
         states = Counter(child.state for child in self._children)
         notes = (child.board.note() for child in self._children)
         at_work = Counter(note.stage_index for note in notes if note is not None)
@@ -236,7 +234,10 @@ class Pool:
             self._give_again(source_of(work.source.lineage), reason, doomed)
 
     def _is_beyond_blame(self, child: Child, reason: str) -> bool:
-        """Blame the tasks that ran. Return True if there were none too often: fail the source."""
+        """Blame the running tasks; return whether to fail the source.
+
+        It fails if its workers died too often while no task was running.
+        """
         source = child.given[0].source
         source_id = source_of(source.lineage)
         note = child.board.note()

@@ -39,7 +39,7 @@ TELL_EVERY_S = 1.0
 
 def main(connection_handle: int, board_handle: int) -> None:
     """Serve the parent until it ends this worker or dies."""
-    gc.disable()  # imports allocate objects that stay: collecting is useless
+    gc.disable()  # imported objects stay: collecting during imports is useless
     for handle in (connection_handle, board_handle):
         os.set_inheritable(handle, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop

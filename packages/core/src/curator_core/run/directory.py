@@ -24,7 +24,7 @@ from curator_core.run.result import RunResult
 def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
     """Return `<output>/.curator/<run>`, or None for a pipeline that writes nothing.
 
-    If there are several outputs, use that of the last stage: others may only hold statistics. A
+    If there are several outputs, use that of the last stage: others may only describe the data. A
     pipeline that appends has its own run directory for each set of inputs and options.
     """
     if not outputs:
@@ -92,7 +92,10 @@ class RunDirectory:
         return facts
 
     def forget(self) -> None:
-        """Start over: delete the files of an earlier run, except `run.json` of a finished one."""
+        """Start over: delete the files of an earlier run.
+
+        If it had finished, its `run.json` is kept as `previous.json`.
+        """
         earlier = self.facts() or {}
         if earlier.get("status") == "done":
             self._put(PREVIOUS, to_page(earlier))
@@ -188,7 +191,7 @@ def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
 
 
 def check_same_stages(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
-    """Raise unless the plan has the same stages. Only options of writers must be unchanged."""
+    """Raise unless the plan has the same stages and its writers are unchanged."""
     before, after = facts.get("plan", []), plan.describe()
     writers = {planned.name for planned in plan.stages if planned.stage.writes}
     if [_shape(stage, writers) for stage in before] != [_shape(stage, writers) for stage in after]:

@@ -150,7 +150,7 @@ def _visible(output: Output) -> list[str]:
 
 
 class Withdrawn:
-    """The set of files that the run that wrote them has retracted."""
+    """The files that were retracted by the run that wrote them."""
 
     def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(storage_options or {})
@@ -167,7 +167,7 @@ class Withdrawn:
 
 
 class Publisher:
-    """Moves finished files to their final names, and removes them when their source changed.
+    """Moves finished files to their final names, and retracts files whose source has changed.
 
     It never moves or deletes files outside the outputs, whatever the journal contains.
     """

@@ -3,8 +3,8 @@
 Output made from an earlier version of an input is retracted. Sources published together with it are
 run again, so that no record is duplicated or missing. If an input was only renamed, its output
 stays. If inputs were removed but their output exists, the run stops before it writes anything,
-unless the policy is to delete or keep that output. Inputs that another run wrote and then retracted
-are an exception: output made from them is always retracted.
+unless the policy is to delete or keep that output. An exception are inputs that another run wrote
+and then retracted: output made from them is retracted too.
 """
 
 from collections import deque
@@ -162,7 +162,7 @@ class Review:
         ]
 
     def _match(self, renamed: dict[str, str], kept: set[str], left: dict[str, Source]) -> Aliases:
-        """Skip sources that were done under other file names; return new ids with old ids."""
+        """Skip sources that were done under other file names; return the new aliases."""
         self._memory.rename(renamed, ())
         if self._policy.depends_on_names or not (renamed or kept):
             return []

@@ -1,7 +1,7 @@
 """Retry: run quarantined tasks and records again, from the stage where they failed.
 
-A failed task is run again as it was. Records that a stage rejected from one task are run again
-together, as a task.
+A failed task is run again as it was. Records that a stage rejected are run again as a separate
+task, all records of one task together.
 """
 
 from collections.abc import Iterable, Iterator
@@ -172,7 +172,7 @@ def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
 def _class_of(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
     """Return the class of a stored task, from the stages' types.
 
-    Stored data must not decide what is imported.
+    Stored data must not be able to trigger imports.
     """
     kinds = (kind for planned in plan.stages for kind in (planned.takes, planned.gives))
     known = {kind_of(kind): kind for kind in kinds}

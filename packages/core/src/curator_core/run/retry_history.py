@@ -28,9 +28,7 @@ class Earlier:
         return {**now, **kept, **told}
 
     def after(self, facts: dict[str, Any], result: RunResult) -> dict[str, Any]:
-        """Return the contents of `run.json` after the retry. A retry never completes a partial
-        run.
-        """
+        """Return the contents of `run.json` after the retry, which never completes a run."""
         is_done = result.status == "done" and self._is_complete
         self._said = result.to_json()
         return {**facts, "status": "done" if is_done else self._status, "result": self._said}

@@ -134,7 +134,7 @@ class ActiveRun:
             error.args = (f"{error} (source: {source.label})",)
         return error
 
-    # What executors call
+    # Called by executors
 
     def sources(self) -> Iterator[AnyTask]:
         """Yield the task of each remaining source; end early if a stop was requested."""
@@ -154,11 +154,11 @@ class ActiveRun:
         return source.begun(self._ledger.open(source_id))
 
     def blame(self, task: AnyTask) -> Blame:
-        """Return what is known about crashes of a source's tasks, for the worker that runs it."""
+        """Return the crash history of a source, for the worker that runs it."""
         return self._blames.setdefault(source_of(task.lineage), Blame())
 
     def brought(self, task: AnyTask) -> Blame | None:
-        """Return what was known about a source's crashes before this run, or None."""
+        """Return the crash history of a source from before this run, or None."""
         return self._blames.get(source_of(task.lineage))
 
     def deliver(self, output: AnyTask) -> list[AnyTask]:
@@ -307,11 +307,11 @@ class ActiveRun:
         try:
             self._close(status)
         except JournalGoneError:
-            pass  # the run already failed because of this, or of what was deleted with it
+            pass  # the run has already failed because of this
         except (OSError, CuratorError) as error:
             LOG.warning("the end of the run could not be written down: %s", reason_of(error))
 
-    # Inside
+    # Internals
 
     def _task_for(self, source_id: str) -> AnyTask:
         return self._sources[source_id].begun(self._ledger.attempt(source_id))

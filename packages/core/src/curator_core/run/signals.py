@@ -88,8 +88,8 @@ def interruption(stopping: StopRequest, what: str, kept: str | None) -> RunInter
 def signals_noted(stopping: StopRequest) -> Iterator[None]:
     """Request a stop even if another handler consumes the signal.
 
-    A signal at the end of a run stops nothing, and exceptions in destructors are lost. Code that
-    runs several pipelines must therefore check `stopping` before each.
+    A signal at the end of a run stops nothing, and an exception that is raised in a destructor is
+    lost. Code that runs several pipelines must therefore check `stopping` before each.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.25
 _LEAST_SHARE = 100
-"""Taking a pulse may use at most one part in this many of the time until the next."""
+"""The interval between pulses is at least this many times the cost of one."""
 
 _AT_MOST_S = 2.0
-"""Longest interval, however slow the last pulse was: the next may be faster."""
+"""Upper limit of that interval: the next pulse may be faster."""
 
 
 class Pulsing:
@@ -126,7 +126,7 @@ def summed(*accounts: Mapping[int, StageCounts]) -> dict[int, StageCounts]:
 
 FILE = "latest.json"
 HERE_EVERY_S, THERE_EVERY_S = 1.0, 10.0
-"""On a disk, and on object stores, which may charge for each request."""
+"""Seconds between writes on a disk, and on object stores, which may charge for requests."""
 
 
 class Latest:

@@ -140,9 +140,10 @@ class DirectoryKeeper:
     ) -> None:
         """Open or resume the run in `run_dir`.
 
-        `mended` allows changed options of stages, but not other stages. Without `storage_options`,
-        those of an output in or near the run directory are used. `prepare` is called before output
-        of an earlier run is removed, and may raise to prevent that.
+        `mended` allows stages to have changed, but requires the same stages in the same order.
+        Without `storage_options`, those of an output in or near the run directory are used.
+        `prepare` is called before output of an earlier run is removed, and may raise to prevent
+        that.
         """
         self.run_dir: str | None = run_dir
         self._plan = plan

@@ -1,4 +1,4 @@
-"""Testing kit: the checks that Curator's stages and executors pass, for authors of others.
+"""Testing kit: the checks that Curator's own stages and executors pass, for yours.
 
 Only `ExecutorContract` requires pytest, so it is imported on access.
 """

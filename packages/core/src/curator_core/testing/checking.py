@@ -1,4 +1,4 @@
-"""Stage checks: what every stage must fulfil, checked on a few sample tasks."""
+"""Stage checks: rules that hold for every stage, checked on a few sample tasks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -16,7 +16,7 @@ _STRANGER = "a_column_of_no_meaning"
 def misdeclared_columns(
     stage: AnyStage, fresh: Callable[[AnyStage], AnyStage], sample: AnyTask
 ) -> Iterator[str]:
-    """Yield columns that the stage reads, adds or removes undeclared, or declares wrongly."""
+    """Yield problems: columns read, added or removed without declaration, or not added."""
     yield from _added_and_removed(stage, sample, run_stage(fresh(stage), sample))
     if isinstance(sample, DocumentBatch):
         yield from _read_undeclared(stage, fresh, sample)

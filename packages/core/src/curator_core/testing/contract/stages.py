@@ -97,9 +97,7 @@ class Sums(Numbers):
 
 @dataclass
 class Fails(Numbers):
-    """Fails on bad numbers, in the whole batch; if `cause` is given, only while that file
-    exists.
-    """
+    """Fails on batches with a bad number; if `cause` is given, only while that file exists."""
 
     bad: frozenset[int] = frozenset()
     cause: str = ""
