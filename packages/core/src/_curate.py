@@ -1,6 +1,6 @@
-"""Where the command `curate` begins: Ctrl-C ends it in silence until it is ready to say more.
+"""Entry point of `curate`: Ctrl-C ends it silently while it is still importing.
 
-It stands beside the package, since whatever is in there is imported after all that the package has.
+It is outside of the package: inside, it would run only after the package is imported.
 """
 
 import signal
@@ -8,7 +8,7 @@ import signal
 
 def main() -> None:
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # and not ignored, as in the background of a shell
+    if before is signal.default_int_handler:  # not if ignored, as in the background of a shell
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from curator_core.cli.calling import main as called
 

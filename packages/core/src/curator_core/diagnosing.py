@@ -1,4 +1,4 @@
-"""Diagnosing: what this machine has for curating data, and what is in the way."""
+"""Checks of the installation and hardware, for `curate doctor`."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ LEAST_SHARED_GB = 0.25
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. What is not well has a way out."""
+    """The result of one check, with advice if there is a problem."""
 
     name: str
     state: Literal["ok", "warn", "note"]
@@ -31,7 +31,7 @@ class Finding:
 
 
 def diagnose(plugins: Plugins | None = None) -> list[Finding]:
-    """Everything there is to say; nothing heavy is imported for it."""
+    """Run all checks. Imports nothing heavy."""
     found = installed_plugins() if plugins is None else plugins
     looks: list[Callable[[], Iterable[Finding]]] = [
         _python,
@@ -79,7 +79,7 @@ def _cpus() -> Iterator[Finding]:
 
 
 def cpu_quota(root: str = "/sys/fs/cgroup") -> float | None:
-    """How many CPUs a container's share of time is worth; None where there is no limit."""
+    """Return the number of CPUs that a container's quota allows; None if there is no limit."""
     for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         try:
             said = " ".join(Path(root, file).read_text().strip() for file in files)

@@ -1,4 +1,4 @@
-"""Calling a command: whatever goes wrong becomes one clear line and an exit code."""
+"""Entry point: runs a command and turns every error into one clear line and an exit code."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ UNEXPECTED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `curate` and leave with its exit code."""
+    """Run `curate` and exit with its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     speak_plainly(sys.stdout, sys.stderr)
     code = call(given or ["--help"])
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: list[str]) -> int:
-    """The exit code of one command, after it has said what there was to say."""
+    """Run one command and return its exit code; errors are printed."""
     try:
         with _terminated_in_order():
             from curator_core.cli.groups import curate
@@ -37,18 +37,18 @@ def call(arguments: list[str]) -> int:
         return leaving.exit_code
     except BrokenPipeError:
         return _silenced()
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost border
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost boundary
         return _failed(error, arguments)
     return 0
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, at a moment at which no run heeds it."""
+    """SIGTERM while no run handles it."""
 
 
 @contextmanager
 def _terminated_in_order() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that all is closed and something said of it."""
+    """Make SIGTERM act like Ctrl-C, so that everything is closed and an error is shown."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -92,20 +92,20 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[int, list[str]]:
 
 
 def _with_help(error: click.ClickException) -> str:
-    """What is wrong with the command line, and where its help is."""
+    """Return the error message, and the command that shows help."""
     message = error.format_message().rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message}; see {context.command_path} --help" if context else message
 
 
 def _silenced() -> int:
-    """Whoever read our output has enough: `curate … | head` is no failure."""
+    """Ignore further output: a closed pipe (`curate ... | head`) is not a failure."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _flushed(code: int) -> int:
-    """What is still in a buffer meets the same closed pipe; a stream may be closed from birth."""
+    """Flush stdout, unless it is None; the pipe may be closed here too."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What `curate` says of a workflow: before it runs, and after."""
+"""Plans and results of workflows, as `curate` shows them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ Line = tuple[str, str]
 
 
 def show_workflow_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:
-    """Its options and its folder, where nothing is wrong with them."""
+    """Show the workflow's options and folder; raise if there are problems with them."""
     from curator_core.recipes.options import Option
     from curator_core.recipes.workflows import workflow_table
     from curator_core.reporting.summaries import details
@@ -40,7 +40,7 @@ def show_workflow_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:
 def show_workflow(
     screen: Screen, chosen: "ChosenWorkflow", result: "WorkflowResult", *, quiet: bool
 ) -> None:
-    """How it went, what it counted, and where things are."""
+    """Show how the workflow ended, what it counted, and where its files are."""
     from curator_core.reporting.summaries import details
 
     workflow = chosen.workflow

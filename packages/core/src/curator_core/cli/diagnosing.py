@@ -21,7 +21,10 @@ _SIGNS = {"ok": "ok", "warn": "!!", "note": "--"}
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything is not well.")
 @speaks
 def doctor(screen: Screen, strict: bool) -> None:
-    """Look over this machine: versions, CPUs, memory, GPUs, disks, executors and plugins."""
+    """Check your installation and hardware.
+
+    Shows versions, CPUs, memory, GPUs, disks, executors and plugins.
+    """
     from curator_core.diagnosing import diagnose
 
     findings = diagnose()

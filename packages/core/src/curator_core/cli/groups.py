@@ -1,4 +1,4 @@
-"""The group `curate`: each command is imported when it is called, and not before."""
+"""The command group `curate`: imports each command only when it is called."""
 
 import importlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _HERE = "curator_core.cli"
 
 @dataclass(frozen=True)
 class Entry:
-    """A command of our own, and the sentence that stands beside it."""
+    """A built-in command, and its help in the list of commands."""
 
     place: str
     help: str
@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Entry] = {
 
 
 class Commands(click.Group):
-    """Our commands and those of plugins, none of them imported until it is wanted."""
+    """Built-in commands and those of plugins, imported only when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *_of_plugins(), *_groups()]
@@ -78,7 +78,7 @@ class Commands(click.Group):
 
 
 def _of_plugins() -> dict[str, str]:
-    """The commands that plugins offer, and who offers them."""
+    """Map the commands of plugins to the distributions that offer them."""
     from curator_core.plugins.registry import plugins
 
     offered = plugins().commands
@@ -86,7 +86,7 @@ def _of_plugins() -> dict[str, str]:
 
 
 def _groups() -> dict[str, list[str]]:
-    """The plugins that offer workflows or commands, and what these are called behind its name."""
+    """Map plugins to the short names of their workflows and commands."""
     from curator_core.plugins.registry import plugins
 
     found: dict[str, list[str]] = {}
@@ -99,7 +99,7 @@ def _groups() -> dict[str, list[str]]:
 
 
 def short_name(name: str) -> str:
-    """What a workflow or a command is called behind the name of its plugin."""
+    """Return the name of a workflow or command without its plugin's name."""
     return (name.partition(".")[2] or name).replace("_", "-")
 
 
@@ -134,8 +134,8 @@ def curate() -> None:
     """Turn raw text, images, video and audio into training data.
 
     \b
-    Begin with:
+    Start here:
       curate init                 write a starter recipe and a little data
       curate preview recipe.yaml  see what each stage does to a sample
-      curate run recipe.yaml      run it; the same command goes on where it stopped
+      curate run recipe.yaml      run it; run it again to resume
     """

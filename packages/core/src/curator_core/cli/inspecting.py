@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True, help="Look again every second, until the run ends.")
 @speaks
 def status(screen: Screen, run: str, watch: bool) -> None:
-    """Show how far RUN is, from any terminal: a run directory, or the output folder of a run.
+    """Show the progress of a run, from any terminal.
 
-    With --watch the exit code is 1 if the run did not get to its end.
+    RUN is a run directory, or the output folder of a run. With --watch, the exit code is 1 if the
+    run ends before it is done.
     """
     from curator_core.cli.runs import find_run
     from curator_core.reporting.directories import read_run
@@ -39,9 +40,9 @@ def status(screen: Screen, run: str, watch: bool) -> None:
 
 
 def _watch(screen: Screen, run_dir: str) -> str:
-    """Draw it anew in its place on a terminal; elsewhere a line of text or JSON each time.
+    """Follow the run and return its state at the end.
 
-    How the run stands when nobody looks any more.
+    A terminal is redrawn in place; otherwise text or JSON is printed line by line.
     """
     from rich.live import Live
 
@@ -53,13 +54,13 @@ def _watch(screen: Screen, run_dir: str) -> str:
         for look in looks(run_dir):
             if look is not None:
                 screen.give_line(look.to_json())
-                if look.line() != told:  # far away a run tells seldom of itself
+                if look.line() != told:  # a run far away reports rarely: do not repeat lines
                     screen.say(told := look.line())
         record = read_run(run_dir)
         screen.give_line(record.to_json())
         screen.say(_headline(record))
         return record.state
-    # Ctrl-C is how one leaves: it ends the looking, not the run.
+    # Ctrl-C stops watching; the run continues.
     with suppress(KeyboardInterrupt), Live(console=screen.console, auto_refresh=False) as live:
         for look in looks(run_dir):
             size = screen.console.size
@@ -116,7 +117,7 @@ def _drawn(record: "RunRecord") -> "RenderableType":
 @click.argument("run", metavar="RUN")
 @speaks
 def report(screen: Screen, run: str) -> None:
-    """Show what RUN did, with every drop reason, and write report.html into its directory."""
+    """Show what a run did, with every drop reason, and write report.html."""
     from curator_core.cli.runs import find_run
     from curator_core.reporting import drop_reasons
     from curator_core.reporting.directories import read_run

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @speaks
 def stages(screen: Screen, name: str | None) -> None:
-    """List the stages of all plugins or, with NAME, explain one: its options and what they do."""
+    """List the stages of all plugins or, with NAME, show one stage and its options."""
     if name is None:
         _list_stages(screen)
     else:
@@ -31,9 +31,9 @@ def stages(screen: Screen, name: str | None) -> None:
 @click.argument("name", required=False)
 @speaks
 def workflows(screen: Screen, name: str | None) -> None:
-    """List the workflows of all plugins or, with NAME, explain one: its options and what they do.
+    """List the workflows of all plugins or, with NAME, show one and its options.
 
-    A workflow is several pipelines, one after another: `curate PLUGIN WORKFLOW` runs it.
+    A workflow runs several pipelines, one after another. Run it with `curate PLUGIN WORKFLOW`.
     """
     if name is None:
         _list_workflows(screen)
@@ -77,7 +77,7 @@ def _list(screen: Screen, rows: list[dict[str, Any]]) -> None:
 
 
 def _row(offer: "Offer", load: "Callable[[str, Plugins], Any]") -> dict[str, Any]:
-    """One thing in a line; one that does not load is listed with its cause."""
+    """Describe an entry in one row; list one that does not load with the cause."""
     from curator_core.plugins.registry import plugins
     from curator_core.recipes.describing import doc_of
 
@@ -170,7 +170,7 @@ def _yaml(value: Any) -> str:
 
 
 def _example(told: "StageHelp") -> list[str]:
-    """What to write down for it, with the options that it cannot do without."""
+    """Return an example recipe step with the stage's required options."""
     lines = [f"- stage: {told.name}"]
     return lines + [f"  {o.name}: …  # {o.type}" for o in told.options if o.required]
 
@@ -198,7 +198,7 @@ def plugins(screen: Screen, strict: bool) -> None:
 
 
 def _names(names: list[str]) -> str:
-    """All of a few, some of many."""
+    """Join the names, or only the first few if there are many."""
     shown = ", ".join(names[:_FEW])
     return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW} more"
 

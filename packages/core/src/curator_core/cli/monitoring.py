@@ -17,9 +17,9 @@ from curator_core.cli.screens import Screen
 )
 @speaks
 def metrics_config(screen: Screen, folder: str, targets: tuple[str, ...]) -> None:
-    """Write into DIR what Prometheus and Grafana need to show runs: settings, alerts, a dashboard.
+    """Write settings for Prometheus and Grafana, alerts and a dashboard into DIR.
 
-    Nothing is downloaded and nothing is started.
+    Nothing is downloaded or started.
     """
     from curator_core.metrics.configuring import write_settings
     from curator_core.reporting.summaries import details

@@ -18,7 +18,7 @@ Command = Callable[..., Any]
 
 
 def speaks(function: Command) -> Command:
-    """Every command has --json and --debug, and is given its screen."""
+    """Add --json and --debug to a command, and pass it its `Screen`."""
 
     @click.option("--json", "as_json", is_flag=True, help="Give JSON on stdout, and nothing else.")
     @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
@@ -30,7 +30,7 @@ def speaks(function: Command) -> Command:
 
 
 def permitting(function: Command) -> Command:
-    """A command whose recipe may be somebody else's: options say what it may do."""
+    """Add the options that permit what an untrusted recipe may do."""
 
     @click.option(
         "--trust-code", is_flag=True, help="Let the recipe run code that comes with models."
@@ -69,7 +69,7 @@ def permitting(function: Command) -> Command:
 
 
 def _names(given: tuple[str, ...]) -> list[str]:
-    """Names, of which one option may hold several with commas between them."""
+    """Return the names of all options; one option may hold several, separated by commas."""
     return [name.strip() for text in given for name in text.split(",") if name.strip()]
 
 
@@ -88,7 +88,7 @@ def _refuse_unknown(protocols: list[str]) -> None:
 
 
 def on_recipe(function: Command) -> Command:
-    """A command on a recipe: settings change the recipe, and so does the choice of executor."""
+    """Add the RECIPE argument, and the options that change the recipe and choose its executor."""
 
     @click.argument("recipe", metavar="RECIPE")
     @click.option(
@@ -119,7 +119,7 @@ def on_recipe(function: Command) -> Command:
 
 @dataclass(frozen=True)
 class Order:
-    """A recipe, and what the command line changes about it."""
+    """A recipe, and how the command line changes it."""
 
     path: str
     permissions: "Permissions"
@@ -128,19 +128,19 @@ class Order:
     workers: int | None = None
 
     def recipe(self, *more: str) -> "Recipe":
-        """The recipe with everything applied, or all that is wrong with it."""
+        """Return the recipe with all changes applied, or raise with every problem in it."""
         from curator_core.plugins.registry import plugins
         from curator_core.recipes import apply_settings, load_recipe
 
         if self.executor:
-            plugins().executors.load(self.executor)  # what is wrong with it is not told of --set
+            plugins().executors.load(self.executor)  # else its problems would be blamed on --set
         named = [f"executor={self.executor}"] if self.executor else []  # before its own options
         settings = [*named, *self.settings, *more]
         recipe = load_recipe(self.path, settings, permissions=self.permissions)
         if self.workers is None:
             return recipe
         name = executor_name(recipe)
-        refuse_workers(name)  # what it would say itself names its own options, not the way out
+        refuse_workers(name)  # the executor's own error would not mention --set or --executor local
         more_settings = [f"executor.workers={self.workers}"]
         if recipe.executor_options is None:
             more_settings.insert(0, f"executor={name}")
@@ -148,7 +148,7 @@ class Order:
 
 
 def executor_name(recipe: "Recipe | None" = None) -> str:
-    """The name of the executor of a recipe, or of that which a run gets when nobody says which."""
+    """Return the name of the recipe's executor, or of the default one."""
     from curator_core.pipeline import chosen_executor
     from curator_core.plugins.registry import plugins
 
@@ -158,7 +158,7 @@ def executor_name(recipe: "Recipe | None" = None) -> str:
 
 
 def refuse_workers(executor: str) -> None:
-    """Say so where workers cannot be counted: an executor on a cluster takes what there is."""
+    """Raise if the executor has no `workers` option, as executors on a cluster do not."""
     from curator_core.errors import PipelineError
     from curator_core.plugins.registry import plugins
     from curator_core.recipes.options import options_of
@@ -171,16 +171,16 @@ def refuse_workers(executor: str) -> None:
 
 
 def executor_for(recipe: "Recipe") -> tuple["Executor", str]:
-    """The executor of a recipe, and why it is that one."""
+    """Return the recipe's executor, and why it was chosen."""
     from curator_core.pipeline import chosen_executor
 
     return chosen_executor(recipe.executor())
 
 
 def recipe_text(recipe: "Recipe") -> str:
-    """The recipe as it is run, settings included: what a retry of the run begins with.
+    """Return the recipe as it runs, settings included: a retry of the run starts from it.
 
-    Variables stay in their places, and what is a credential by its name is struck out.
+    Variables are not substituted, and values whose names suggest credentials are masked.
     """
     import yaml
 
@@ -190,7 +190,7 @@ def recipe_text(recipe: "Recipe") -> str:
 
 
 def _harmless(recipe: "Recipe") -> "set[Path]":
-    """Where values stand that the options of stages offer themselves, however these are called."""
+    """Return the paths of values that belong to stages' own options and are not credentials."""
     from curator_core.recipes.steps import load_stage, stage_table
 
     return {

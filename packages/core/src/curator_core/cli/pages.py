@@ -1,4 +1,4 @@
-"""Commands that write a page about a run: those of other packages are alike."""
+"""Commands that write a page about a run, built alike for all packages."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,11 +10,11 @@ from curator_core.cli.runs import find_run
 from curator_core.cli.screens import Screen
 
 Writing = Callable[[str, str | None], str]
-"""Takes a run directory and where the page is to go, if that is said; gives where it is."""
+"""Takes a run directory and the page's path, or None for the default; returns the path."""
 
 
 def command_for_page(write: Writing) -> click.Command:
-    """The command that has a page written about RUN, and says where it is."""
+    """Build a command that writes a page about RUN and prints its path."""
 
     @click.command()
     @click.argument("run", metavar="RUN")

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 @on_recipe
 @speaks
 def plan(screen: Screen, order: Order) -> None:
-    """Check a recipe, and show its stages, columns, resources and workers. Nothing is run.
+    """Check a recipe, and show its stages, columns, resources and workers.
 
-    Every problem is shown at once, with its way out. Exit codes: 2 for problems, 5 where only
-    resources are missing.
+    Nothing is run. All problems are shown at once, each with a way to fix it.
+    Exit codes: 2 for problems, 5 if only resources are missing.
     """
     recipe = order.recipe()
     executor, why = executor_for(recipe)
@@ -45,7 +45,7 @@ def plan(screen: Screen, order: Order) -> None:
 def _walk(
     planned: "Plan",
 ) -> "list[tuple[PlannedStage, frozenset[str] | None, frozenset[str] | None]]":
-    """Each stage with the columns before and after it; None where they are not known."""
+    """Return each stage with the columns before and after it; None where they are unknown."""
     found = []
     columns: frozenset[str] | None = None
     for stage in planned.stages:
@@ -103,7 +103,7 @@ def _show(screen: Screen, planned: "Plan", executor: str) -> None:
 def _columns(
     stage: "PlannedStage", before: frozenset[str] | None, after: frozenset[str] | None
 ) -> str:
-    """What it reads and what it changes about the columns; `+` is new, `-` is gone."""
+    """Describe the columns that a stage reads, adds (`+`) and removes (`-`)."""
     parts = [f"reads {', '.join(stage.stage.inputs())}"] if stage.stage.inputs() else []
     if after is not None and before is not None:
         parts += [f"+{name}" for name in sorted(after - before)]

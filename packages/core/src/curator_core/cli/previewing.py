@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_CHANGES = 4
 MOST_KEPT = 3
 _FEW_BYTES = 32
-"""Such as a hash: these are shown as digits."""
+"""Bytes up to this length, such as hashes, are shown in hexadecimal."""
 
 _INDENT = 4
 
@@ -34,8 +34,8 @@ def preview(screen: Screen, order: Order, records: int) -> None:
     """Show what each stage does to a sample of records. Nothing is written.
 
     The sample comes from files all over the input, and is the same each time.
-
-    For each stage: how many came in and went out, what it changed, and what it dropped and why.
+    Shows for each stage how many records came in and went out, what it changed, and what it
+    dropped and why.
     """
     from curator_core.preview import preview as previewed
 
@@ -138,7 +138,7 @@ def _show_line(screen: Screen, text: str, style: str) -> None:
 
 
 def _shown(record: dict[str, Any], reads: tuple[str, ...], width: int) -> str:
-    """The text that the stage read, or else the longest one of the record."""
+    """Return the longest text that the stage read, or else the longest one of the record."""
     columns = [column for column in reads if column in record] or list(record)
     texts = [value for column in columns if isinstance(value := record[column], str)]
     return _short(max(texts, key=len) if texts else record, width - 20)
@@ -151,7 +151,7 @@ def _short(value: Any, width: int) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """A text with its line ends and odd blanks to be seen; of many bytes only their number."""
+    """Quote a text so that whitespace is visible; of long bytes show only the number."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= _FEW_BYTES else f"<{len(value):,} bytes>"
     if isinstance(value, dict):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 QUARANTINED = 3
 KEPT_NOTHING = 6
-"""Exit codes of runs that ended as they should, with something that one should know."""
+"""Exit codes of runs that ended without an error but need attention."""
 
 
 @click.command()
@@ -54,10 +54,10 @@ KEPT_NOTHING = 6
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
 @speaks
 def run(screen: Screen, order: Order, **said: Any) -> None:
-    """Run a recipe to its end.
+    """Run a recipe.
 
-    The same command again does only what is left: after Ctrl-C, after a crash, or when there are
-    new input files.
+    Run it again to resume after Ctrl-C or a crash, or to process new input files: only what is
+    left is done.
     """
     wishes = Wishes(**said)
     recipe = order.recipe(*wishes.settings())
@@ -73,7 +73,7 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
     try:
         result = _run(pipeline, recipe.executor(), options, wishes)
     except BudgetError as error:
-        if error.result is not None and not screen.as_json:  # there the error has it with it
+        if error.result is not None and not screen.as_json:  # JSON errors contain the result
             _tell(screen, recipe.name, error.result, wishes)
         raise
     _close(screen, recipe.name, result, wishes)
@@ -83,7 +83,7 @@ def run(screen: Screen, order: Order, **said: Any) -> None:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How to run, as the command line says it."""
+    """How to run, according to the command line."""
 
     run_dir: str | None = None
     no_resume: bool = False
@@ -100,7 +100,7 @@ class Wishes:
     shared: bool = False
 
     def input_policy(self) -> "InputPolicy":
-        """What to do with the output of input files that are gone."""
+        """Return what to do with the output of removed input files."""
         from curator_core.run.input_changes import InputPolicy
 
         if self.prune and self.keep_removed:
@@ -112,7 +112,7 @@ class Wishes:
         return InputPolicy("prune" if self.prune else "stop", confirmed=self.yes or not self.prune)
 
     def settings(self) -> list[str]:
-        """The wishes that a recipe could have had itself."""
+        """Return the options that a recipe could also have set, as `--set` arguments."""
         settings = []
         if self.no_resume:
             settings.append("run.resume=false")
@@ -128,7 +128,7 @@ class Wishes:
 
 
 def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
-    """Run a workflow to its end, and tell what it says of its work."""
+    """Run a workflow and show its result."""
     from curator_core.cli.concluding import show_workflow
 
     if recipe.workflow is None:
@@ -168,10 +168,11 @@ def run_workflow(screen: Screen, recipe: "Recipe", wishes: Wishes) -> None:
 def retry(
     screen: Screen, run: str, accept_changes: bool, permissions: "Permissions", **said: Any
 ) -> None:
-    """Retry what RUN has in quarantine: a run directory, or the output folder of a run.
+    """Retry the quarantined tasks and records of a run.
 
-    Fix the cause first. Whole tasks and single records start at the stage that they failed in. What
-    succeeds joins the output; what fails again stays in quarantine.
+    RUN is a run directory, or the output folder of a run. Fix the cause of the failures first.
+    Whole tasks and single records start at the stage in which they failed. Tasks and records
+    that succeed are added to the output; the others stay in quarantine.
     """
     from curator_core.cli.runs import find_run, pipeline_of
     from curator_core.reporting.directories import read_run
@@ -201,7 +202,7 @@ def retry(
 
 
 def _retryable_in(result: "RunResult") -> tuple[int, int]:
-    """How many whole tasks in quarantine can be retried, and how many records of other tasks."""
+    """Count what can be retried: whole quarantined tasks, and records of other tasks."""
     found = [record for record in result.quarantined if record.can_be_retried]
     tasks = sum(record.whole_task for record in found)
     return tasks, sum(record.items for record in found if not record.whole_task)
@@ -210,7 +211,7 @@ def _retryable_in(result: "RunResult") -> tuple[int, int]:
 def _run(
     pipeline: "Pipeline", executor: "Executor | None", options: dict[str, Any], wishes: Wishes
 ) -> "RunResult":
-    """Run without keeping the tasks that come out: here nobody would look at them."""
+    """Run the pipeline without keeping its output tasks: no one would read them here."""
     with _attended(wishes):
         stream = pipeline.stream(executor, **options)
         try:
@@ -224,7 +225,7 @@ def _run(
 
 @contextmanager
 def _attended(wishes: Wishes) -> Iterator[None]:
-    """What a run says, and how far it is, goes to stderr; the closing summary needs no line."""
+    """Log the run to stderr and show its progress; the summary replaces the closing line."""
     from curator_core.progress import Manner, manner
     from curator_core.run.worker_logs import SHOWN
 
@@ -239,7 +240,7 @@ def _attended(wishes: Wishes) -> Iterator[None]:
 
 
 def _write_page(result: "RunResult") -> None:
-    """The page is a courtesy: where it cannot be written, the run is no worse for it."""
+    """Write the report page; if that fails, warn and leave the run as it is."""
     from curator_core.reporting import Summary
     from curator_core.reporting.pages import write_report
     from curator_core.run.directory import RunDirectory
@@ -249,7 +250,7 @@ def _write_page(result: "RunResult") -> None:
     try:
         if RunDirectory(result.run_dir).facts() is not None:  # else it was deleted meanwhile
             write_report(result.run_dir)
-    except Exception as error:  # noqa: BLE001 - also what a file system of any kind may raise
+    except Exception as error:  # noqa: BLE001 - a file system may raise anything
         note(f"the report could not be written: {error}")
 
 

@@ -15,7 +15,7 @@ RECIPE = "recipe.yaml"
 
 
 def find_run(path: str) -> str:
-    """The run directory that is meant: `path` itself, or the latest in its `.curator`."""
+    """Return the run directory: `path` itself, or the latest one in its `.curator`."""
     fs, root = open_filesystem(path)
     if fs.exists(join(root, "run.json")):
         return full_path(fs, root)
@@ -31,7 +31,7 @@ def find_run(path: str) -> str:
 
 
 def pipeline_of(run_dir: str, permissions: "Permissions") -> "tuple[Pipeline, Executor | None]":
-    """The pipeline that a run was made of, and the executor that its recipe asks for."""
+    """Return the pipeline of a run's recipe, and the executor that the recipe asks for."""
     from curator_core.recipes import load_recipe
 
     fs, root = open_filesystem(run_dir)
@@ -52,7 +52,7 @@ def _folders(fs: Any, folder: str) -> list[str]:
 
 
 def _of_workflow(fs: Any, work_dir: str) -> list[str]:
-    """The runs of the pipelines of a workflow that works in a folder."""
+    """Return the runs of the pipelines of a workflow in its working folder."""
     homes = _folders(fs, join(work_dir, ".curator"))
     runs = [run for home in homes for run in _folders(fs, home)]
     return [run for run in runs if fs.exists(join(run, "run.json"))]

@@ -1,4 +1,4 @@
-"""Screens: what a command shows, as text for people or as JSON for programs."""
+"""Screens: output of commands, as text for people or as JSON for programs."""
 
 import codecs
 import io
@@ -22,7 +22,7 @@ _LOOK_ALIKES = {"→": "->", "…": "...", "·": "-"}
 
 
 def speak_plainly(*streams: TextIO | None) -> None:
-    """Show on a terminal that knows no arrows (LANG=C) what looks like them, instead of failing."""
+    """Replace characters that a terminal cannot show (LANG=C) instead of failing."""
     codecs.register_error("curator", _look_alike)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
@@ -38,7 +38,7 @@ def _look_alike(error: UnicodeError) -> tuple[str, int]:
 
 @dataclass
 class Screen:
-    """Where one command speaks. With `as_json`, stdout gets one JSON value and nothing else."""
+    """The output of one command. With `as_json`, stdout gets one JSON value and nothing else."""
 
     as_json: bool = False
 
@@ -49,22 +49,22 @@ class Screen:
         return console()
 
     def show(self, *shown: Any, style: str | None = None) -> None:
-        """For people only."""
+        """Print for people only."""
         if not self.as_json:
             self.console.print(*shown, style=style)
 
     def say(self, text: str = "") -> None:
-        """A line of text, as it is and never wrapped."""
+        """Print a line of text for people, without wrapping or markup."""
         if not self.as_json:
             print(visible(text))
 
     def give(self, value: Any) -> None:
-        """For programs only."""
+        """Print a JSON value for programs only."""
         if self.as_json:
             give_json(value)
 
     def give_line(self, value: Any) -> None:
-        """For programs that read on: one of several values, each in a line of its own."""
+        """Print one of several JSON values for programs, each on its own line."""
         if self.as_json:
             print(json.dumps(value, default=str), flush=True)
 
@@ -74,14 +74,14 @@ def give_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Something to know that is not the answer itself."""
+    """Print a message to stderr, apart from the command's output."""
     print(f"curate: {visible(text)}", file=sys.stderr)
 
 
 def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json: bool) -> None:
-    """Every problem in a line of its own on stderr; with --json, the whole on stdout too.
+    """Print every problem on its own line to stderr; with --json, the error to stdout too.
 
-    Where a run stopped for too many failures, that is what it did so far and the error.
+    If a run stopped because of too many failures, the JSON also contains its result so far.
     """
     for line in lines:
         note(line)
@@ -95,16 +95,16 @@ def tell_error(error: BaseException, lines: Sequence[str], code: int, *, as_json
 
 
 class _Handler(logging.Handler):
-    """Writes to stderr as it is at that moment: a live display stands in for it meanwhile."""
+    """Writes to whatever stderr is at the moment: a live display may replace it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(BrokenPipeError):  # nobody reads it any more; the run itself goes on
+        with suppress(BrokenPipeError):  # no one reads it any more; the run continues
             print(visible(self.format(record)), file=sys.stderr)
 
 
 @contextmanager
 def logged(level: int) -> Iterator[None]:
-    """What the run says goes to stderr, a line each."""
+    """Log messages of the run to stderr, one line each."""
     logger = logging.getLogger("curator_core")
     handler = _Handler()
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -116,5 +116,5 @@ def logged(level: int) -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-        logger.setLevel(before)  # which also forgets what it let through meanwhile
+        logger.setLevel(before)  # also clears the logger's cache of enabled levels
         logger.propagate = propagates

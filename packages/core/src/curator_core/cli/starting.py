@@ -13,9 +13,10 @@ from curator_core.cli.screens import Screen
 @click.option("--plugin", metavar="NAME", help="Write a package with a stage of your own instead.")
 @speaks
 def init(screen: Screen, folder: str | None, plugin: str | None) -> None:
-    """Write a starter recipe and a little data into DIR, by default here. Nothing is overwritten.
+    """Write a starter recipe and a little data into DIR, by default here.
 
-    With --plugin, write a package that offers a stage, by default into curator-NAME.
+    Nothing is overwritten. With --plugin, write a package that offers a stage, by default into
+    curator-NAME.
     """
     from curator_core.starting import start_package, start_recipe
 

@@ -1,4 +1,4 @@
-"""`curate statistics`: what a run, or a folder of statistics, says about the data."""
+"""`curate statistics`: statistics of the data, from a run or a folder."""
 
 import os
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("place", metavar="RUN|FOLDER")
 @speaks
 def statistics(screen: Screen, place: str) -> None:
-    """Show the statistics of data that RUN collected, or that lie in FOLDER."""
+    """Show statistics of data: those that RUN collected, or those in FOLDER."""
     from curator_core.io.statistics.summaries import read_summary
     from curator_core.reporting.statistics import facts_of
 

@@ -1,4 +1,4 @@
-"""Looking on at a run from another terminal, or another machine: what `status --watch` shows."""
+"""Watching a run from another terminal or machine, for `status --watch`."""
 
 import time
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 1.0
 SILENCE_S = 3 * THERE_EVERY_S
-"""Without any news for so long it is said that there are none."""
+"""After this long without news, the display says so."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """A run under way as it was told last."""
+    """The latest report of a running run."""
 
     pulse: Pulse
     progress: "Progress"
 
     @property
     def silence(self) -> str:
-        """Said where nothing was heard of the run itself, or nothing in it has moved."""
+        """A warning if the run has not reported, or has made no progress, for a while; else ""."""
         now = time.time()
         if now - self.pulse.time > SILENCE_S:
             return f"no news for {duration(now - self.pulse.time)}: is its machine still there?"
@@ -43,7 +43,7 @@ class Look:
         return f"{told} ({self.silence})" if self.silence else told
 
     def drawn(self, height: int, width: int) -> "RenderableType":
-        """The table that the terminal of the run itself shows, and who is at work."""
+        """Return the run's own progress table, with the states of its workers."""
         from rich.console import Group
         from rich.text import Text
 
@@ -76,7 +76,7 @@ class Look:
 
 
 def looks(run_dir: str) -> Iterator[Look | None]:
-    """What was told last, now and then, until the run has ended; None where it told nothing yet."""
+    """Yield the latest report at intervals until the run ends; None before the first report."""
     from curator_core.progress.counting import Meter
 
     meter = Meter()

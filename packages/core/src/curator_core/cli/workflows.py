@@ -1,4 +1,4 @@
-"""What plugins offer as commands: `curate PLUGIN WORKFLOW IN OUT`, and commands of their own."""
+"""Commands of plugins: `curate PLUGIN WORKFLOW IN OUT`, and the commands that plugins define."""
 
 from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
@@ -34,7 +34,7 @@ _COMMON = (
 
 
 class PluginGroup(click.Group):
-    """The workflows of one plugin, and its commands, which `load` gives by their whole names."""
+    """The workflows and commands of one plugin; `load` returns a command by its full name."""
 
     def __init__(self, plugin: str, owner: str, load: Callable[[str], click.Command]) -> None:
         super().__init__(plugin, help=f"Workflows and commands of {owner}.")
@@ -68,7 +68,7 @@ class PluginGroup(click.Group):
             formatter.write_dl([(name, self._sentence(ctx, name)) for name in self._names()])
 
     def _sentence(self, ctx: click.Context, name: str) -> str:
-        """What a command says of itself; one that is broken is no reason for no help at all."""
+        """Return the short help of a command; a broken command must not break the whole list."""
         try:
             command = self.get_command(ctx, name)
         except CuratorError as error:
@@ -89,13 +89,13 @@ class PluginGroup(click.Group):
         return self._short(plugins().commands)
 
     def _short(self, names: Iterable[str]) -> dict[str, str]:
-        """The last part of each name, and the whole of it."""
+        """Map the last part of each name to the full name."""
         own = (name for name in names if name.partition(".")[0] == self.plugin)
         return {short_name(name): name for name in own}
 
 
 def workflow_command(name: str, short: str) -> click.Command:
-    """The command of one workflow; its class says which options there are."""
+    """Build the command of a workflow from the options of its class."""
     from curator_core.plugins.registry import plugins
     from curator_core.recipes.describing import doc_of
     from curator_core.recipes.workflows import load_workflow, workflow_table
@@ -123,7 +123,7 @@ def workflow_command(name: str, short: str) -> click.Command:
 
 
 class _WorkflowCommand(click.Command):
-    """Reads what options are for only when it is asked for help."""
+    """A workflow's command; reads the options' docstrings only to show help."""
 
     def __init__(self, name: str, *, kind: type["Workflow"], **settings: Any) -> None:
         super().__init__(name, **settings)
@@ -145,7 +145,7 @@ def _dashed(text: str) -> str:
 
 
 def _parameters(table: "OptionTable") -> list[click.Parameter]:
-    """Required options stand without a name, in their order; others have one."""
+    """Turn required options into arguments, in their order, and the others into named options."""
     parameters: list[click.Parameter] = []
     has_list = False
     for option in table.options.values():
@@ -183,7 +183,7 @@ def _shown(default: Any) -> str:
     if default is None or default == {} or default == []:
         return ""
     told = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
-    if isinstance(default, Resources):  # as it would be said here
+    if isinstance(default, Resources):  # written as on the command line
         told = "{" + ", ".join(f"{name}: {amount}" for name, amount in default.asked.items()) + "}"
     return f"  [default: {told}]"
 
@@ -198,7 +198,7 @@ def _metavar(option: "Option") -> str:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """What an option may be: types without None, and the words of a choice."""
+    """Return the types an option accepts, without None, and the values of its choices."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kinds(parts[0])
@@ -243,7 +243,7 @@ def _executor(name: str | None, workers: int | None) -> dict[str, Any] | None:
 def _document(
     name: str, given: dict[str, Any], table: "OptionTable", executor: dict[str, Any] | None
 ) -> "Document":
-    """What the command line says, as the recipe that would say the same."""
+    """Return the recipe that does what the command line asks for."""
     from curator_core.recipes.problems import Document, Path
     from curator_core.recipes.workflows import KEY, OPTIONS
 
@@ -258,7 +258,7 @@ def _document(
 
 
 def _value(option: "Option", said: Any) -> Any:
-    """Text stays text where text is wanted; else it is what a recipe would take it for."""
+    """Keep text where the option takes only text; otherwise parse it as a recipe would."""
     from curator_core.recipes.parsing import parse_value
 
     if isinstance(said, bool):

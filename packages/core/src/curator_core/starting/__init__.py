@@ -1,4 +1,4 @@
-"""Starting: a first recipe with a little data, or a package of one's own."""
+"""Starter files: a recipe with a little data, or a package for a plugin."""
 
 from curator_core.starting.packages import start_package
 from curator_core.starting.recipes import start_recipe

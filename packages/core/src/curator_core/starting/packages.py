@@ -1,4 +1,4 @@
-"""A package of one's own: a plugin with one stage, and its tests."""
+"""A starter package: a plugin with one stage, and its tests."""
 
 import re
 from importlib.metadata import version
@@ -58,6 +58,6 @@ def _check_name(name: str, plugins: Plugins) -> None:
 
 
 def _core_versions(installed: str) -> tuple[str, str]:
-    """The version of core that a new package needs at least, and the first that may break it."""
+    """Return the oldest version of core for a new package, and the first one that may break it."""
     major, minor = (int(part) for part in installed.split(".")[:2])
     return f"{major}.{minor}", f"{major}.{minor + 1}"

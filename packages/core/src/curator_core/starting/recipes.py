@@ -1,4 +1,4 @@
-"""A first recipe, and a few pages that it can be run on at once."""
+"""A starter recipe, with a few pages to run it on."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from curator_core.starting.writing import TEMPLATES, write_new
 
 
 def start_recipe(folder: str | Path, plugins: Plugins | None = None) -> list[Path]:
-    """Write `recipe.yaml` and `data/pages.jsonl`; what the recipe does depends on what is here."""
+    """Write `recipe.yaml` and `data/pages.jsonl`; the recipe fits the installed packages."""
     found = installed_plugins() if plugins is None else plugins
     kind = "text" if "text.word_count_filter" in found.stages else "core"
     files = {"recipe.yaml": f"{kind}.yaml", "data/pages.jsonl": "pages.jsonl"}

@@ -1,4 +1,4 @@
-"""Writes new files, all of them or none, and never over what is there."""
+"""Writing new files: refuses to overwrite, and checks all names before it writes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +10,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def template(source: str, /, **values: str) -> str:
-    """A template with its values filled in."""
+    """Return a template with its values filled in."""
     return Template((TEMPLATES / source).read_text(encoding="utf-8")).substitute(values)
 
 
 def write_new(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """The files that were written below `folder`."""
+    """Write the files below `folder` and return their paths."""
     taken = [folder / name for name in files if (folder / name).exists()]
     if taken:
         more = f" and {len(taken) - 3} more" if len(taken) > 3 else ""
