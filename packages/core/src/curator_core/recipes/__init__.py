@@ -1,4 +1,4 @@
-"""Recipes: pipelines written as YAML, and the way back."""
+"""Recipes: pipelines read from YAML and written as YAML."""
 
 from curator_core.model.secrets import Secret, redact, secret
 from curator_core.recipes.describing import (

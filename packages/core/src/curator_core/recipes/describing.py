@@ -1,4 +1,4 @@
-"""What there is to know about a stage, or a workflow, before using it."""
+"""Descriptions of stages and workflows, for help and documentation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from curator_core.recipes.workflows import load_workflow, workflow_table
 
 @dataclass(frozen=True)
 class OptionHelp:
-    """One option as people read it. The default is plain data, None where it is required."""
+    """One option for display. The default is plain data, None if the option is required."""
 
     name: str
     type: str
@@ -24,7 +24,7 @@ class OptionHelp:
 
 @dataclass(frozen=True)
 class StageHelp:
-    """A stage as people read it. `settings` are those that every stage has."""
+    """A stage for display. `settings` are the options that every stage has."""
 
     name: str
     doc: str
@@ -38,7 +38,7 @@ class StageHelp:
 
 
 def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
-    """All about one stage: what it does, what it takes and gives, and its options."""
+    """Describe a stage: what it does, its input and output types, and its options."""
     plugins = installed_plugins() if plugins is None else plugins
     found = load_stage(name, plugins)
     offer = plugins.stages.find(name)
@@ -61,7 +61,7 @@ def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
 
 @dataclass(frozen=True)
 class WorkflowHelp:
-    """A workflow as people read it."""
+    """A workflow for display."""
 
     name: str
     doc: str
@@ -72,7 +72,7 @@ class WorkflowHelp:
 
 
 def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
-    """All about one workflow: what it does, and its options."""
+    """Describe a workflow: what it does, and its options."""
     plugins = installed_plugins() if plugins is None else plugins
     found = load_workflow(name, plugins)
     table = with_docs(workflow_table(found), found)
@@ -88,7 +88,7 @@ def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
 
 
 def doc_of(found: Any) -> str:
-    """A stage's own docstring, without the signature that a dataclass puts in its place."""
+    """Return a class's own docstring, but not the signature that a dataclass generates."""
     import inspect
 
     text = inspect.cleandoc(found.__doc__ or "")
@@ -96,7 +96,7 @@ def doc_of(found: Any) -> str:
 
 
 def _shown(option: Option, stage: Any = None) -> OptionHelp:
-    """An option with its default; of a general setting, with what this stage says instead."""
+    """Describe an option; for a general setting, with the default of this stage."""
     default = None if option.required else option.default
     if stage is not None and option.name != "num_workers":
         default = getattr(stage, option.name, default)
@@ -107,5 +107,5 @@ def _shown(option: Option, stage: Any = None) -> OptionHelp:
 
 
 def _one_line(text: str) -> str:
-    """A text without the line breaks that it has in its source; paragraphs stay apart."""
+    """Join the lines of each paragraph; paragraphs stay apart."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

@@ -1,4 +1,4 @@
-"""Reads recipes: pipelines as YAML, from anybody, with everything that is wrong told at once."""
+"""Loading recipes: untrusted YAML becomes a pipeline, or an error that lists every problem."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A checked recipe. What it keeps of options is not shown, since it may be secret."""
+    """A checked recipe. Its repr leaves out option values, which may be secret."""
 
     name: str
     description: str
@@ -50,7 +50,7 @@ class Recipe:
     plugins: Plugins = field(repr=False)
     permissions: Permissions
     workflow: ChosenWorkflow | None = field(default=None, repr=False)
-    """In place of steps: several pipelines, which the workflow itself makes."""
+    """Used instead of steps: the workflow makes its pipelines itself."""
 
     def pipeline(self) -> "Pipeline":
         from curator_core.pipeline import Pipeline
@@ -63,7 +63,7 @@ class Recipe:
         return Pipeline(self.name, self.description, list(self.stages), **self.settings)
 
     def executor(self) -> Executor | None:
-        """The executor that the recipe asks for, made anew; None where it leaves that open."""
+        """Return a new executor as the recipe asks for it, or None if the recipe names none."""
         if self.executor_options is None:
             return None
         kind, options = self.executor_options
@@ -82,21 +82,21 @@ def load_recipe(
     plugins: Plugins | None = None,
     permissions: Permissions | None = None,
 ) -> Recipe:
-    """The recipe in a file, or in a text of several lines, with settings (`a.b=value`) applied.
+    """Load a recipe from a file, or from a text of several lines, and apply settings (`a.b=value`).
 
-    It may do what `permissions` says; what the environment says unless given.
+    `permissions` limits what the recipe may do; by default the environment sets the limits.
     """
     return checked(with_settings(read(source), settings), plugins, permissions)
 
 
 def apply_settings(recipe: Recipe, settings: Iterable[str]) -> Recipe:
-    """The recipe with single options changed: `steps.<id>.<option>=<value>`, `input.path=…`."""
+    """Return the recipe with options changed: `steps.<id>.<option>=<value>`, `input.path=…`."""
     changed = with_settings(recipe.document, settings)
     return checked(changed, recipe.plugins, recipe.permissions)
 
 
 def read(source: str | os.PathLike[str]) -> Document:
-    """A recipe as data, not yet checked; `-` stands for what is piped in."""
+    """Read a recipe as unchecked data; `-` reads stdin."""
     if isinstance(source, str) and "\n" in source:
         return parse(source)
     path = FilePath("<stdin>" if source == "-" else source)
@@ -128,7 +128,7 @@ def _opened(source: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
 def checked(
     document: Document, plugins: Plugins | None = None, permissions: Permissions | None = None
 ) -> Recipe:
-    """The recipe that a document describes, or every problem it has."""
+    """Return the recipe that a document describes, or raise with every problem in it."""
     plugins = installed_plugins() if plugins is None else plugins
     permissions = Permissions.of_environment() if permissions is None else permissions
     problems = Problems(document, permissions)
@@ -163,7 +163,7 @@ def checked(
 
 
 class _Untouched(Substitution):
-    """Leaves everything as it stands: the parts of a recipe are substituted one by one."""
+    """Substitutes nothing: each part of a recipe is substituted on its own."""
 
     def apply(self, value: Any, path: object) -> Any:
         return value
@@ -192,7 +192,7 @@ _OUTER = OptionTable(
 
 
 def _section(table: OptionTable, key: str, problems: Problems) -> dict[str, Any]:
-    """A part of the recipe where secrets have no business, since a run shows it."""
+    """Check a section that runs display, and where secrets are therefore refused."""
     data = problems.document.data
     said = data.get(key, {}) if key else {k: v for k, v in data.items() if k in table.options}
     if not isinstance(said, dict):
@@ -228,7 +228,7 @@ def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dic
 
 
 def _in_config(options: dict[str, Any], table: OptionTable) -> dict[str, Any]:
-    """Options that stand beside `name:` are those of the executor's config, where it has one."""
+    """Move options next to `name:` into the executor's config, if it has one."""
     loose = {key: value for key, value in options.items() if key not in table.options}
     config = options.get("config") or {}
     if not (loose and "config" in table.options and isinstance(config, dict)):
@@ -238,7 +238,7 @@ def _in_config(options: dict[str, Any], table: OptionTable) -> dict[str, Any]:
 
 
 def _of_executor(kind: type[Executor]) -> OptionTable:
-    """Its options but a runtime_env, which may run any code: only Python may set that."""
+    """Return the executor's options without runtime_env, which may run any code: Python only."""
     table = options_of(kind)
     safe = {name: option for name, option in table.options.items() if name != "runtime_env"}
     return OptionTable(safe)

@@ -1,4 +1,4 @@
-"""The options of a stage or an executor, as its own class declares them."""
+"""Options of stages, executors and workflows, as their classes declare them."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ from curator_core.plan.plan import plain
 
 
 class Required:
-    """Stands where an option has no default."""
+    """Marks an option without a default."""
 
     def __repr__(self) -> str:
         return "required"
@@ -30,7 +30,7 @@ REQUIRED: Final = Required()
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its type, its default and what it is for."""
+    """One option: its type, its default and its description."""
 
     name: str
     annotation: Any = Any
@@ -46,32 +46,35 @@ class Option:
         return _type_name(self.annotation)
 
     def hides(self, value: Any) -> bool:
-        """Whether it is named like a credential, and the value is none of those it offers itself:
-        `token: Literal["words", "characters"]` has no secrets."""
+        """Return whether the value is secret.
+
+        It is if the option is named like a credential, and the value is not one of its listed
+        choices, as in `token: Literal["words", "characters"]`.
+        """
         return is_credential(self.name) and value not in _choices(self.annotation)
 
     def shown(self, value: Any) -> Any:
-        """A value of it as plain data that people may see."""
+        """Return a value of this option as plain data, with secrets hidden."""
         return hidden(plain(value), self.name if self.hides(value) else "")
 
 
 @dataclass(frozen=True, eq=False)
 class OptionTable:
-    """All options of something. `is_open` where it takes others besides."""
+    """All options of a class. `is_open` if it also accepts options that are not listed."""
 
     options: Mapping[str, Option] = field(default_factory=dict)
     is_open: bool = False
     takes_name: bool = False
 
     def over(self, settings: "OptionTable") -> "OptionTable":
-        """These options with general settings beside them; of one name, its own counts."""
+        """Return these options and general settings; an option overrides a setting of its name."""
         both = {**settings.options, **self.options}
         return OptionTable(both, self.is_open, self.takes_name)
 
 
 @cache
 def settings() -> OptionTable:
-    """What may be said about any stage. A runtime_env may run any code, so no recipe has one."""
+    """Return the settings of every stage. No recipe sets a runtime_env: it may run any code."""
     from pydantic import Field as Bounds
 
     count = Annotated[int, Bounds(ge=1)]
@@ -94,7 +97,7 @@ def settings() -> OptionTable:
 
 @cache
 def pipeline_settings() -> OptionTable:
-    """What stands under `errors:`, for all stages that do not say otherwise."""
+    """Return the options under `errors:`, the defaults for all stages."""
     from pydantic import Field as Bounds
 
     share = Annotated[float, Bounds(ge=0, le=1)]
@@ -113,7 +116,7 @@ def pipeline_settings() -> OptionTable:
 
 @cache
 def run_settings() -> OptionTable:
-    """What stands under `run:`."""
+    """Return the options under `run:`."""
     from pydantic import Field as Bounds
 
     return _table(
@@ -132,9 +135,9 @@ def run_settings() -> OptionTable:
 
 @cache
 def options_of(kind: Any) -> OptionTable:
-    """The options of a class: the parameters it is made with, typed as it says itself.
+    """Return the options of a class: the parameters of its constructor and their types.
 
-    What the source code says of them is added by `with_docs`, for those who show it to people.
+    Docstrings in the source code are not read here; `with_docs` adds them where they are displayed.
     """
     hints = _type_hints(kind)
     declared: dict[str, Field[Any]] = {}
@@ -157,9 +160,9 @@ def options_of(kind: Any) -> OptionTable:
 
 
 def with_docs(table: OptionTable, kind: type) -> OptionTable:
-    """The table with the docstrings below the options in the source code of their class.
+    """Add the docstrings below the options in the source code of their class.
 
-    For help, schemas and documentation only. Where the source code cannot be read, they are empty.
+    Only for help, schemas and documentation. Without readable source code, they stay empty.
     """
     docs = _docs_of(kind)
     documented = {
@@ -174,7 +177,7 @@ def _table(*options: Option) -> OptionTable:
 
 
 def _type_hints(kind: Any) -> dict[str, Any]:
-    """The types of a class's options; an __init__ written by hand has the last word."""
+    """Return the types of a class's options; a handwritten __init__ overrides the fields."""
     try:
         hints = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
         if not is_dataclass(kind) or "__init__" in _handwritten(kind):
@@ -188,7 +191,7 @@ def _type_hints(kind: Any) -> dict[str, Any]:
 
 
 def _handwritten(kind: Any) -> set[str]:
-    """Methods of a dataclass that it did not get from `dataclass` itself."""
+    """Return the names of methods that `dataclass` did not generate."""
     names = [function for function in vars(kind).values() if inspect.isfunction(function)]
     return {made.__name__ for made in names if made.__code__.co_filename != "<string>"}
 
@@ -206,7 +209,7 @@ def _doc(declared: "Field[Any] | None") -> str:
 
 
 def _docs_of(kind: type) -> dict[str, str]:
-    """The text that stands under each option in the class, its own before its parents'."""
+    """Return the docstring under each option; a class overrides its parents."""
     docs: dict[str, str] = {}
     for parent in reversed(kind.__mro__):
         if parent.__module__ != "builtins":
@@ -228,16 +231,16 @@ def _texts_under_names(kind: type) -> dict[str, str]:
 
 @cache
 def _classes_in(module: str) -> dict[str, list[ast.stmt]]:
-    """The bodies of a module's classes by name: many stages share few modules and parents."""
+    """Return the class bodies of a module by name; cached, as many stages share few modules."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except Exception:  # noqa: BLE001 - no failure is worth more than the help text it costs
+    except Exception:  # noqa: BLE001 - a failure here may only cost the help text
         return {}
     return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _body_alone(kind: type) -> list[ast.stmt]:
-    """For classes within functions, and those of notebooks."""
+    """Parse the source of one class: for classes in functions and notebooks."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except Exception:  # noqa: BLE001 - as above
@@ -246,14 +249,14 @@ def _body_alone(kind: type) -> list[ast.stmt]:
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:
-    """The values that a type names one by one, whatever else it takes."""
+    """Return all values of the Literals in a type."""
     if get_origin(annotation) is Literal:
         return get_args(annotation)
     return tuple(choice for part in get_args(annotation) for choice in _choices(part))
 
 
 def _type_name(annotation: Any) -> str:
-    """A type as people write it: `int | None`, without its bounds and module names."""
+    """Write a type as in source code: `int | None`, without bounds and module names."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _type_name(parts[0])

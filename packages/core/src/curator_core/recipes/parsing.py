@@ -1,4 +1,4 @@
-"""Reads YAML from anybody: plain data only, of bounded size, with the line of every part."""
+"""Parsing of untrusted YAML: plain data only, of limited size, with the line of every part."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ _SCALARS = frozenset(f"{_TAG}{name}" for name in ("null", "bool", "int", "float"
 
 
 class _RefusedError(Exception):
-    """YAML that is not even looked at any further."""
+    """YAML that is refused without further checks."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -28,7 +28,7 @@ class _RefusedError(Exception):
 
 
 def parse(text: str, file: str = "<recipe>") -> Document:
-    """A recipe as plain data. Duplicate keys and foreign tags are noted in its problems."""
+    """Parse a recipe into plain data. Duplicate keys and unknown tags become problems."""
     import yaml
 
     try:
@@ -46,7 +46,7 @@ def parse(text: str, file: str = "<recipe>") -> Document:
 
 
 def parse_value(text: str) -> Any:
-    """A value from a command line: a number, true, false, null, [a list], {a: mapping} or text."""
+    """Parse a command-line value: a number, true, false, null, [a list], {a: mapping} or text."""
     import yaml
 
     if text[:1] in tuple("[{\"'"):
@@ -63,7 +63,7 @@ def parse_value(text: str) -> Any:
 
 
 def _measure(text: str) -> None:
-    """Refuse what is too large or too deep before anything is built of it."""
+    """Refuse YAML that is too large or too deep before building anything from it."""
     import yaml
 
     depth = nodes = aliases = 0
@@ -82,7 +82,7 @@ def _measure(text: str) -> None:
 
 
 class _Builder:
-    """Turns nodes into plain data, counting every time that an alias repeats one."""
+    """Turns nodes into plain data, and counts every repetition of an alias."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -145,7 +145,7 @@ class _Builder:
         return found
 
     def _key(self, node: "yaml.Node", path: Path) -> str | None:
-        """The key as it is written: `on` stays `on`, and does not become true."""
+        """Return the key as written: `on` stays `on` and does not become true."""
         import yaml
 
         line = node.start_mark.line + 1
@@ -211,7 +211,7 @@ _PLAINLY = {
     "but got '<stream end>'": "a bracket above is never closed",
     "<document start>": "this is no recipe: a recipe is YAML with `input:`, `steps:` and `output:`",
 }
-"""What the parser says of common slips, and what a person would say."""
+"""Parts of the parser's messages for common mistakes, and the message to show instead."""
 
 
 def _said(error: "yaml.YAMLError", text: str) -> str:

@@ -1,4 +1,4 @@
-"""Permissions: what a recipe may do is decided outside of it, for a recipe may be anybody's."""
+"""Permissions of recipes: set outside of the recipe, which may be untrusted."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -15,20 +15,20 @@ _YES = ("1", "true", "yes")
 
 @dataclass(frozen=True)
 class Permissions:
-    """What recipes may do beyond reading and writing data in the usual places."""
+    """What recipes may do beyond reading and writing data over the usual protocols."""
 
     trust_code: bool = False
     """Run code that comes with models."""
 
     protocols: frozenset[str] = frozenset()
-    """Use these protocols of fsspec beside the usual ones."""
+    """fsspec protocols allowed in addition to the usual ones."""
 
     variables: frozenset[str] = frozenset()
-    """Read these environment variables."""
+    """Environment variables that may be read."""
 
     @classmethod
     def of_environment(cls) -> "Permissions":
-        """As CURATOR_TRUST_CODE and CURATOR_RECIPE_ENV (names, with commas between them) say."""
+        """Read CURATOR_TRUST_CODE and CURATOR_RECIPE_ENV (names, separated by commas)."""
         names = os.environ.get(NAMES_VARIABLE, "").split(",")
         return cls(
             trust_code=os.environ.get(TRUST_VARIABLE, "").lower() in _YES,
@@ -38,7 +38,7 @@ class Permissions:
     def widened(
         self, *, trust_code: bool, protocols: Iterable[str], variables: Iterable[str]
     ) -> "Permissions":
-        """These permissions and more."""
+        """Return these permissions with more added."""
         return Permissions(
             self.trust_code or trust_code,
             self.protocols | set(protocols),
@@ -47,7 +47,7 @@ class Permissions:
 
 
 def variable_problem(name: str, path: Path, problems: Problems) -> str | None:
-    """What to say where a recipe reads a variable that nobody allowed it to read."""
+    """Return the problem if the recipe reads a variable without permission."""
     if not problems.document.is_from_file(path) or name in problems.permissions.variables:
         return None
     return (
@@ -59,7 +59,7 @@ def variable_problem(name: str, path: Path, problems: Problems) -> str | None:
 def option_problems(
     values: dict[str, Any], path: Path, problems: Problems
 ) -> Iterator[tuple[Path, str]]:
-    """What options ask for that the recipe may not do, and where."""
+    """Yield the path and text of each problem where options ask for more than is permitted."""
     for where, value in _leaves(values, path):
         if not problems.document.is_from_file(where):
             continue
@@ -76,7 +76,7 @@ def option_problems(
 
 
 def cluster_problems(problems: Problems) -> Iterator[tuple[Path, str]]:
-    """What to say where a recipe chooses the cluster: its answers are unpickled here."""
+    """Yield a problem where the recipe chooses the cluster, whose answers are unpickled here."""
     for inside in ((), ("config",), ("options",)):
         path: Path = ("executor", *inside, "address")
         document = problems.document
@@ -91,7 +91,7 @@ def cluster_problems(problems: Problems) -> Iterator[tuple[Path, str]]:
 
 
 def known_protocols() -> set[str]:
-    """All that fsspec can open, whoever registered it."""
+    """Return all protocols that fsspec can open, built in or registered."""
     from fsspec import available_protocols
     from fsspec.registry import registry
 
@@ -99,7 +99,7 @@ def known_protocols() -> set[str]:
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """All texts and the keys of all mappings within a value, with their places."""
+    """Yield the texts, and the keys of nested mappings, within a value, with their paths."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -113,7 +113,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _protocols_of(path: Path, text: str) -> Iterator[str]:
-    """The protocols that fsspec would take from a text."""
+    """Yield the unusual protocols that fsspec would find in a text."""
     is_name = str(path[-1]).endswith("protocol") and any(
         str(part).endswith("storage_options") for part in path
     )

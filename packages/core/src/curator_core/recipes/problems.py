@@ -1,4 +1,4 @@
-"""Where things stand in a recipe, and what is wrong with them there."""
+"""Documents and problems: recipe data with line numbers, and the messages that refer to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ MOST_MESSAGES = 100
 
 @dataclass(frozen=True)
 class Document:
-    """A recipe as plain data, and for each part of it the line it stands on.
+    """A recipe as plain data, with the place of each of its parts.
 
-    A place is a line number, or the name of the setting that put it there. What is `spoiled` has
-    been complained about already.
+    A place is a line number, or the name of the setting that changed the part. Problems of
+    `spoiled` parts are already reported.
     """
 
     file: str
@@ -27,17 +27,17 @@ class Document:
     problems: tuple[tuple[int | str, str], ...] = field(default=(), repr=False)
 
     def place(self, path: Path) -> int | str:
-        """Where `path` stands, or else the nearest thing around it."""
+        """Return the place of `path`, or of its nearest parent."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, 1)
 
     def is_from_file(self, path: Path) -> bool:
-        """Whether the recipe itself says what is at `path`, and not whoever runs it."""
+        """Return whether the value at `path` comes from the recipe, and not from a setting."""
         return isinstance(self.place(path), int)
 
     def at(self, path: Path) -> Any:
-        """What stands at `path`; None where nothing does."""
+        """Return the value at `path`, or None."""
         found: Any = self.data
         for part in path:
             try:
@@ -48,7 +48,7 @@ class Document:
 
 
 class Problems:
-    """Collects what is wrong, so that all of it can be told at once."""
+    """Collects problems so that all of them can be reported at once."""
 
     def __init__(self, document: Document, permissions: "Permissions") -> None:
         self.document = document
@@ -61,7 +61,7 @@ class Problems:
             self._found[self.document.place(path), text] = None
 
     def spoil(self, path: Path, text: str) -> None:
-        """What is wrong at `path`, after which nothing else about it is worth saying."""
+        """Report a problem at `path`, and suppress further problems there."""
         self.add(path, text)
         self._spoiled.add(path)
 
@@ -69,7 +69,7 @@ class Problems:
         return len(self._found)
 
     def messages(self) -> list[str]:
-        """One sentence each, in the order of the file; settings come last."""
+        """Return one message per problem in the order of the file, settings last."""
         found = sorted(self._found, key=lambda item: (isinstance(item[0], str), item[0]))
         messages = [f"{self._shown(place)}: {text}" for place, text in found[:MOST_MESSAGES]]
         more = len(found) - len(messages)

@@ -1,4 +1,4 @@
-"""A JSON Schema of recipes, with which editors complete and check them."""
+"""JSON Schema of recipes, for completion and checks in editors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
-    """A schema with one variant for each stage that is installed and loads."""
+    """Return a schema with one variant for each installed stage that loads."""
     plugins = installed_plugins() if plugins is None else plugins
     definitions: dict[str, Any] = {}
     bare: list[str] = []
@@ -26,7 +26,7 @@ def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
             found = load_stage(name, plugins)
             definitions |= _definitions_of(name, found)
         except PluginError:
-            continue  # `curate plugins` says what is wrong with it
+            continue  # `curate plugins` reports it
         variants.append({"$ref": f"#/$defs/{name}"})
         if not any(option.required for option in stage_table(found).options.values()):
             bare.append(name)
@@ -52,7 +52,7 @@ _WORKFLOW = "Several pipelines one after another, in place of steps."
 
 
 def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
-    """The names of those that load; their options become definitions."""
+    """Return the names of workflows that load, and add their options to the definitions."""
     names = []
     for name in plugins.workflows:
         try:
@@ -60,7 +60,7 @@ def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
             table = with_docs(workflow_table(kind), kind)
             definitions[f"workflow:{name}"] = _object(f"workflow:{name}", table, definitions)
         except PluginError:
-            continue  # `curate plugins` says what is wrong with it
+            continue  # `curate plugins` reports it
         names.append(name)
     return names
 
@@ -73,7 +73,7 @@ def _conditions(workflows: list[str]) -> dict[str, Any]:
 
 
 def _variant(name: str) -> dict[str, Any]:
-    """What holds for a recipe of this workflow."""
+    """Return the condition that applies to recipes of this workflow."""
     asked = {"properties": {"workflow": {"const": name}}, "required": ["workflow"]}
     steps = dict.fromkeys(("input", "steps", "output", "errors"), False)
     options = {"$ref": f"#/$defs/workflow:{name}"}
@@ -111,11 +111,11 @@ def _definitions_of(name: str, found: Any) -> dict[str, Any]:
 
 
 def _object(prefix: str, table: OptionTable, definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of some options; what they refer to is added to the definitions."""
+    """Return the schema of some options; the types they refer to are added to the definitions."""
     from pydantic.json_schema import GenerateJsonSchema
 
     class Tolerant(GenerateJsonSchema):
-        """Options that only Python can give match nothing, instead of spoiling the schema."""
+        """Makes options that only Python can set match nothing, instead of failing."""
 
         ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
 
@@ -130,7 +130,7 @@ def _object(prefix: str, table: OptionTable, definitions: dict[str, Any]) -> dic
 
 
 def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the titles made up of field names: an editor shows them for nothing."""
+    """Remove the titles that pydantic derives from field names: they only clutter editors."""
     properties = schema.get("properties", {})
     plain = {
         name: {key: value for key, value in about.items() if key != "title"}

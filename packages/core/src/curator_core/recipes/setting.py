@@ -1,4 +1,4 @@
-"""Changes single options of a recipe from outside: `steps.<id>.<option>=<value>`."""
+"""Settings: change single options of a recipe from outside, as `steps.<id>.<option>=<value>`."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -14,11 +14,11 @@ from curator_core.recipes.steps import Step, find_steps
 _SECTIONS = ("input", "output", "options", "executor", "errors", "run")
 _WHOLE = ("name", "description", "executor")
 _SHORT_FORM = {"executor": "name"}
-"""The key under which a part's text stands once it becomes a mapping; for steps, `stage`."""
+"""The key for the text of a part when it becomes a mapping; for steps, `stage`."""
 
 
 def with_settings(document: Document, settings: Iterable[str]) -> Document:
-    """The document with every setting applied, or all that is wrong with the settings."""
+    """Apply every setting to the document, or raise with all problems in the settings."""
     steps = find_steps(document, Problems(document, Permissions()))
     problems = []
     for setting in settings:
@@ -36,7 +36,7 @@ def with_settings(document: Document, settings: Iterable[str]) -> Document:
 
 
 class _RefusedError(Exception):
-    """A setting that leads nowhere."""
+    """A setting that cannot be applied."""
 
 
 def _path(key: str, steps: list[Step], document: Document) -> Path:
@@ -58,7 +58,7 @@ def _path(key: str, steps: list[Step], document: Document) -> Path:
 
 
 def _path_in_steps(rest: str, steps: list[Step]) -> Path:
-    """Ids may have dots in them, so the longest one that fits is meant."""
+    """Return the path of a step's option. Ids may contain dots: the longest that matches wins."""
     for step in sorted(steps, key=lambda step: len(step.id), reverse=True):
         if rest == step.id:
             raise _RefusedError("name the option, too")

@@ -1,4 +1,4 @@
-"""The steps of a recipe: from what it says to stages."""
+"""Steps of a recipe, and the stages built from them."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _ID = re.compile(r"\w[\w .:-]{0,99}")
 
 @dataclass(frozen=True)
 class Step:
-    """One step as the recipe has it. Its id becomes the name of its stage."""
+    """One step of the recipe. Its id becomes the name of its stage."""
 
     id: str
     stage: str
@@ -37,7 +37,7 @@ class Step:
 
 
 def find_steps(document: Document, problems: Problems) -> list[Step]:
-    """The steps in order, input first and output last, each with an id of its own."""
+    """Return the steps in order, input first and output last, each with a unique id."""
     found = list(_well_formed(document, problems))
     ids = _ids([(said.get("stage", ""), said.get("id")) for _, said in found])
     seen: set[str] = set()
@@ -62,7 +62,7 @@ def is_id(given: object) -> bool:
 
 
 def stage_table(found: Any) -> OptionTable:
-    """What may be said about a stage: its own options, and the settings of all stages."""
+    """Return the stage's own options together with the settings of all stages."""
     return _table_of_class(found) if isinstance(found, type) else settings()
 
 
@@ -72,7 +72,7 @@ def _table_of_class(kind: type) -> OptionTable:
 
 
 def load_stage(name: str, plugins: Plugins) -> Any:
-    """A stage class, or a ready-made stage, by its registered name."""
+    """Load a stage class, or a ready-made stage, by its registered name."""
     found = plugins.stages.load(name)
     if isinstance(found, ProcessingStage):
         return found
@@ -83,7 +83,7 @@ def load_stage(name: str, plugins: Plugins) -> Any:
 
 
 def build_stage(step: Step, plugins: Plugins, problems: Problems) -> AnyStage | None:
-    """The stage of a step, or None where something about it is wrong."""
+    """Return the stage of a step, or None if there are problems."""
     try:
         found = load_stage(step.stage, plugins)
         table = stage_table(found)
@@ -133,7 +133,7 @@ def _well_formed(document: Document, problems: Problems) -> Iterator[tuple[Path,
     for path, item in _items(document.data):
         said = {"stage": item} if isinstance(item, str) else item
         if not isinstance(said, dict):
-            continue  # the check of the recipe's outer shape says so
+            continue  # the check of the recipe's outer shape reports it
         problem = _problem_with(said)
         if problem:
             problems.add(path, problem)

@@ -1,4 +1,4 @@
-"""Puts the values of `${env:VAR}` and `${secret:VAR}` in their place."""
+"""Substitution of `${env:VAR}` and `${secret:VAR}`."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _KINDS = ("env", "secret")
 
 
 class Substitution:
-    """Substitutes in plain data, and remembers which texts became secret by that."""
+    """Substitutes variables in plain data, and remembers the texts that contain secrets."""
 
     def __init__(self, problems: Problems, *, may_be_secret: bool = True) -> None:
         self.problems = problems

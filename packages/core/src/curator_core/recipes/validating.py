@@ -1,4 +1,4 @@
-"""Checks what a recipe says against what a class declares, and says what does not fit."""
+"""Validation: checks a recipe's values against the options of a class, and words the problems."""
 
 import json
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spot:
-    """Whose options are checked, and where in the recipe they stand."""
+    """Whose options are checked, and their path in the recipe."""
 
     path: Path
     label: str = ""
@@ -35,13 +35,13 @@ class Spot:
 def validated(
     table: OptionTable, given: Substitution, values: Mapping[str, Any], spot: Spot
 ) -> dict[str, Any] | None:
-    """The values in their own types, or None when there is something wrong with them."""
+    """Return the values converted to their types, or None if there are problems."""
     from pydantic import ValidationError
 
     problems = given.problems
     before = len(problems)
     resolved = given.apply(dict(values), spot.path)
-    if spot.path:  # else it is what recipes are called, and what they are for
+    if spot.path:  # the recipe's own name and description need no permission
         for path, text in option_problems(resolved, spot.path, problems):
             problems.add(path, spot.says(redact(text)))
     model = model_of(table)
@@ -60,7 +60,7 @@ def validated(
 
 @lru_cache(maxsize=1024)
 def model_of(table: OptionTable) -> "type[BaseModel]":
-    """A model of the options. Its own field names are neutral, since options may have any name."""
+    """Return a pydantic model of the options. Fields are numbered: options may have any name."""
     from pydantic import ConfigDict, Field, PydanticUserError, create_model
 
     declared: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def _names(model: "type[BaseModel]") -> Iterator[tuple[str, str]]:
 
 
 def _keep_secret(value: Any, secrets: Mapping[str, Secret]) -> Any:
-    """The value with its secret texts wrapped, so that no repr shows them."""
+    """Wrap the secret texts in a value so that no repr shows them."""
     if not secrets:
         return value
     if isinstance(value, str):
@@ -101,7 +101,7 @@ def _keep_secret(value: Any, secrets: Mapping[str, Secret]) -> Any:
 
 
 class _Findings:
-    """Turns the errors of one validation into sentences."""
+    """Turns pydantic's errors into messages."""
 
     def __init__(
         self, table: OptionTable, values: Mapping[str, Any], spot: Spot, problems: Problems
@@ -126,7 +126,7 @@ class _Findings:
         self.problems.add((*self.spot.path, *path), self.spot.says(redact(text)))
 
     def _path(self, location: Iterable[str | int]) -> Path:
-        """Where in the recipe an error lies: a location also names members of unions."""
+        """Return the path in the recipe: pydantic's location also names members of unions."""
         path: list[str | int] = []
         value: Any = self.values
         for part in location:
@@ -173,7 +173,7 @@ class _Findings:
         return value
 
     def _known_at(self, path: Path) -> list[str]:
-        """The names that may stand at `path`, as far as they are declared."""
+        """Return the option names that are declared at `path`."""
         if not path:
             return list(self.table.options)
         option = self.table.options.get(str(path[0]))
@@ -229,7 +229,7 @@ def _choices(error: "ErrorDetails") -> str:
 
 
 def _shown(value: Any, path: Path) -> str:
-    """A value as a message may show it: as the recipe has it, with `${secret:…}` unresolved."""
+    """Return a value as the recipe has it, with `${secret:…}` unresolved and credentials masked."""
     if isinstance(value, str):
         if path and is_credential(str(path[-1])):
             return MASK

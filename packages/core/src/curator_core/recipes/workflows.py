@@ -1,4 +1,4 @@
-"""The workflow of a recipe: from its name and its options to the thing itself."""
+"""Workflow of a recipe: built from its name and options."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,23 +15,23 @@ from curator_core.workflow import Workflow
 KEY, OPTIONS = "workflow", "options"
 
 _NOT_BESIDE = ("input", "steps", "output", "errors")
-"""What only a recipe of one pipeline has."""
+"""Sections that only recipes of a single pipeline have."""
 
 
 @dataclass(frozen=True)
 class ChosenWorkflow:
-    """A workflow as a recipe has it, made and checked."""
+    """A workflow that a recipe asks for, built and checked."""
 
     name: str
-    """The registered one."""
+    """Its registered name."""
 
     workflow: Workflow
     values: dict[str, Any]
-    """The options that were given, in their own types."""
+    """The given options, converted to their types."""
 
 
 def load_workflow(name: str, plugins: Plugins) -> type[Workflow]:
-    """A workflow class by its registered name."""
+    """Load a workflow class by its registered name."""
     found = plugins.workflows.load(name)
     if isinstance(found, type) and issubclass(found, Workflow):
         return found
@@ -40,7 +40,7 @@ def load_workflow(name: str, plugins: Plugins) -> type[Workflow]:
 
 
 def build_workflow(plugins: Plugins, problems: Problems) -> ChosenWorkflow | None:
-    """The workflow that a recipe names; None where there is none, or something is wrong with it."""
+    """Return the workflow that a recipe names; None if it names none, or if there are problems."""
     data = problems.document.data
     if KEY not in data:
         if OPTIONS in data:

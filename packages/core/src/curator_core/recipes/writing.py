@@ -1,4 +1,4 @@
-"""Writes pipelines as recipes."""
+"""Writing pipelines as recipes."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 def pipeline_from_yaml(
     text: str, plugins: Plugins | None = None, permissions: Permissions | None = None
 ) -> "Pipeline":
-    """The pipeline that a recipe's text describes."""
+    """Return the pipeline that a recipe's text describes."""
     return checked(parse(text), plugins, permissions).pipeline()
 
 
 def pipeline_to_yaml(pipeline: "Pipeline", plugins: Plugins | None = None) -> str:
-    """A recipe for the pipeline, without what is as it is by default."""
+    """Write the pipeline as a recipe, without options that have their default."""
     import yaml
 
     plugins = installed_plugins() if plugins is None else plugins
@@ -67,11 +67,11 @@ def _head(pipeline: "Pipeline", steps: list[Any]) -> dict[str, Any]:
 
 
 class _UnwritableError(Exception):
-    """A value that has no form in YAML, or must not have one."""
+    """A value that YAML cannot express, or that must not be written."""
 
 
 class _Writer:
-    """Turns stages into steps and collects what cannot be written."""
+    """Turns stages into steps and collects problems."""
 
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
@@ -89,7 +89,7 @@ class _Writer:
         return name
 
     def _name_of_copy(self, stage: AnyStage) -> str | None:
-        """The name of a stage made of a function, of which `with_` made a copy."""
+        """Return the registered name of a function's stage that `with_` copied."""
         function = getattr(stage, "function", None)
         for name in self.plugins.stages:
             found = self.plugins.stages.loaded(name)
@@ -147,14 +147,14 @@ class _Writer:
 
 
 def _own_options(stage: AnyStage, plugins: Plugins, name: str) -> OptionTable:
-    """None of its own for a ready-made stage: its name says it all."""
+    """Return the stage's options; none for a registered instance, which its name describes."""
     kind: Any = type(stage)
     is_class = isinstance(plugins.stages.loaded(name), type)
     return options_of(kind) if is_class else OptionTable()
 
 
 def _plain(value: Any, name: str) -> Any:
-    """The value as YAML has it; credentials only by the name of their variable."""
+    """Convert a value to YAML's types; a secret becomes a reference to its variable."""
     if isinstance(value, Secret):
         return value.shown
     if isinstance(value, Enum):
@@ -204,5 +204,5 @@ def _same(value: Any, default: Any) -> bool:
     try:
         alike = type(value) is type(default) or isinstance(value, Mapping)
         return alike and bool(value == default)
-    except (TypeError, ValueError):  # arrays, which do not compare to one answer
+    except (TypeError, ValueError):  # arrays do not compare to a single bool
         return False
