@@ -1,4 +1,4 @@
-"""What a run did, for people: closing summaries, tables, and a page to keep."""
+"""Reports of runs: closing summaries, tables, and a page to keep."""
 
 from curator_core.reporting.reasons import Failure, drop_reasons, failures_of
 from curator_core.reporting.summaries import Summary, print_summary

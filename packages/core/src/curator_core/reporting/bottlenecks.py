@@ -1,4 +1,4 @@
-"""Bottlenecks: which stage holds up a run, how that shows, and what to change."""
+"""Bottlenecks: which stage holds up a run, the evidence for it, and what to change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from curator_core.reporting.figures import duration
 
 _SHORT_S = 1.0
 _TELLING = 0.4
-"""A stage that takes less of all time at work is not the one to change."""
+"""A stage with a smaller share of all busy time is not reported as the bottleneck."""
 
 _IDLE = 0.5
 _COMPUTES = 0.7
@@ -19,7 +19,7 @@ _OVERHEAD_S = 0.002
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What holds the run up; `name` is empty where nothing does."""
+    """What holds up the run; `name` is empty if no stage does."""
 
     name: str
     evidence: str
@@ -29,10 +29,10 @@ class Bottleneck:
 def bottleneck_of(
     usages: Mapping[str, Usage], needs: Mapping[str, Any], diagnosis: Mapping[str, Any]
 ) -> Bottleneck | None:
-    """What the scheduler said of itself counts more; else who was at work most is asked why.
+    """Find the bottleneck; None if the run was too short to tell.
 
+    Prefers the scheduler's own diagnosis; otherwise analyzes the stage that was busy longest.
     `needs` are the resources of each stage.
-    None where the run was too short to tell.
     """
     if diagnosis.get("bottleneck"):
         return Bottleneck(diagnosis["bottleneck"], diagnosis["evidence"], diagnosis["advice"])

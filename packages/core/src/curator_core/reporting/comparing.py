@@ -1,4 +1,4 @@
-"""Comparing: what differs from the previous run of the same recipe."""
+"""Comparison with the previous run of the same recipe."""
 
 from collections.abc import Iterator
 from html import escape
@@ -16,7 +16,7 @@ _WORTH_TELLING_S = 1.0
 
 
 def previous_of(record: RunRecord) -> dict[str, Any] | None:
-    """The finished run that this one took the place of, or the latest of its name beside it."""
+    """Return the finished run that this one replaced, or the latest of its name next to it."""
     replaced = RunDirectory(record.path).previous()
     if replaced is not None:
         return replaced
@@ -42,7 +42,7 @@ def _beside(path: str) -> Iterator[dict[str, Any]]:
 
 
 def comparison(record: RunRecord) -> str:
-    """Options, versions and counts that are not what they were; nothing where there was no run."""
+    """List the options, versions and counts that changed; nothing without a previous run."""
     before = previous_of(record)
     if before is None:
         return ""

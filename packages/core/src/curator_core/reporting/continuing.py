@@ -1,4 +1,4 @@
-"""Continuing: what to type or call next, once a run has ended."""
+"""Next steps: what to type or call after a run."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _ONLY_ONCE = frozenset({"--no-resume", "--prune", "--yes"})
 
 
 def same_command(command: Sequence[object]) -> str:
-    """What to type to have it run again; nothing where it was no command that can be typed."""
+    """Return the command that runs it again, or "" if it was not started by a command."""
     words = [str(word) for word in command if word not in _ONLY_ONCE]
     if not words or words[0] in ("", "-c", "-m"):
         return ""
@@ -21,11 +21,11 @@ def same_command(command: Sequence[object]) -> str:
 
 
 def next_step(record: RunRecord) -> tuple[str, str]:
-    """What to type now, and what that does."""
+    """Return the next command, and what it does."""
     command = same_command(record.facts.get("command") or ()) or "the same call again"
     if record.state == "running":
         return f"curate status {shlex.quote(record.path)} --watch", "shows how far it is"
-    is_retry = "status_before" in record.facts  # of a retry that was killed
+    is_retry = "status_before" in record.facts  # a retry that was killed
     if record.result.status == "done" or is_retry:
         if is_worth_retrying(record.result):
             return retry_command(record.path) or command, "tries again what is in quarantine"
@@ -34,21 +34,21 @@ def next_step(record: RunRecord) -> tuple[str, str]:
 
 
 def goes_on(result: RunResult) -> str:
-    """What running the same command again does, after a run that has not got to its end."""
+    """Return what running the same command again does, after a run that is not done."""
     if result.is_complete and result.quarantined and not is_worth_retrying(result):
         return "reads quarantined files again once you have fixed them"
     return "resumes the run"
 
 
 def is_worth_retrying(result: RunResult) -> bool:
-    """Whether there is anything in quarantine that may succeed at another time."""
+    """Return whether anything in quarantine may succeed on a retry."""
     return any(record.is_worth_retrying for record in result.quarantined)
 
 
 def retry_command(run_dir: str) -> str:
-    """What to type, or what to call in the program that ran it: only recipes are kept with runs.
+    """Return the command that retries a run, or the call if the run was not made from a recipe.
 
-    Nothing for a run of a workflow, which retries what failed when it is run again.
+    Returns "" for a run of a workflow, which retries its failures when it is run again.
     """
     if base_name(parent_of(parent_of(run_dir))) == ".curator":
         return ""
@@ -61,5 +61,5 @@ def _has_recipe(run_dir: str) -> bool:
     try:
         fs, root = open_filesystem(run_dir)
         return bool(fs.exists(join(root, "recipe.yaml")))
-    except Exception:  # noqa: BLE001 - a hint must not fail, whatever file system that is
+    except Exception:  # noqa: BLE001 - a hint must not fail, whatever the file system raises
         return False

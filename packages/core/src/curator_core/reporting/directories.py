@@ -1,4 +1,4 @@
-"""Run directories, read by somebody who looks on: nothing in them is ever changed."""
+"""Reading run directories, without ever changing them."""
 
 import fcntl
 import os
@@ -25,7 +25,7 @@ from curator_core.run.snapshot import read_latest
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run directory says about its run, also while that is under way."""
+    """The contents of a run directory; also valid while the run is running."""
 
     path: str
     name: str
@@ -34,24 +34,24 @@ class RunRecord:
     result: RunResult
     history: History
     folders: dict[str, int]
-    """How many files were written into each."""
+    """Number of files written to each folder."""
     dropped_folders: dict[str, int]
-    """The same of files of what was left out on purpose."""
+    """Number of files of dropped records written to each folder."""
     statistics: list[str]
-    """Files in which stages wrote what they found out about the data."""
+    """Files in which stages wrote statistics of the data."""
 
     latest: Pulse | None = None
-    """What a run under way told last."""
+    """The latest pulse of a running run."""
 
     @property
     def last_progress(self) -> float | None:
-        """When anything last moved: a source may take hours."""
+        """Return the time of the last progress: a single source may take hours."""
         told = (self.history.last_progress, self.latest and self.latest.last_progress)
         return max((when for when in told if when), default=None)
 
     @property
     def total(self) -> int | None:
-        """How many sources there are, once all are listed."""
+        """Return the number of sources, or None until all are listed."""
         latest = self.latest
         if latest is None or latest.left is None:
             return None
@@ -59,14 +59,14 @@ class RunRecord:
 
     @property
     def done(self) -> str:
-        """`12 of 200 sources done`; without how many there are, where that is not known yet."""
+        """Return `12 of 200 sources done`, or `12 sources done` while the total is unknown."""
         sources, total = self.result.sources_done, self.total
         of = counted(sources if total is None else total, "source")
         return f"{of} done" if total is None else f"{count(sources)} of {of} done"
 
     @property
     def rate(self) -> float:
-        """Sources per second: in the last minute of a run under way, over all of one that ended."""
+        """Return sources per second: of the last minute while running, else of the last attempt."""
         return self.history.rate(time.time(), is_running=self.state == "running")
 
     def to_json(self) -> dict[str, Any]:
@@ -84,9 +84,9 @@ class RunRecord:
 
 
 def read_run(path: str, *, in_short: bool = False) -> RunRecord:
-    """Everything that stands in a run directory.
+    """Read everything in a run directory.
 
-    `in_short` leaves out the names of files, of which there may be millions.
+    `in_short` leaves out file names, of which there may be millions.
     """
     facts = RunDirectory(path).facts()
     if facts is None:
@@ -116,12 +116,12 @@ def read_run(path: str, *, in_short: bool = False) -> RunRecord:
 
 
 def state_of(path: str) -> str:
-    """How a run stands, without reading all that it has done."""
+    """Return the state of a run without reading its journal."""
     return _state(path, RunDirectory(path).facts() or {})
 
 
 def _result(path: str, facts: dict[str, Any]) -> RunResult:
-    """The account so far: from the journal, since a run that was killed could not draw it up."""
+    """Return the result from the journal: a run that was killed has not written one."""
     said: dict[str, Any] = facts.get("result") or {}
     commits = remember(_OnShow(path))[0].all()
     names = [stage["name"] for stage in facts.get("plan", [])]
@@ -144,7 +144,7 @@ def _result(path: str, facts: dict[str, Any]) -> RunResult:
 
 
 def _in_short(path: str, facts: dict[str, Any]) -> RunResult:
-    """The account as the run drew it up itself, at its end."""
+    """Return the result as the run itself wrote it at its end."""
     result = RunResult(
         status=str(facts.get("status", "running")),
         sources_done=facts["written"]["sources"],
@@ -164,7 +164,7 @@ def _add_what_was_said(result: RunResult, said: dict[str, Any]) -> None:
 
 
 def _add_what_moves(result: RunResult, latest: Pulse) -> None:
-    """What stages have done so far, of sources that are not finished too."""
+    """Add what stages have done so far, including unfinished sources."""
     for stage in latest.stages:
         if settled := result.stages.get(stage.name):
             newest = max(settled, stage.counts, key=lambda counts: counts.tasks_in)
@@ -181,7 +181,7 @@ def _quarantined(path: str) -> list[QuarantineRecord]:
 
 
 class _OnShow:
-    """A journal that is only looked at: opening it as a run does would mend its last line."""
+    """A read-only journal: opening it as a run does would repair its last line."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -213,7 +213,7 @@ def _lines(path: str, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _state(path: str, facts: dict[str, Any]) -> str:
-    """`done`, `failed`, …; a run that says it is running may have been killed: then `dead`."""
+    """Return `done`, `failed`, …; `dead` if the run says it is running but was killed."""
     status = str(facts.get("status", "running"))
     if status != "running":
         return status
@@ -223,7 +223,7 @@ def _state(path: str, facts: dict[str, Any]) -> str:
 
 
 def _is_held(lock: str) -> bool:
-    """Whether a process holds a lock, as the system says."""
+    """Return whether a process holds the lock."""
     try:
         handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -238,7 +238,7 @@ def _is_held(lock: str) -> bool:
 
 
 def _is_renewed(fs: Any, root: str) -> bool:
-    """Whether the lock of a run on an object store was renewed lately."""
+    """Return whether the lock of a run on an object store was renewed recently."""
     try:
         renewed = float(from_line(fs.cat_file(join(root, "lock")))["renewed"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Exhibits: what packages add to the report of a run: pictures to see, sounds to hear."""
+"""Exhibits: sections that packages add to the report, such as pictures or sounds."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ _LEAST_ROOM = 20_000
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A section of the report: HTML that needs no other file, and styles that hold within it."""
+    """A section of the report: self-contained HTML, and styles that apply only inside of it."""
 
     title: str
     html: str
@@ -31,14 +31,14 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Shown:
-    """All exhibits of a report together, as HTML and as styles."""
+    """All exhibits of a report, as HTML and styles."""
 
     html: str = ""
     style: str = ""
 
 
 def fitting(kinds: Iterable[tuple[str, str]], room: int) -> str:
-    """Titles, and the HTML under each, as far as there is room for them."""
+    """Return titles and the HTML below them, as many as fit into `room` characters."""
     html = ""
     for title, shown in kinds:
         part = f"<h3>{escape(title)}</h3>{shown}"
@@ -49,13 +49,13 @@ def fitting(kinds: Iterable[tuple[str, str]], room: int) -> str:
 
 
 def where_more_is(run: RunRecord, command: str) -> str:
-    """Says by which command a page of its own is made of the run."""
+    """Return a paragraph with the command that writes a separate page about the run."""
     typed = f"curate {command} {shlex.quote(run.path)}"
     return f"<p>More of them, with scores: <code>{escape(typed)}</code>.</p>"
 
 
 def shown_exhibits(record: RunRecord, room: int, plugins: Plugins | None = None) -> Shown:
-    """What packages show of a run in which stages of theirs were; no more than `room` bytes."""
+    """Return the sections of packages with stages in the run, in `room` bytes at most."""
     html, style = "", ""
     for name, exhibit in _exhibits(record, room, plugins or installed_plugins()):
         kind = f"of-{name.replace('.', '-')}"
@@ -82,10 +82,10 @@ def _package(place: str) -> str:
 
 
 def _made(name: str, record: RunRecord, room: int, found: Plugins) -> Exhibit | None:
-    """What one package makes of it; a report is none the worse for one that fails."""
+    """Return one package's section; if it fails, a note takes its place."""
     try:
         exhibit: Exhibit | None = found.reports.load(name)(record, room)
-    except InputError:  # there is nothing of its kind to show
+    except InputError:  # the run has no data for this section
         return None
     except Exception as error:  # noqa: BLE001 - a package's own code
         told = shortened(f"{type(error).__name__}: {error}", 300)

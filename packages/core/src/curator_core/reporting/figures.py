@@ -1,18 +1,18 @@
-"""Figures as people read them."""
+"""Numbers for display."""
 
 
 def count(number: float) -> str:
-    """`12,345`."""
+    """Format a number: `12,345`."""
     return f"{number:,.0f}"
 
 
 def counted(number: int, thing: str) -> str:
-    """`1 file`, `12 files`."""
+    """Format a count with its noun: `1 file`, `12 files`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def duration(seconds: float) -> str:
-    """Two units at most: `0.4 s`, `2 min 5 s`, `3 h 20 min`."""
+    """Format seconds in at most two units: `0.4 s`, `2 min 5 s`, `3 h 20 min`."""
     if seconds < 9.95:
         return f"{max(seconds, 0):.1f} s"
     whole = round(seconds)
@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
 
 
 def brief(seconds: float) -> str:
-    """`0.13 ms`, `694 ms`, `2 min 5 s`: two digits that count, so that tables stay narrow."""
+    """Format seconds in two significant digits, for narrow tables: `0.13 ms`, `694 ms`."""
     if not seconds:
         return ""
     if seconds >= 0.9995:
@@ -36,14 +36,14 @@ def brief(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """`0.3/s`, `1,200/s`; nothing where nothing moves."""
+    """Format a rate: `0.3/s`, `1,200/s`; "" for zero."""
     if per_second <= 0:
         return ""
     return f"{per_second:.1f}/s" if per_second < 9.95 else f"{per_second:,.0f}/s"
 
 
 def share(part: int, of: int) -> str:
-    """`12.3 %`, without ever rounding something to nothing or nearly all to all."""
+    """Format a percentage: `12.3 %`. Never rounds a small part to 0 or a large one to 100."""
     if not of:
         return ""
     percent = 100 * part / of
@@ -55,7 +55,7 @@ def share(part: int, of: int) -> str:
 
 
 def size(number: float) -> str:
-    """Bytes: `812 B`, `3.4 MB`."""
+    """Format bytes: `812 B`, `3.4 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if number < 999.5:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -64,6 +64,6 @@ def size(number: float) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """One line of at most so many characters."""
+    """Return the text in one line of at most `longest` characters."""
     line = " ".join(text[: 4 * longest].split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

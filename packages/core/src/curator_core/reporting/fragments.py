@@ -1,4 +1,4 @@
-"""Fragments: what every page of ours is made of, HTML without scripts that needs no network."""
+"""Building blocks of our pages: HTML without scripts that needs no network."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -7,11 +7,11 @@ from curator_core.model.secrets import redact
 from curator_core.reporting.styling import STYLE
 
 _MANY = 6
-"""More columns than a telephone shows: there the first one leaves room for them."""
+"""More columns than fit on a phone: there the first column is limited in width."""
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A whole page. The body is HTML already; secrets in it are struck out."""
+    """Return a whole page. The body must be HTML; secrets in it are masked."""
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title>"
@@ -22,12 +22,12 @@ def page(title: str, body: str, style: str = "") -> str:
 
 
 def section(title: str, content: str) -> str:
-    """Nothing, where there is nothing to show."""
+    """Return a section, or nothing if it is empty."""
     return f"<h2>{title}</h2>{content}\n" if content else ""
 
 
 def figures_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already; all columns after the first are numbers."""
+    """Return a table; cells must be HTML, and all columns after the first are numbers."""
     cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
     kind = "figures wide" if len(head) > _MANY else "figures"
@@ -35,6 +35,6 @@ def figures_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def facts_table(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values, which are text."""
+    """Return a table of names and values, which are plain text."""
     lines = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
     return f"<table>{lines}</table>" if lines else ""

@@ -1,4 +1,4 @@
-"""Histograms: the scores of a rule, with its limits, as a drawing of lines."""
+"""Histograms of a rule's scores, with its limits, as SVG."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ KEY = (
     '<span class="key"><span style="background:#58a"></span>kept'
     '<span style="background:var(--bar)"></span>dropped</span>'
 )
-"""What the colours mean."""
+"""The legend."""
 
 
 @dataclass
 class Scores:
-    """The scores of what a rule kept and of what it dropped."""
+    """The scores of the records that a rule kept, and of those it dropped."""
 
     kept: list[float] = field(default_factory=list)
     dropped: list[float] = field(default_factory=list)
 
     @property
     def is_wide(self) -> bool:
-        """Whether powers of ten show more than even steps: sizes, sharpness."""
+        """Return whether a logarithmic scale fits better, as for sizes or sharpness."""
         every = sorted(self.finite)
         low, high = every[len(every) // 20], every[-1 - len(every) // 20]
         return every[0] > 0 and high > 30 * low
@@ -47,16 +47,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where a number stands from left to right."""
+    """Maps values to horizontal positions."""
 
     low: float
     high: float
     by_powers: bool
     is_cut: bool = False
-    """Whether what is beyond its end stands at the end."""
+    """Whether values beyond the end are shown at the end."""
 
     def at(self, value: float) -> float:
-        """From 0 to 1, or beyond."""
+        """Return the position of a value: 0 to 1, or outside of it."""
         low, high, here = self.low, self.high, value
         if self.by_powers:
             low, high, here = log10(low), log10(high), log10(max(value, 1e-12))
@@ -69,12 +69,12 @@ class Scale:
 
 
 def number(value: float) -> str:
-    """Three digits that count, and never a power of ten where a comma does."""
+    """Return three significant digits; thousands get commas instead of an exponent."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
 def histogram(scores: Scores, limits: Sequence[float]) -> str:
-    """Dropped ones below, kept ones on top of them; a dashed line at each limit."""
+    """Draw dropped scores at the bottom, kept scores on top, and a dashed line at each limit."""
     every = scores.finite
     if not every:
         return ""
@@ -83,7 +83,7 @@ def histogram(scores: Scores, limits: Sequence[float]) -> str:
 
 
 def drawn_bins(scores: BinnedScores, limits: Sequence[float], label: str) -> str:
-    """The same of scores that were counted in bins; the label is HTML already."""
+    """Draw the histogram of binned scores; the label must be HTML."""
     every = sorted(_spans(scores))
     if not every:
         return ""
@@ -98,7 +98,7 @@ def _scale(values: Sequence[float], limits: Sequence[float], by_powers: bool) ->
 
 
 Span = tuple[float, float, int]
-"""From where to where, and how many."""
+"""Start, end and count."""
 
 
 def _spans(scores: BinnedScores) -> Iterator[Span]:
@@ -108,21 +108,21 @@ def _spans(scores: BinnedScores) -> Iterator[Span]:
 
 
 def _scale_of(spans: Sequence[Span], limits: Sequence[float]) -> Scale:
-    """For nearly all of them, since one may be far off, and for the limits that are not far off."""
+    """Return a scale for nearly all scores, without outliers, and for the limits near them."""
     low, high, end = spans[0][0], _end_of(spans, 0.998), spans[-1][1]
-    if low >= 0 and spans[-1][0] == 1:  # shares: this bin holds those that are exactly 1
+    if low >= 0 and spans[-1][0] == 1:  # shares: the bin from 1 contains only exact ones
         high, end = min(high, 1.0), 1.0
     by_powers = low > 0 and _end_of(spans, 0.95) > 30 * _end_of(spans, 0.05)
     room = high - low
     near = [limit for limit in limits if low - room <= limit <= high + room or by_powers]
-    if room <= abs(low) / 8 + 1e-6:  # all alike
+    if room <= abs(low) / 8 + 1e-6:  # all scores are nearly equal
         near = list(limits)
     edges = [low, high, *(limit for limit in near if limit > 0 or not by_powers)]
     return Scale(min(edges), max(edges), by_powers, max(edges) < end)
 
 
 def _end_of(spans: Sequence[Span], part: float) -> float:
-    """Up to where this part of them reaches."""
+    """Return the value that this part of the scores does not exceed."""
     wanted, below = part * sum(times for _, _, times in spans), 0
     for _, end, times in spans:
         below += times
@@ -132,7 +132,7 @@ def _end_of(spans: Sequence[Span], part: float) -> float:
 
 
 def _spread(bins: Bins, scale: Scale) -> list[float]:
-    """How many are in each bar, where one bin may reach over several."""
+    """Return the height of each bar; one bin may extend over several bars."""
     counts = [0.0] * BINS
     for place, times in bins.items():
         start, end = (min(1.0, max(0.0, scale.at(edge))) * BINS for edge in edges_of(place))

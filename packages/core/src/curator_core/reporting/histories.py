@@ -1,6 +1,6 @@
-"""Histories: the events of a run, read once from its file, however many there are.
+"""Histories: the events of a run, read once from its file in bounded memory.
 
-Of each kind as much is kept as a page can show.
+Keeps no more of each kind than a page can show.
 """
 
 import heapq
@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, order=True)
 class SlowSource:
-    """How long all stages together worked at one source."""
+    """A source, and how many seconds all stages together spent on it."""
 
     seconds: float
     label: str
@@ -28,7 +28,7 @@ class SlowSource:
 
 @dataclass
 class History:
-    """What happened, in short. `points` are pulses as they were written, by the second."""
+    """A digest of a run's events. `points` are pulses as written, by their second."""
 
     began: float = 0.0
     last: float = 0.0
@@ -40,7 +40,7 @@ class History:
     slowest: list[SlowSource] = field(default_factory=list)
     diagnosis: dict[str, Any] = field(default_factory=dict)
     recent: list[tuple[float, int]] = field(default_factory=list)
-    """Sources that were finished in the last minute or two, by the second."""
+    """Number of sources finished in each second of the last minute or two."""
 
     samples: list[dict[str, Any]] = field(default_factory=list)
     """The first records that stages changed or dropped."""
@@ -85,8 +85,9 @@ class History:
             heapq.heapreplace(self.slowest, slow)
 
     def _pulse(self, event: dict[str, Any], when: float) -> None:
-        """Every second, fourth, … one, so that there are never too many. Those of a retry tell of
-        some of the stages only."""
+        """Keep every second, fourth, … pulse, to limit their number. Pulses of a retry are ignored:
+        they contain only some of the stages.
+        """
         if self._retries:
             return
         self._seen += 1
@@ -98,11 +99,11 @@ class History:
             self.points, self._step = self.points[::2], 2 * self._step
 
     def seconds(self, now: float) -> float:
-        """How long all attempts at the run took together."""
+        """Return the duration of all attempts at the run together."""
         return self.seconds_before + (now - self.began if self.began else 0.0)
 
     def rate(self, now: float, *, is_running: bool) -> float:
-        """Sources per second: in the last minute of a run under way, over all of one that ended."""
+        """Return sources per second: of the last minute while running, else of the last attempt."""
         if not is_running:
             end = self.last_progress or 0.0
             return self.finished_since_began / (end - self.began) if end > self.began else 0.0
@@ -119,7 +120,7 @@ def read_history(run_dir: str) -> History:
 
 
 def events_in(run_dir: str) -> Iterator[dict[str, Any]]:
-    """Line by line, in little memory; damaged lines are left out."""
+    """Yield events line by line, in little memory; damaged lines are skipped."""
     fs, files = event_files(run_dir)
     for where in files:
         with fs.open(where, "rb") as file:
@@ -130,7 +131,7 @@ def events_in(run_dir: str) -> Iterator[dict[str, Any]]:
 
 
 def _lines(file: Any) -> Iterator[bytes]:
-    """Whole ones only: the last may be torn, or just being written."""
+    """Yield complete lines only: the last one may be torn or still being written."""
     rest = b""
     while chunk := file.read(_CHUNK):
         *whole, rest = (rest + chunk).split(b"\n")

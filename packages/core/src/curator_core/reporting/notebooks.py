@@ -1,4 +1,4 @@
-"""Notebooks: pipelines, results and batches as a cell of a notebook shows them."""
+"""Notebook views of pipelines, results and batches."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -22,7 +22,7 @@ _LONGEST = 120
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as notebooks style it themselves; cells are text."""
+    """Return an unstyled table: notebooks have their own styles. Cells are plain text."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -31,7 +31,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def batch_html(batch: "DocumentBatch") -> str:
-    """The first rows, and how many there are."""
+    """Show the first rows, and the number of rows and columns."""
     columns = batch.data.column_names
     shown = columns[:_MOST_COLUMNS]
     first = batch.data.select(shown).slice(0, _MOST_ROWS).to_pylist()
@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 def pipeline_html(pipeline: "Pipeline") -> str:
-    """The stages, what goes in and comes out, and what each is set to."""
+    """Show the stages with their input and output types, options and resources."""
     planned = pipeline.planned_stages()
     rows = [
         [
@@ -67,7 +67,7 @@ def pipeline_html(pipeline: "Pipeline") -> str:
 
 
 def _options(stage: Any) -> str:
-    """Those first that are not as they are by themselves; none takes the room of all."""
+    """List the options, those without their default first, each one shortened."""
     from curator_core.plan.plan import plain, stage_options
 
     made = fields(stage) if is_dataclass(stage) else ()
@@ -88,7 +88,7 @@ def _resources(resources: Any) -> str:
 
 
 def result_html(result: "RunResult") -> str:
-    """How it ended, a row for each stage, and why things were kept back."""
+    """Show how the run ended, a row for each stage, and why records were kept back."""
     rows = [
         [
             name,

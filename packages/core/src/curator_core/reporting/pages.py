@@ -1,4 +1,4 @@
-"""The report of a run as one HTML file, which needs nothing else and no network."""
+"""Report page of a run: one self-contained HTML file that needs no network."""
 
 import time
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ MOST_BYTES = 2_900_000
 _LONGEST = 4000
 _MOST_ROWS = 200
 _MOST_FAILURES = 60
-"""A page is read, and stays below 3 MB; whoever wants all takes it from the run directory."""
+"""Limits that keep the page readable and below 3 MB; the run directory has everything."""
 
 
 def report_path(run_dir: str) -> str:
@@ -52,24 +52,24 @@ def report_path(run_dir: str) -> str:
 
 
 def write_report(run_dir: str) -> str:
-    """Write the page into the run directory; where it is."""
+    """Write the page into the run directory and return its path."""
     page = render(read_run(run_dir, in_short=True)).encode("utf-8", "replace")
     RunDirectory(run_dir).put(FILE, page)
     return report_path(run_dir)
 
 
 def leave_report(result: RunResult) -> None:
-    """Write the page of a run that has ended. Where it cannot be written, the run is no worse."""
+    """Write the page of a run that has ended; if that fails, warn and leave the run as it is."""
     if result.run_dir is None or Summary("", result).is_repetition:
         return
     try:
         write_report(result.run_dir)
-    except Exception as error:  # noqa: BLE001 - also what a file system of any kind may raise
+    except Exception as error:  # noqa: BLE001 - a file system may raise anything
         LOG.warning("the report could not be written: %s", error)
 
 
 def render(record: RunRecord) -> str:
-    """The whole page. Whatever comes from data is escaped, and secrets are struck out."""
+    """Return the whole page. Text from data is escaped, and secrets are masked."""
     above, below = _above(record), _below(record)
     taken = len("".join((*above, *below)).encode("utf-8", "replace"))
     shown = shown_exhibits(record, MOST_BYTES - taken)
@@ -78,7 +78,7 @@ def render(record: RunRecord) -> str:
 
 
 def _above(record: RunRecord) -> list[str]:
-    """What comes before that which packages show of their data."""
+    """Return the sections above those of plugins."""
     result = record.result
     samples = in_order(record.history.samples, result.stages)
     return [
@@ -118,7 +118,7 @@ def _bottleneck(record: RunRecord) -> str:
 
 
 def _worker_stages(record: RunRecord) -> list[str]:
-    """The stages that pulses tell of: where there is one that lists sources, all behind it."""
+    """Return the stages in pulses: if the first stage lists sources, only the stages after it."""
     names = [str(stage["name"]) for stage in record.facts.get("plan", [])]
     told = record.history.points[-1][1]["stages"] if record.history.points else []
     return names[len(names) - len(told) :]
@@ -140,7 +140,7 @@ def _head(record: RunRecord) -> str:
     summary = Summary(record.name, record.result)
     kind = {"done": "good", "running": "going"}.get(record.state, "bad")
     verdict = f'<p class="{kind}">{escape(verdict_of(record))}</p>'
-    below = record.history.diagnosis.get("evidence")  # what holds it up has a place of its own
+    below = record.history.diagnosis.get("evidence")  # the bottleneck has its own section
     rows = [(label, text) for label, text in summary.account()
             if label not in _ELSEWHERE and not (below and below in text)]  # fmt: skip
     command, told = next_step(record)
@@ -151,7 +151,7 @@ def _head(record: RunRecord) -> str:
 
 
 def _kept(record: RunRecord) -> list[tuple[str, str]]:
-    """How much was left of what came in, where something was kept back: films, then their clips."""
+    """Return how much was kept: of the input, and of what stages made of it, such as clips."""
     *found, end = steps(record.result.stages, wrote=bool(record.folders))
     if not found:
         return [("kept", f"all {count(end.items)}")] if end.items == end.of > 0 else []
@@ -162,7 +162,7 @@ def _kept(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def verdict_of(record: RunRecord) -> str:
-    """How the run stands; one that is under way or was killed cannot say so itself."""
+    """Return the state of the run in one sentence, also while it runs or after it was killed."""
     if record.state == "running":
         return f"{record.name} is running: {record.done} in {duration(record.result.seconds)}"
     if record.state == "dead":
@@ -221,7 +221,7 @@ def _place(record: QuarantineRecord) -> str:
 
 
 def _sample(record: QuarantineRecord) -> str:
-    """The first bytes of what was refused, where those are text."""
+    """Return the first bytes of a rejected record, if they are text."""
     if not record.payload or record.whole_task:
         return ""
     text = shortened(record.payload[:1000].decode("utf-8", "replace"), 300)
@@ -229,7 +229,7 @@ def _sample(record: QuarantineRecord) -> str:
 
 
 def _data(collected: Sequence[str]) -> str:
-    """What stages found out about the data; a file that is gone since is no reason for no page."""
+    """Return the statistics of the data; a missing file must not prevent the report."""
     try:
         return as_html(read_summary(collected))
     except (CuratorError, OSError) as error:

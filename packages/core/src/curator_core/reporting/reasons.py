@@ -1,4 +1,4 @@
-"""Reasons: why things were dropped or failed, the commonest first."""
+"""Reasons: why records were dropped or failed, the most common first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from curator_core.reporting.figures import count
 
 @dataclass(frozen=True)
 class Failure:
-    """Quarantined things of one stage that share a reason."""
+    """Quarantined records of one stage with the same reason."""
 
     stage: str
     reason: str
@@ -20,12 +20,12 @@ class Failure:
 
     @property
     def first_place(self) -> str:
-        """Where the first of them is: the file, and the line in it where that is known."""
+        """Return the place of the first one: the file, and the line if it is known."""
         return place_of(self.examples[0])
 
     @property
     def told(self) -> str:
-        """The reason and, unless that names it already, the first place."""
+        """Return the reason and, unless the reason contains it, the first place."""
         place = self.first_place
         return self.reason if not place or place in self.reason else f"{self.reason} ({place})"
 
@@ -34,7 +34,7 @@ MOST_EXAMPLES = 5
 
 
 def place_of(record: QuarantineRecord) -> str:
-    """Its source and the place in it; only the place where that names the file already."""
+    """Return the source and the place in it; only the place if that contains the file's name."""
     source, where = record.source, record.where
     if not source or where.startswith((source, f"{parent_of(source)}/")):
         return where
@@ -42,7 +42,7 @@ def place_of(record: QuarantineRecord) -> str:
 
 
 def failures_of(records: Iterable[QuarantineRecord]) -> list[Failure]:
-    """What is in quarantine, by stage and reason."""
+    """Group quarantined records by stage and reason."""
     groups: dict[tuple[str, str], list[QuarantineRecord]] = {}
     for record in records:
         groups.setdefault((record.stage, _alike(record)), []).append(record)
@@ -59,12 +59,12 @@ def failures_of(records: Iterable[QuarantineRecord]) -> list[Failure]:
 
 
 def _alike(record: QuarantineRecord) -> str:
-    """The reason without the file in it: a hundred files may be unreadable for one reason."""
+    """Return the reason without the file's name, so that many files can share one reason."""
     return record.reason.replace(record.source, "…") if record.source else record.reason
 
 
 def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]]:
-    """Stage, reason and how many, in the order of the stages."""
+    """Return stage, reason and count, in the order of the stages."""
     return [
         (name, reason, items)
         for name, counts in stages.items()
@@ -73,7 +73,7 @@ def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]
 
 
 def came_to(counts: StageCounts) -> int:
-    """What a stage had to do with: a reader takes files and gives records."""
+    """Return how many items a stage had to process: a reader takes files and returns records."""
     return max(counts.items_in, counts.items_out + kept_back(counts))
 
 
@@ -86,7 +86,7 @@ def commonest(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def in_short(counts: StageCounts, failures: Iterable[Failure]) -> str:
-    """The reasons of one stage in a line; numbers only where there are several."""
+    """Join the reasons of one stage in a line, with counts only if there are several."""
     found = commonest(counts.reasons) + [(f.reason, f.items) for f in failures]
     if len(found) == 1:
         return found[0][0]

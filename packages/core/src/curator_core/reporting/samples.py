@@ -1,4 +1,4 @@
-"""Samples as a page shows them: before and after, with what differs marked; whatever is in them."""
+"""Sample records on the report page: before and after, with differences marked."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -11,31 +11,31 @@ from curator_core.logs import visible
 from curator_core.reporting.figures import count
 
 MOST_BYTES = 700_000
-"""Of the whole section: a page stays below 3 MB whatever is in the samples."""
+"""Limit for the whole section, so that the page stays below 3 MB."""
 
 _LONGEST = 1000
 _MOST_COMPARED = 250_000
-"""Pairs of words: a text of many tiny ones would take long."""
+"""Pairs of words: comparing texts of many short words would take long."""
 _WORDS = pattern(r"\w+|\s+|[^\w\s]+")
 
 Event = Mapping[str, Any]
 
 
 def in_order(samples: Iterable[Event], stages: Iterable[str]) -> list[Event]:
-    """Those of one stage together, in the order of the stages; reasons together within."""
+    """Sort samples by stage, in the order of the stages, and then by reason."""
     places = {name: place for place, name in enumerate(stages)}
     known = [sample for sample in samples if sample.get("stage") in places]
     return sorted(known, key=lambda one: (places[one["stage"]], str(one.get("reason", ""))))
 
 
 def changed_records(samples: Sequence[Event]) -> str:
-    """For each stage that changes records a few of these, as they were and as they became."""
+    """Show a few changed records of each stage, before and after."""
     changed = [sample for sample in samples if "after" in sample]
     return _by_stage(changed, _change)
 
 
 def dropped_records(samples: Sequence[Event]) -> str:
-    """For each stage that drops records a few of these, with the reason."""
+    """Show a few dropped records of each stage, with the reason."""
     dropped = [sample for sample in samples if "after" not in sample]
     return _by_stage(dropped, _drop)
 
@@ -83,7 +83,7 @@ def _heading(sample: Event) -> str:
 
 
 def _text(text: str) -> str:
-    """Each in a block of its own, so that no direction of writing leaves it."""
+    """Put a text into a block that contains its writing direction."""
     return f'<pre dir="auto">{text}</pre>'
 
 
@@ -92,12 +92,12 @@ def _cut(text: object) -> str:
 
 
 def _safe(text: str) -> str:
-    """A text as HTML, in which control characters and signs that turn the direction can be seen."""
+    """Escape a text for HTML, and make control characters and direction marks visible."""
     return escape(visible(text))
 
 
 def _marked(before: str, after: str) -> tuple[str, str]:
-    """Both as HTML: what is gone is marked in the one, what is new in the other."""
+    """Return both texts as HTML: deletions marked in the first, insertions in the second."""
     old, new = (_WORDS.findall(text) for text in (before, after))
     if len(old) * len(new) > _MOST_COMPARED:
         return _safe(before), _safe(after)

@@ -1,4 +1,4 @@
-"""Scores of a run as a page shows them: a histogram for each rule, cut where the rule cuts."""
+"""Scores on the report page: a histogram for each rule, with its limits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -10,7 +10,7 @@ from curator_core.reporting.figures import count, counted, share
 from curator_core.reporting.histograms import KEY, drawn_bins, number
 
 MOST_SHOWN = 40
-"""A page is read; the scores of the other stages are in the run directory."""
+"""Keeps the page readable; the run directory has the scores of all stages."""
 
 _BEGINNINGS = ("min_", "max_")
 _NAMES = ("least", "most", "threshold", "at_least", "at_most")
@@ -20,10 +20,10 @@ _WITHIN = ("rule",)
 def limits_in(
     options: Mapping[str, Any], score: str = "score", *, is_only: bool = True
 ) -> list[float]:
-    """The options of a stage that say where a score is cut; also those of a rule that it asks.
+    """Return the limits of a score from a stage's options, including those of a rule it uses.
 
-    Those that are called like the score (`max_share` for `frozen_share`); where none is, all that
-    there are, unless the stage has other scores as well.
+    Prefers limits named like the score (`max_share` for `frozen_share`). If there are none,
+    returns all limits, unless the stage has other scores too.
     """
     found = dict(_limits_among(options))
     own = [limit for name, limit in found.items() if _words(name) & _words(score)]
@@ -46,7 +46,7 @@ def _words(name: str) -> set[str]:
 
 
 def score_histograms(stages: Mapping[str, StageCounts], plan: Sequence[Mapping[str, Any]]) -> str:
-    """For each stage that scored things what it kept and what it dropped, by score."""
+    """Show the scores of what each stage kept and dropped."""
     options = {str(stage["name"]): stage.get("options", {}) for stage in plan}
     found = [
         (stage, name, scores)
@@ -76,7 +76,7 @@ def _figure(stage: str, name: str, scores: Scores, limits: Sequence[float]) -> s
 
 
 def _told(scores: Scores, limits: Sequence[float]) -> Iterator[str]:
-    """How many there were, and the share of them on either side of the limits."""
+    """Describe the number of scores, and their shares on both sides of the limits."""
     kept, dropped = sum(scores.kept.values()), sum(scores.dropped.values())
     every = kept + dropped
     yield counted(every, "score")
@@ -93,10 +93,10 @@ def _told(scores: Scores, limits: Sequence[float]) -> Iterator[str]:
 
 
 def _beyond(scores: Scores, limit: float, side: str) -> int:
-    """How many scores lie on one side of a limit.
+    """Count the scores on one side of a limit.
 
-    Rules cut within a bin. Of the bin at the limit those are counted that went the
-    way of most on that side.
+    Rules cut inside of a bin. The scores in the bin at the limit count if they were kept or
+    dropped like most scores on that side.
     """
     kept, kept_here = _divided(scores.kept, limit, side)
     dropped, dropped_here = _divided(scores.dropped, limit, side)
@@ -104,7 +104,7 @@ def _beyond(scores: Scores, limit: float, side: str) -> int:
 
 
 def _divided(bins: Bins, limit: float, side: str) -> tuple[int, int]:
-    """How many lie in bins that are all on that side, and in the one that holds the limit."""
+    """Count the scores in bins entirely on that side, and in the bin that contains the limit."""
     beyond = here = 0
     for place, times in bins.items():
         low, high = edges_of(place)

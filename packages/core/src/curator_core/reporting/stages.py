@@ -1,4 +1,4 @@
-"""Stages of a run as a page shows them: a funnel, and a table of what each did and took."""
+"""Stages on the report page: a funnel, and a table of counts, times and resources."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from curator_core.reporting.fragments import figures_table
 from curator_core.reporting.reasons import came_to, kept_back
 
 _MOST_OPEN = 40
-"""Of more stages the rest is folded away."""
+"""With more stages than this, the full table is collapsed."""
 
 _MOST_IN_FUNNEL = 24
 _NONE = Usage()
@@ -21,24 +21,24 @@ Stages = Mapping[str, StageCounts]
 
 @dataclass(frozen=True)
 class Step:
-    """How much came to a stage, of how many in all, and how much it kept back."""
+    """How many items reached a stage, out of how many, and how many it kept back."""
 
     name: str
     items: int
     of: int
     kept_back: int = 0
     made_of: int = 0
-    """Where it begins anew: how many it got."""
+    """For a stage that makes more items than it gets: how many it got."""
 
     playing_ms: int = 0
-    """How long what came plays, where it does."""
+    """Playing time of the items, for video and audio."""
 
 
 def steps(stages: Stages, *, wrote: bool) -> list[Step]:
-    """The stages that kept something back, and what was left at the end.
+    """Return the stages that kept items back, and what was left at the end.
 
-    A stage that makes more of what it gets, such as clips of films, begins anew: from there on
-    shares are of those. The last stage of a run that wrote files takes records and gives files.
+    A stage that makes more of what it gets, such as clips of films, is a new start: later shares
+    are of its items. If the run wrote files, the last stage takes records and returns files.
     """
     return list(_steps(stages, wrote=wrote))
 
@@ -62,7 +62,7 @@ def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
 
 
 def funnel(stages: Stages, *, wrote: bool) -> str:
-    """How much went into each stage that kept something back, and how much was left at the end."""
+    """Show how much reached each stage that kept items back, and how much was left at the end."""
     *found, end = steps(stages, wrote=wrote)
     if not found:
         return ""
@@ -90,7 +90,7 @@ HEAD = ("stage", "in", "out", "dropped", "failed", "retried", "time in it", "rec
 
 
 def stage_tables(stages: Stages, usages: Mapping[str, Usage], seconds: float) -> str:
-    """All of them, and those that tell the most in front where there are many."""
+    """Return the table of all stages; if there are many, the most important ones come first."""
     most = max((counts.seconds for counts in stages.values()), default=0.0)
 
     def table(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of data as people read them: tables, and plots that need no script."""
+"""Statistics of data for display: tables, and plots without scripts."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT = 600, 120
 
 
 def facts_of(summary: Summary) -> dict[str, Any]:
-    """The figures that people ask for, as JSON."""
+    """Return the most useful statistics as JSON."""
     columns = {name: dict(_facts(column)) for name, column in summary.columns.items()}
     return {"columns": columns}
 
@@ -42,7 +42,7 @@ def _facts(column: ColumnSummary) -> Iterator[tuple[str, Any]]:
 
 
 def as_html(summary: Summary) -> str:
-    """A plot and a table for each column."""
+    """Return a plot and a table for each column."""
     return "".join(_column(name, column) for name, column in summary.columns.items())
 
 
@@ -58,7 +58,7 @@ def _column(name: str, column: ColumnSummary) -> str:
 
 
 def figure(value: float) -> str:
-    """A number with as many digits as tell something."""
+    """Return a number with its significant digits only."""
     if abs(value) >= 1000 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -90,10 +90,10 @@ def _values(values: ValueCounts) -> str:
 
 
 def bars(numbers: Distribution) -> list[tuple[float, float, int]]:
-    """From where to where, and how many: wide enough that there are few, narrow enough to tell.
+    """Return start, end and height of each bar of a histogram.
 
-    Neighbouring bins are put together where all numbers are of one sign and far apart; else the
-    numbers from the least to the most are cut into equal parts.
+    If all numbers are positive and span more than a factor of 10, neighbouring bins are merged;
+    otherwise the range is divided into equal parts.
     """
     least, most = numbers.least, numbers.most
     if least > 0 and most / least > 10:
@@ -141,7 +141,7 @@ def _bar(left: float, width: float, bar: tuple[float, float, int], most: int) ->
 
 
 def _axis(shown: Sequence[tuple[float, float, int]]) -> str:
-    """What stands below the first bar, the middle and the last one."""
+    """Label the first bar, the middle and the last one."""
     places = [(0, "start", shown[0][0]), (_WIDTH / 2, "middle", shown[len(shown) // 2][0]),
               (_WIDTH, "end", shown[-1][1])]  # fmt: skip
     return "".join(

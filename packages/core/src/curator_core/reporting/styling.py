@@ -1,4 +1,4 @@
-"""How the report looks, by day and by night."""
+"""Styles of the report page, for light and dark mode."""
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bar: #c62; --good: #185; --bad: #b22; }

@@ -23,7 +23,7 @@ _LABEL = 12
 
 @dataclass(frozen=True)
 class Summary:
-    """A run that has ended, in words."""
+    """The summary of a run that has ended."""
 
     name: str
     result: RunResult
@@ -32,12 +32,12 @@ class Summary:
 
     @property
     def is_repetition(self) -> bool:
-        """Whether everything had been done before this run began."""
+        """Return whether everything was already done before this run started."""
         result = self.result
         return result.status == "done" and not result.sources_done and result.sources_skipped > 0
 
     def verdict(self) -> str:
-        """How it ended, in one sentence."""
+        """Return how the run ended, in one sentence."""
         result = self.result
         if self.headline:
             return self.headline
@@ -54,11 +54,11 @@ class Summary:
         return f"{self.name} {ended}: {done} in {duration(result.seconds)}{earlier}"
 
     def lines(self) -> list[tuple[str, str]]:
-        """What belongs below the table: a label and a text each."""
+        """Return the lines below the table, each a label and a text."""
         return [*self.account(), *self.following()]
 
     def account(self) -> list[tuple[str, str]]:
-        """What was done."""
+        """Return the lines about what was done."""
         return [*self._quarantine(), *self._files(), *self._others()]
 
     def _quarantine(self) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ class Summary:
         return lines + ([("report", self.report)] if self.report else [])
 
     def following(self) -> list[tuple[str, str]]:
-        """What to type next."""
+        """Return the lines about what to do next."""
         run_dir = self.result.run_dir
         if not run_dir:
             return []
@@ -102,7 +102,7 @@ class Summary:
 
 
 def _folders(label: str, files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """How many of the files are in which folder."""
+    """Yield the number of files in each folder."""
     folders = Counter(map(parent_of, files)).most_common()
     told = [f"{counted(number, 'file')} in {folder}" for folder, number in folders[:MOST_FOLDERS]]
     if len(folders) > MOST_FOLDERS:
@@ -121,7 +121,7 @@ _ENDINGS = {
 
 
 def print_summary(console: "Console", summary: Summary) -> None:
-    """The verdict, the table of stages where something was done, and the rest."""
+    """Print the verdict, the table of stages unless nothing was done, and the other lines."""
     from rich.text import Text
 
     style = "green" if summary.result.status == "done" else "red"
@@ -138,7 +138,7 @@ def print_summary(console: "Console", summary: Summary) -> None:
 
 
 def details(lines: Iterable[tuple[str, str]]) -> "Table":
-    """Labels and texts, side by side."""
+    """Return labels and texts in two columns."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Tables of what stages did, for terminals."""
+"""Tables about stages, for terminals."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MOST_ROWS = 16
-"""A closing summary is read at a glance; the report has the rest."""
+"""Keeps a closing summary short; the report has all stages."""
 
 _WIDE = 120
 _STATUS_STYLES = {"failed": "red", "dropped": "yellow"}
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """A place to print to that shows text as it is; not cut at 80 columns where nobody looks."""
+    """Return a console without markup; outside of a terminal it is not limited to 80 columns."""
     made = _visible_console()(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = max(made.width, _WIDE)
@@ -32,7 +32,7 @@ def console(*, stderr: bool = False) -> "Console":
 
 @cache
 def _visible_console() -> "type[Console]":
-    """The class of rich's console for text of any origin, which commands nothing here."""
+    """Return a Console class that makes control characters in untrusted text visible."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -47,7 +47,7 @@ def _visible_console() -> "type[Console]":
 
 
 def plain_table(*columns: str, numbers: Iterable[str] = ()) -> "Table":
-    """A table of our one look. Columns named in `numbers` stand to the right."""
+    """Return a table in our common style. Columns named in `numbers` are aligned right."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -62,9 +62,9 @@ def stage_table(
     failures: Iterable[Failure] = (),
     most_rows: int | None = MOST_ROWS,
 ) -> "Table":
-    """What came in and went out of each stage, what was dropped or failed there, and why."""
+    """Show for each stage what came in and went out, what was dropped or failed, and why."""
     table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
-    for gives_way in (table.columns[-1], table.columns[0]):  # where there is no room
+    for gives_way in (table.columns[-1], table.columns[0]):  # the first to shrink
         gives_way.no_wrap = False
     table.columns[0].min_width = len("stage")
     found = list(failures)
@@ -83,7 +83,7 @@ _NUMBERS = ("in", "out", "dropped", "failed")
 
 
 def figures_of(counts: StageCounts) -> "list[Text]":
-    """In, out, dropped, failed."""
+    """Return the cells in, out, dropped and failed."""
     failed = counts.items_failed + counts.items_rejected
     return [
         number(counts.items_in),
@@ -94,7 +94,7 @@ def figures_of(counts: StageCounts) -> "list[Text]":
 
 
 def _cut(text: str, style: str = "") -> "Text":
-    """One line, however narrow its column is."""
+    """Return a text that is cut to one line."""
     from rich.text import Text
 
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
@@ -107,7 +107,7 @@ def number(value: float, kind: str = "") -> "Text":
 
 
 def _most_telling(stages: Mapping[str, StageCounts], most: int | None) -> list[str]:
-    """All stages where they fit; else the first, the last, and those that kept the most back."""
+    """Choose the first two stages, the last, and those that kept most back; all if they fit."""
     names = list(stages)
     if most is None or len(names) <= most:
         return names

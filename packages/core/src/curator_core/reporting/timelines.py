@@ -1,4 +1,4 @@
-"""Timelines: workers and queues of a run over time, as plots that need no script."""
+"""Timelines: plots of workers and queues over time, as SVG without scripts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -18,7 +18,7 @@ _AT = {name: place for place, name in enumerate(IN_SHORT)}
 
 
 def timelines(history: History, names: Sequence[str]) -> str:
-    """Nothing for a run that was over at once."""
+    """Return the plots, or nothing for a run of less than a second."""
     points = history.points
     if len(points) < 3 or points[-1][0] - points[0][0] < 1.0:
         return ""
@@ -28,7 +28,7 @@ def timelines(history: History, names: Sequence[str]) -> str:
 
 
 def _workers(points: list[Point]) -> str:
-    """One area upon the other: who is busy at the bottom."""
+    """Stack the states of workers, busy ones at the bottom."""
     points = [point for point in points if point[1]["workers"]]
     if len(points) < 2:
         return ""
@@ -48,7 +48,7 @@ def _workers(points: list[Point]) -> str:
 
 
 def _speeds(points: list[Point], names: Sequence[str], colours: dict[str, int]) -> str:
-    """Workers' seconds in each stage, per second: how many are at it on average."""
+    """Plot the average number of workers busy in each stage."""
     seconds = [max(after[0] - before[0], 1e-3) for before, after in pairwise(points)]
     spent = [_spent(points, place) for place in range(len(names))]
     rooms = [most * long for most, long in zip(_at_most(points[1:]), seconds, strict=True)]
@@ -72,13 +72,16 @@ def _spent(points: list[Point], place: int) -> list[float]:
 
 
 def _at_most(points: list[Point]) -> list[float]:
-    """How many could be at work; where nobody said, the most that there were, or any number."""
+    """Return how many workers could be busy; if unknown, the most ever seen, or infinity."""
     told = [float(sum(pulse["workers"].values())) for _, pulse in points]
     return [workers or max(told) or inf for workers in told]
 
 
 def _moved_back(spent: list[list[float]], rooms: Sequence[float]) -> list[list[float]]:
-    """A long call is told at its end: what so few workers cannot have done since, came before."""
+    """Spread long calls, which are reported at their end, back over the time before it.
+
+    What the workers cannot have done since the previous point must have happened earlier.
+    """
     moved = [list(row) for row in spent]
     carried = [0.0] * len(spent)
     for place in reversed(range(len(rooms))):
@@ -111,7 +114,7 @@ def _lines(
     unit: str,
     colours: dict[str, int],
 ) -> str:
-    """The few stages where the most happens, each in the colour that it had before."""
+    """Plot the busiest stages, each in the colour of the earlier plots."""
     found = [(sum(row), name, row) for place, name in enumerate(names) if (row := figures(place))]
     shown = sorted((one for one in found if one[0] > 0), reverse=True)[:_MOST_LINES]
     if not shown:
@@ -128,7 +131,7 @@ def _lines(
 
 
 def _coloured(names: Sequence[str], before: Mapping[str, int]) -> dict[str, int]:
-    """Colours of names that have none yet: those that nobody has, then those nobody has here."""
+    """Choose colours for new names: unused ones first, then those not used in this plot."""
     taken = {before[name] for name in names if name in before}
     ranked = sorted(range(_MOST_LINES), key=lambda number: number in before.values())
     free = (number for number in ranked if number not in taken)

@@ -1,4 +1,4 @@
-"""The page on a workflow that ended before it was done: what is done, what failed, how to go on."""
+"""Page about a workflow that did not finish: what is done, what failed, and how to resume."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,10 @@ def write_unfinished(
     folder: str,
     storage_options: dict[str, Any],
 ) -> str | None:
-    """Where the page is, in the work directory; None where no pipeline had begun."""
+    """Write the page into the work directory and return its path.
+
+    Returns None if no pipeline had started, or if the page cannot be written.
+    """
     try:
         ended = _ended(join(folder, ".curator", name), done)
         if ended is None and not done:
@@ -35,20 +38,20 @@ def write_unfinished(
         fs, root = open_filesystem(folder, storage_options)
         text = _page(name, done, told, error)
         fs.pipe_file(join(root, FILE), text.encode("utf-8", "replace"))
-    except Exception:  # noqa: BLE001 - a courtesy, which must not hide the error itself
+    except Exception:  # noqa: BLE001 - the page must not hide the actual error
         return None
     return join(folder, FILE)
 
 
 def remove_unfinished(folder: str, storage_options: dict[str, Any]) -> None:
-    """What it tells of is over."""
+    """Delete the page, which is out of date."""
     fs, root = open_filesystem(folder, storage_options)
     if fs.exists(join(root, FILE)):
         fs.rm(join(root, FILE))
 
 
 def _ended(home: str, done: Mapping[str, RunResult]) -> RunRecord | None:
-    """The run in which it ended: the last that is not done."""
+    """Return the latest run that started but is not done."""
     fs, root = open_filesystem(home)
     if not fs.isdir(root):
         return None
@@ -61,7 +64,7 @@ def _ended(home: str, done: Mapping[str, RunResult]) -> RunRecord | None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """The run in which it ended, and where the page of that is, seen from ours."""
+    """The run in which the workflow ended, and the relative link to its page."""
 
     record: RunRecord
     link: str
