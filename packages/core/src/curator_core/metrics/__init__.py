@@ -1,1 +1,1 @@
-"""Metrics: what a run tells Prometheus while it is under way, and how to look at it."""
+"""Metrics of running runs, for Prometheus and Grafana."""

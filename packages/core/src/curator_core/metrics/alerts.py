@@ -1,4 +1,4 @@
-"""Alerts: what somebody should be woken up for."""
+"""Alerts for Prometheus: problems that need someone's attention."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Collecting: the latest pulse of every run of this process, as Prometheus wants to have it."""
+"""Collector: turns the latest pulse of every run of this process into Prometheus metrics."""
 
 import threading
 import time
@@ -18,21 +18,21 @@ from curator_core.model.snapshot import Pulse, StagePulse
 from curator_core.model.usage import BOUNDS, Usage
 
 _MOST_ENDED = 16
-"""Runs that have ended and are still told about."""
+"""Number of ended runs that are still reported."""
 
 
 class Collected(Collector):
-    """Nothing is counted here: figures are made of pulses, and only when somebody asks."""
+    """Counts nothing itself: figures come from pulses, and only when scraped."""
 
     def __init__(self) -> None:
         self._pulses: dict[str, Pulse] = {}
         self._live: set[str] = set()
         self._lock = threading.Lock()
         self.asked_at: list[float] = []
-        """When it was last asked, at most twice."""
+        """Times of the last two scrapes at most."""
 
     def label_for(self, name: str) -> str:
-        """The label of a run that begins: another one of the same name may be under way."""
+        """Return a unique label for a new run: another one of the same name may be running."""
         with self._lock:
             label, number = name, 2
             while label in self._live:
@@ -62,7 +62,7 @@ class Collected(Collector):
 
 
 def families(pulses: dict[str, Pulse]) -> Iterator[Family]:
-    """All metrics of some runs, by the label of each."""
+    """Yield all metrics of the runs, by label."""
     for metric in names.OF_RUNS:
         family = _family(metric, ("run",))
         for label, pulse in pulses.items():

@@ -1,4 +1,4 @@
-"""Configuring: files that make a Prometheus read runs, and a Grafana show them."""
+"""Configuration files for Prometheus and Grafana."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SETTINGS, ALERTS, BOARD = "prometheus.yml", "curator_alerts.yml", "curator_dashb
 
 
 def write_settings(folder: str, targets: Sequence[str] = (), every: str = "5s") -> list[str]:
-    """Write three files; where they are, the settings of Prometheus first."""
+    """Write three files and return their paths, the settings of Prometheus first."""
     for target in targets:
         if ":" not in target or address_of(target) is None:
             raise PipelineError(f"--target {target}: must be HOST:PORT, as in 127.0.0.1:9464")
@@ -33,7 +33,7 @@ def write_settings(folder: str, targets: Sequence[str] = (), every: str = "5s") 
 
 
 def settings(targets: Sequence[str], every: str) -> dict[str, Any]:
-    """Runs come and go: a target that does not answer is nothing to be alarmed about."""
+    """Return the settings of Prometheus. Runs come and go: an unreachable target is no alert."""
     return {
         "global": {"scrape_interval": every, "evaluation_interval": every},
         "rule_files": [ALERTS],

@@ -1,4 +1,4 @@
-"""Dashboards: one for Grafana, a row for each question that people have about a run."""
+"""Grafana dashboard, with a row of panels for each common question about a run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _WIDTH, _HEIGHT = 8, 7
 
 @dataclass(frozen=True)
 class Panel:
-    """A question, the query that answers it, and how its lines are called."""
+    """A question, the query that answers it, and the names of its lines."""
 
     title: str
     query: str
@@ -81,14 +81,14 @@ ROWS: dict[str, tuple[Panel, ...]] = {
 
 
 def queries() -> Iterator[str]:
-    """Every query of the dashboard."""
+    """Yield every query of the dashboard."""
     for panels in ROWS.values():
         for panel in panels:
             yield panel.query
 
 
 def dashboard() -> dict[str, Any]:
-    """As Grafana imports it; it asks for the Prometheus to read from."""
+    """Return the dashboard for import into Grafana, which asks for the Prometheus data source."""
     return {
         "title": "Curator",
         "uid": "curator",

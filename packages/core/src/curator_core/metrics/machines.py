@@ -1,4 +1,4 @@
-"""Machines: memory of the one that drives a run, and its GPUs where there are any."""
+"""Memory and GPUs of the driver's machine."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -23,7 +23,7 @@ def machine_families() -> Iterator[GaugeMetricFamily]:
 
 
 def memory_bytes() -> dict[str, int]:
-    """`used` and `limit`; nothing where the system does not tell."""
+    """Return `used` and `limit`, or nothing if the system does not report them."""
     of_container = _of_container()
     if of_container:
         return of_container
@@ -43,7 +43,7 @@ def _of_container() -> dict[str, int]:
             open("/sys/fs/cgroup/memory.current") as used,
         ):
             return {"used": int(used.read()), "limit": int(limit.read())}
-    except (OSError, ValueError):  # none, or its limit is `max`
+    except (OSError, ValueError):  # no container, or its limit is `max`
         return {}
 
 
@@ -69,10 +69,10 @@ def _gpu_families() -> Iterator[GaugeMetricFamily]:
 
 @cache
 def _nvml() -> Any:
-    """nvidia-ml-py, where that and a driver are installed."""
+    """Return nvidia-ml-py, or None if it or a driver is not installed."""
     try:
         pynvml: Any = import_module("pynvml")
         pynvml.nvmlInit()
-    except Exception:  # noqa: BLE001 - not installed, no driver, or one of another version
+    except Exception:  # noqa: BLE001 - not installed, no driver, or an unsupported version
         return None
     return pynvml

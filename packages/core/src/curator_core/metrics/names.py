@@ -1,4 +1,4 @@
-"""Names: every metric there is, what it means, and where its figures stand in a pulse."""
+"""Names of all metrics, their meaning, and how to read them from a pulse."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from curator_core.model.snapshot import Pulse, StagePulse
 
 PREFIX = "curator_"
 Sample: TypeAlias = tuple[tuple[str, ...], float]
-"""The values of its own labels, and the figure."""
+"""The values of the metric's own labels, and the figure."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric. Every one has the label `run`; those of stages have `stage` as well."""
+    """One metric. All have the label `run`; metrics of stages have `stage` too."""
 
     name: str
     kind: str
@@ -66,13 +66,13 @@ KINDS_OF_RESTART = (*_REASONS, "died")
 
 
 def kind_of_restart(reason: str) -> str:
-    """What a worker died of, in a word: the whole reason may hold anything, paths included."""
+    """Return why a worker was replaced, in one word: the full reason may contain paths."""
     found = (kind for kind, words in _REASONS.items() if any(word in reason for word in words))
     return next(found, "died")
 
 
 def _tasks(stage: StagePulse) -> Iterator[Sample]:
-    """What is settled: taken back when a source is run again, it would not only rise."""
+    """Yield settled counts only: others fall when a source is run again, and counters must not."""
     counts = stage.settled
     yield ("ok",), counts.tasks_passed
     yield ("dropped",), counts.tasks_dropped

@@ -1,7 +1,7 @@
-"""Serving: one page of metrics for all runs of this process, for a Prometheus to read.
+"""Serving metrics: one page for all runs of this process, for Prometheus to scrape.
 
-It stays until the process ends, so that the last figures of a run can be read. A process that
-would end before somebody who reads has read them waits a little.
+The page is served until the process ends, so that the last figures of a run can be scraped. At
+exit, a process waits a little for a scrape of the last figures, if it was scraped before.
 """
 
 import atexit
@@ -31,7 +31,7 @@ FILE = "metrics.prom"
 
 
 class PortTakenError(CuratorError, OSError):
-    """Somebody else listens at the port that was asked for."""
+    """The requested port is already in use."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Address:
 
 
 def address_of(wish: MetricsAddress) -> Address | None:
-    """None where no metrics are wanted; a mistake in the wish is an error that says what may be."""
+    """Return the address to serve, None for no metrics; raise if the option is not valid."""
     if wish is None or wish is False:
         return None
     if wish is True:
@@ -59,7 +59,7 @@ def address_of(wish: MetricsAddress) -> Address | None:
 
 
 class Page:
-    """Where the metrics of this process are read."""
+    """Serves the metrics of this process."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry
@@ -74,7 +74,7 @@ class Page:
         atexit.register(self.wait_for_reader)
 
     def serve(self, wanted: Address) -> Address:
-        """Listen there, unless that is done already."""
+        """Listen at the address, unless this process already does."""
         for address in self.served_at:
             if address.host == wanted.host and not (wanted.is_fixed and address != wanted):
                 return address
@@ -106,7 +106,10 @@ class Page:
         return True
 
     def wait_for_reader(self) -> None:
-        """Until the last figures were read, if somebody reads at all; no longer than that takes."""
+        """Wait until the last figures are scraped, if the page was scraped at all.
+
+        The wait is based on the scrape interval, and limited to 20 seconds.
+        """
         asked = self.collected.asked_at
         if not asked or not self.ended_at:
             return
@@ -125,9 +128,9 @@ Attach: TypeAlias = "Callable[[ActiveRun, StorageOptions | None], None]"
 
 
 def metrics_at(wish: MetricsAddress) -> "Attach | None":
-    """Listen where it is wished for; what then is to be told of a run.
+    """Start listening if metrics are wanted; return a function to call with each run.
 
-    Apart, since a port that is taken must be known before anything of a run is touched.
+    This is a separate step, because a port in use must be reported before a run touches anything.
     """
     wanted = address_of(wish)
     if wanted is None:
@@ -167,7 +170,7 @@ def _page() -> Page:
 
 
 def _write(run_dir: str, label: str, pulse: Pulse, storage_options: StorageOptions | None) -> None:
-    """The last figures as text, for whoever comes when nobody serves them any more."""
+    """Write the last figures into the run directory, to be read after the process has ended."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     from curator_core.metrics.collecting import Collected

@@ -1,4 +1,4 @@
-"""Progress: how far a run is, for whoever sits before it."""
+"""Progress of a running run, for its terminal."""
 
 from curator_core.progress.attending import Attendance, Manner, attach, manner
 

@@ -1,4 +1,4 @@
-"""Attending a run: looking at it as often as is useful, and never getting in its way."""
+"""Progress of a run: updates its display often enough, and never disturbs the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VARIABLE = "CURATOR_PROGRESS"
 
 @dataclass(frozen=True)
 class Manner:
-    """How runs are attended: whether they are at all, and whether with a line at the end."""
+    """How progress is shown: whether at all, and whether a line remains at the end."""
 
     shown: bool = True
     with_line: bool = True
@@ -35,7 +35,7 @@ _MANNER: ContextVar[Manner] = ContextVar("manner")
 
 @contextmanager
 def manner(chosen: Manner) -> Iterator[None]:
-    """Attend the runs that begin in this block in another manner."""
+    """Show the progress of runs that start in this block in another way."""
     token = _MANNER.set(chosen)
     try:
         yield
@@ -44,7 +44,7 @@ def manner(chosen: Manner) -> Iterator[None]:
 
 
 def attach(run: ActiveRun) -> Attendance | None:
-    """Show the progress of `run` until it ends; close what is returned, however it ends.
+    """Show the progress of `run` until it ends. Close the result, however the run ends.
 
     CURATOR_PROGRESS=0 turns this off.
     """
@@ -57,7 +57,7 @@ def attach(run: ActiveRun) -> Attendance | None:
 
 
 class Attendance:
-    """One run, and the display that shows it."""
+    """The display of one run's progress."""
 
     terminal_is_taken = False
 
@@ -79,12 +79,12 @@ class Attendance:
             Attendance.terminal_is_taken = True
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Told of every pulse, as often as the run likes."""
+        """Handle a pulse of the run."""
         if not self._is_open:
             return
         pulse: Pulse = event["pulse"]
         progress = self._progress = self._meter.read(pulse)
-        self._done = pulse.done  # in this very run, not before
+        self._done = pulse.done  # in this execution, not in earlier ones
         if pulse.status != "running":
             self.close()
         elif pulse.seconds >= self._next:
@@ -92,7 +92,7 @@ class Attendance:
             self._harmlessly(lambda: self.display.update(progress))
 
     def close(self) -> None:
-        """Leave the terminal as it was. Once more does no harm."""
+        """Restore the terminal. Safe to call twice."""
         if not self._is_open:
             return
         self._is_open = False
@@ -103,16 +103,16 @@ class Attendance:
             Attendance.terminal_is_taken = False
 
     def _harmlessly(self, show: Callable[[], None]) -> None:
-        """A broken terminal is no reason to break off a run of ten hours."""
+        """Call `show`; a broken terminal must not end a long run."""
         try:
             show()
-        except Exception as error:  # noqa: BLE001 - showing must not harm what is shown
+        except Exception as error:  # noqa: BLE001 - the display must not harm the run
             self._is_open = False
             LOG.debug("progress is no longer shown: %s", error)
 
 
 def _display() -> Display:
-    """The table needs a terminal for itself; two of them in one would overwrite each other."""
+    """Choose the display: a terminal can show only one live table at a time."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if is_terminal and os.environ.get("TERM") != "dumb" and not Attendance.terminal_is_taken:
         return LiveTable()

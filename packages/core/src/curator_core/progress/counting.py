@@ -1,4 +1,4 @@
-"""Counting: how far a run is at one moment, and how fast it got there."""
+"""Progress at one moment, and rates computed from earlier moments."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from curator_core.model.records import StageCounts
 from curator_core.model.snapshot import Pulse
 
 WINDOW_S = 30.0
-"""Rates are those of the last half minute."""
+"""Rates are averages over this many seconds."""
 
 _APART_S = 0.5
 
 
 @dataclass(frozen=True)
 class StageProgress:
-    """One stage at one moment. `waiting` is how many tasks stand before it.
+    """One stage at one moment. `waiting` is the number of tasks in its queue.
 
-    What `writes` takes records and gives files.
+    A stage that `writes` takes records and returns files.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it may still take, where that can be told."""
+        """Return the estimated remaining time, or None if it is unknown."""
         if self.total is None or self.rate <= 0:
             return None
         return (self.total - self.done) / self.rate
@@ -57,7 +57,7 @@ class _Sample:
 
 
 class Meter:
-    """Reads the pulses of a run, and tells rates from those before."""
+    """Turns the pulses of a run into progress, with rates from earlier pulses."""
 
     def __init__(self) -> None:
         self._samples: deque[_Sample] = deque()

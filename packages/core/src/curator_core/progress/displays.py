@@ -1,4 +1,4 @@
-"""Displays: a live table on a terminal, a line now and then elsewhere."""
+"""Progress displays: a live table on a terminal, an occasional line elsewhere."""
 
 import atexit
 import logging
@@ -19,14 +19,14 @@ LOG = log()
 HEARTBEAT_S = 30.0
 REFRESH_S = 0.25
 WIDE = 72
-"""Columns of a terminal below which rates and queues are left out."""
+"""On narrower terminals, rates and queues are left out."""
 
 SHOWN_AFTER_S = 0.5
-"""A run that is over sooner needs no table."""
+"""Shorter runs show no table."""
 
 
 class Display(Protocol):
-    """Shows the progress of one run. `every` is how often it wants to."""
+    """Shows the progress of one run. `every` is the interval of updates in seconds."""
 
     every: float
 
@@ -36,7 +36,7 @@ class Display(Protocol):
 
 
 class Heartbeat:
-    """A line every half minute, in the log or, where nobody keeps one, on stderr."""
+    """A line every 30 seconds, in the log or, if logging is not set up, on stderr."""
 
     every = HEARTBEAT_S
 
@@ -50,7 +50,7 @@ class Heartbeat:
     def close(self, progress: Progress, *, with_line: bool) -> None:
         if not with_line:
             return
-        if failed_in(progress):  # a script that keeps no log hears of that, and of nothing else
+        if failed_in(progress):  # scripts without logging see only this warning
             LOG.warning(closing(progress))
         elif self._has_told:
             _tell(closing(progress))
@@ -59,7 +59,7 @@ class Heartbeat:
 
 
 class LiveTable:
-    """A table that is drawn anew in its place."""
+    """A table that is redrawn in place."""
 
     every = REFRESH_S
 
@@ -69,7 +69,7 @@ class LiveTable:
     def update(self, progress: Progress) -> None:
         if self._live is None:
             self._live = _started()
-            atexit.register(self._live.stop)  # a hidden cursor would stay hidden
+            atexit.register(self._live.stop)  # otherwise the cursor could stay hidden
         self._live.update(_fitting(progress, self._live), refresh=True)
 
     def close(self, progress: Progress, *, with_line: bool) -> None:
@@ -89,7 +89,7 @@ def _started() -> "Live":
 
     from curator_core.reporting.tables import console
 
-    # Prints into the same terminal go above the table; those into a file stay there.
+    # On a terminal, printed lines appear above the table; output to a file is left alone.
     live = Live(
         console=console(stderr=True), auto_refresh=False, redirect_stdout=sys.stdout.isatty()
     )
@@ -98,7 +98,7 @@ def _started() -> "Live":
 
 
 def heartbeat(progress: Progress) -> str:
-    """`web_clean: 12 of 200 sources, 3.4/s, about 1 min left; 10,000 in, 7,500 out, …`."""
+    """Return `web_clean: 12 of 200 sources, 3.4/s, about 1 min left; 10,000 read, …`."""
     parts = [_sources(progress)]
     if progress.rate:
         parts.append(rate(progress.rate))
@@ -107,7 +107,7 @@ def heartbeat(progress: Progress) -> str:
 
 
 def closing(progress: Progress) -> str:
-    """`web_clean: 200 sources in 1 min 2 s; 10,000 in, 7,500 out, …`."""
+    """Return `web_clean: 200 sources in 1 min 2 s; 10,000 read, …`."""
     sources = counted(progress.done, "source")
     return f"{progress.name}: {sources} in {duration(progress.seconds)}; {_items(progress)}"
 
@@ -117,7 +117,7 @@ def _fitting(progress: Progress, live: "Live") -> "RenderableType":
 
 
 def drawn(progress: Progress, height: int, width: int = WIDE) -> "RenderableType":
-    """The table and, below it, how far the whole is."""
+    """Return the table, with the progress of the whole run below it."""
     from rich.console import Group
     from rich.text import Text
 
@@ -132,7 +132,7 @@ def _table(progress: Progress, most_rows: int, *, is_wide: bool) -> "Table":
 
     columns = ("in", "out", "dropped", "failed", *(("rate", "queue") if is_wide else ()))
     table = plain_table("stage", *columns, numbers=columns)
-    table.columns[0].no_wrap = False  # the column that gives way where there is no room
+    table.columns[0].no_wrap = False  # this column shrinks if there is no room
     for stage in progress.stages[:most_rows]:
         speed = [Text(rate(stage.rate)), number(stage.waiting)] if is_wide else []
         name = Text(stage.name, no_wrap=True, overflow="ellipsis")
@@ -165,13 +165,13 @@ def _left(progress: Progress) -> str:
 
 
 def _items(progress: Progress) -> str:
-    """Records in and out of the whole line, and what stayed on the way."""
+    """Return how many records were read, dropped, failed, and written or returned."""
     counts = [stage.counts for stage in progress.stages]
     if not counts:
         return "nothing yet"
     dropped = sum(c.items_dropped for c in counts)
     failed = failed_in(progress)
-    read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and gives records
+    read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and returns records
     told = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
     if progress.stages[-1].writes:
         last = counts[-1]
@@ -180,7 +180,7 @@ def _items(progress: Progress) -> str:
 
 
 def failed_in(progress: Progress) -> int:
-    """How many records failed, in all stages together."""
+    """Return how many records failed in all stages."""
     return sum(s.counts.items_failed + s.counts.items_rejected for s in progress.stages)
 
 
