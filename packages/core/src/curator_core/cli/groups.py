@@ -134,7 +134,7 @@ def curate() -> None:
     """Turn raw text, images, video and audio into training data.
 
     \b
-    Start here:
+    Begin with:
       curate init                 write a starter recipe and a little data
       curate preview recipe.yaml  see what each stage does to a sample
       curate run recipe.yaml      run it; run it again to resume
