@@ -1,1 +1,1 @@
-"""Files: listing, reading, writing, shuffling and downloading them."""
+"""File input and output: listing, reading, writing, shuffling and downloading."""

@@ -1,6 +1,6 @@
-"""Atomic writes: files get their final name only when they are complete.
+"""Atomic writes: a file gets its final name only when it is complete.
 
-Where there is no renaming (object stores), a file is held in memory and sent with one PUT.
+Object stores cannot rename, so there a file is kept in memory and sent with one PUT.
 """
 
 import errno
@@ -51,7 +51,7 @@ _WAYS_OUT = {
 
 @dataclass
 class Draft:
-    """A file that is being written. Its author says how many items went into it."""
+    """A file that is being written. The writing code sets `items`."""
 
     file: BinaryIO
     staged: str
@@ -61,12 +61,12 @@ class Draft:
     dropped: bool = False
 
     def finished(self) -> StagedFile:
-        """What to publish, once `writing` is over."""
+        """Return the staged file to publish, after `writing` has ended."""
         return StagedFile(self.staged, self.final, self.items, self.size, self.dropped)
 
 
 def staged_name(final: str, run_token: str) -> str:
-    """A hidden name beside `final`, another one at each call."""
+    """Return a hidden name in the folder of `final`, different at each call."""
     ending = f".{run_token}.{secrets.token_hex(8)}.staged"
     room = _LONGEST_NAME - len(ending) - 1
     base = base_name(final).encode()[:room].decode(errors="ignore")
@@ -77,7 +77,7 @@ def staged_name(final: str, run_token: str) -> str:
 def writing(
     final: str, worker: WorkerInfo, storage_options: StorageOptions | None = None
 ) -> Iterator[Draft]:
-    """Write a file to be published later; an exception leaves nothing of it behind."""
+    """Write a file to be published later. After an exception, nothing of it remains."""
     plain = local_path(final)
     with explained(final):
         if plain is None:
@@ -89,7 +89,7 @@ def writing(
 def _staged_on_disk(final: str, run_token: str) -> Iterator[Draft]:
     os.makedirs(parent_of(final), exist_ok=True)
     staged = staged_name(final, run_token)
-    file = open(staged, "xb")  # noqa: SIM115 - closed below, before the name is given away
+    file = open(staged, "xb")  # noqa: SIM115 - closed below, before the name is passed on
     try:
         draft = Draft(file, staged, final)
         yield draft
@@ -99,7 +99,7 @@ def _staged_on_disk(final: str, run_token: str) -> Iterator[Draft]:
         file.close()
     except BaseException:
         with suppress(OSError):
-            file.close()  # flushes again, which fails again where the disk is full
+            file.close()  # flushes again, which fails again if the disk is full
         with suppress(OSError):
             os.unlink(staged)
         raise
@@ -118,18 +118,18 @@ def _sent_at_the_end(final: str, storage_options: StorageOptions | None) -> Iter
 
 @contextmanager
 def explained(path: str) -> Iterator[None]:
-    """Turn what stops all writing (a full disk, a forbidden folder) into a sentence."""
+    """Turn permanent write errors (a full disk, a forbidden folder) into an OutputError."""
     try:
         yield
     except OSError as error:
         way_out = _WAYS_OUT.get(error.errno or 0)
-        if way_out is None:  # may pass by itself: left to the retries of the stage
+        if way_out is None:  # may be temporary: left to the stage's retries
             raise
         raise OutputError(f"cannot write {path}: {way_out}") from error
 
 
 def publish(fs: "AbstractFileSystem", file: StagedFile) -> None:
-    """Give a staged file its own name; once more does no harm."""
+    """Rename a staged file to its final name. Safe to repeat."""
     if file.staged == file.final:
         if not fs.exists(file.final):
             raise OutputError(f"{file.final} was written, but is gone; run the same command again")
@@ -147,7 +147,7 @@ def publish(fs: "AbstractFileSystem", file: StagedFile) -> None:
 
 
 def find_staged(fs: "AbstractFileSystem", folder: str, run_token: str) -> list[str]:
-    """What this run staged in `folder` and did not publish: leftovers, once nobody writes there."""
+    """Return files that this run staged in `folder` and did not publish; leftovers if it ended."""
     if not is_local(fs):
         return []
     ours = re.compile(rf"\..*\.{re.escape(run_token)}\.[0-9a-f]{{16}}\.staged")

@@ -1,4 +1,4 @@
-"""Compressed files as streams of bounded memory; damaged ones are read as far as possible."""
+"""Compressed files as streams with bounded memory; damaged files are read as far as possible."""
 
 import bz2
 import gzip
@@ -21,11 +21,11 @@ COMPRESSIONS: tuple[str, ...] = get_args(Compression)
 _INPUT_BYTES = 128 * 1024
 _OUTPUT_BYTES = 512 * 1024
 _XZ_MEMORY = 256 * 1024 * 1024
-_GZ_LEVEL = 3  # half the time of the usual 6, for a file a few percent larger
+_GZ_LEVEL = 3  # takes half the time of the default 6; files are a few percent larger
 
 
 class DamagedStreamError(InputError):
-    """A compressed stream broke off, or broke, behind `offset` decompressed bytes."""
+    """A compressed stream ends early or is damaged after `offset` decompressed bytes."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(f"{reason} (behind {offset} decompressed bytes)")
@@ -34,7 +34,7 @@ class DamagedStreamError(InputError):
 
 
 class _UndecodableError(Exception):
-    """What a decompressor says of its input."""
+    """A decompressor rejected its input."""
 
 
 class _Decoder(Protocol):
@@ -48,13 +48,13 @@ class _Decoder(Protocol):
 
 
 def compression_of(path: str) -> Compression | None:
-    """How a file is compressed, by the ending of its name."""
+    """Return how a file is compressed, by its extension."""
     ending = path.rpartition(".")[2].lower()
     return cast(Compression, ending) if ending in COMPRESSIONS else None
 
 
 def decompressed(reopen: Callable[[], BinaryIO], kind: Compression) -> Iterator[bytes]:
-    """The content in pieces; of a damaged file all that comes before the damage, then the error."""
+    """Yield the content in pieces. If it is damaged, yield what precedes the damage, then raise."""
     given = 0
     with reopen() as file:
         feed = _Feed(file)
@@ -75,7 +75,7 @@ _BEGINNINGS = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz
 
 
 def _unless_foreign(reopen: Callable[[], BinaryIO], kind: Compression) -> str | None:
-    """What to say of a file that only its name calls compressed."""
+    """Describe a file whose content does not match its extension; None if it does."""
     with reopen() as file:
         start = file.read(8)
     if start[:1] in (b"{", b"["):
@@ -89,7 +89,7 @@ def _unless_foreign(reopen: Callable[[], BinaryIO], kind: Compression) -> str | 
 def _saved(
     reopen: Callable[[], BinaryIO], kind: Compression, fine_from: int, given: int
 ) -> Iterator[bytes]:
-    """What a decompressor held back of the piece that broke it: fed byte by byte, it lets go."""
+    """Yield bytes that the decompressor held back; feeding it byte by byte releases them."""
     with reopen() as file:
         try:
             for piece in _decoded(_Feed(file, fine_from), kind, given):
@@ -102,7 +102,7 @@ def _saved(
 
 
 class _Feed(io.RawIOBase):
-    """Compressed input in small pieces: from `fine_from` on, in single bytes."""
+    """Compressed input in small pieces; single bytes from `fine_from` on."""
 
     def __init__(self, file: BinaryIO, fine_from: int | None = None) -> None:
         self._file = file
@@ -123,7 +123,7 @@ class _Feed(io.RawIOBase):
 
 
 class _GzipDecoder:
-    """zlib's decompressor, or one like it, with the manners of the other two."""
+    """Give zlib's decompressor, or a compatible one, the interface of the other decoders."""
 
     def __init__(self, library: ModuleType) -> None:
         self._inner = library.decompressobj(wbits=31)
@@ -151,7 +151,7 @@ class _GzipDecoder:
 
 
 def _fastest_zlib() -> ModuleType:
-    """isal where it is installed: gzip in a fifth of zlib's time, and not 2 % larger."""
+    """Return isal if installed: it takes a fifth of zlib's time, for files less than 2 % larger."""
     try:
         from isal import isal_zlib
     except ImportError:
@@ -170,13 +170,13 @@ _DECODERS: dict[str, Callable[[], _Decoder]] = {
 def _decoded(feed: _Feed, kind: Compression, exact: int = 0) -> Iterator[bytes]:
     if kind == "zst":
         return _zstd_pieces(feed, exact)
-    if kind == "gz" and feed.fine_from is not None:  # what is fed byte by byte, zlib gives back
+    if kind == "gz" and feed.fine_from is not None:  # zlib releases bytes fed singly
         return _member_pieces(feed, lambda: _GzipDecoder(zlib))
     return _member_pieces(feed, _DECODERS[kind])
 
 
 def _member_pieces(feed: _Feed, new: Callable[[], _Decoder]) -> Iterator[bytes]:
-    """The content of a file that may be several compressed streams in a row."""
+    """Yield the content of a file that may hold several compressed streams in a row."""
     decoder: _Decoder | None = None
     while data := feed.read():
         while data:
@@ -204,7 +204,10 @@ def _pieces(decoder: _Decoder, data: bytes) -> Iterator[bytes]:
 
 
 def _zstd_pieces(feed: _Feed, exact: int) -> Iterator[bytes]:
-    """Saved data comes byte by byte behind `exact`: a read that fails loses what it had so far."""
+    """Yield decompressed pieces; after `exact` bytes, single bytes if `fine_from` is set.
+
+    A read that fails loses the bytes that it had already decompressed.
+    """
     stream = pa.CompressedInputStream(pa.PythonFile(feed, "r"), "zstd")
     left = exact
     while True:
@@ -212,7 +215,7 @@ def _zstd_pieces(feed: _Feed, exact: int) -> Iterator[bytes]:
         try:
             piece = stream.read(size)
         except OSError as error:
-            if error.errno is not None:  # the disk or the network, not the content
+            if error.errno is not None:  # an error of the disk or the network, not of the content
                 raise
             raise _UndecodableError(_zstd_reason(str(error))) from None
         if not piece:
@@ -228,7 +231,7 @@ def _zstd_reason(said: str) -> str:
 
 
 class _KeptOpen(io.RawIOBase):
-    """Passes writing on, but not closing."""
+    """Forward writes, but not `close`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -242,7 +245,7 @@ class _KeptOpen(io.RawIOBase):
 
 @contextmanager
 def compressing(file: BinaryIO, kind: Compression | None) -> Iterator[BinaryIO]:
-    """A file whose content goes compressed into `file`, the same bytes each time."""
+    """Yield a file that compresses into `file`, with reproducible output."""
     if kind is None:
         yield file
         return

@@ -1,4 +1,4 @@
-"""Deadlines for connections, however slowly their bytes arrive."""
+"""Deadlines for connections, which hold even if bytes arrive slowly."""
 
 import io
 import time
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Deadline:
-    """The time for one request as a whole: connecting, headers, body, redirects."""
+    """Time limit of a whole request: connecting, headers, body and redirects."""
 
     total_s: float
     end: float = field(init=False)
@@ -18,7 +18,9 @@ class Deadline:
         object.__setattr__(self, "end", time.monotonic() + self.total_s)
 
     def left_s(self, most_s: float) -> float:
-        """Seconds for the next step, at most `most_s`; TimeoutError when none are left."""
+        """Return the seconds for the next step, at most `most_s`. Raise TimeoutError if none are
+        left.
+        """
         left = self.end - time.monotonic()
         if left <= 0:
             raise TimeoutError(f"it took longer than {self.total_s:g} s")
@@ -26,8 +28,8 @@ class Deadline:
 
 
 class TimedSocket:
-    """A connected socket for http.client. Each step may take `silence_s`, all of them together
-    no longer than the deadline.
+    """A connected socket for http.client. Each step may take `silence_s`, and all steps together
+    may not exceed the deadline.
     """
 
     def __init__(self, connected: socket, silence_s: float, deadline: Deadline) -> None:
@@ -36,7 +38,7 @@ class TimedSocket:
         self._deadline = deadline
 
     def wait_no_longer(self) -> None:
-        """Limit the next step."""
+        """Set the timeout of the next step."""
         self._socket.settimeout(self._deadline.left_s(self._silence_s))
 
     def sendall(self, data: Any) -> None:
@@ -51,7 +53,7 @@ class TimedSocket:
 
 
 class _Reads(io.RawIOBase):
-    """What comes from a socket. The socket stays open until this is closed, too."""
+    """Raw reader of a socket. The socket stays open until this is closed, too."""
 
     def __init__(self, timed: TimedSocket, connected: socket) -> None:
         self._timed = timed
@@ -65,7 +67,7 @@ class _Reads(io.RawIOBase):
         try:
             return self._raw.readinto(buffer)
         except TimeoutError:
-            self._timed.wait_no_longer()  # says so if it was the deadline
+            self._timed.wait_no_longer()  # raises if the deadline was exceeded
             raise
 
     def close(self) -> None:

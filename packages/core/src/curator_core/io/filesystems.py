@@ -1,4 +1,4 @@
-"""File systems: local folders and object stores behind the interface of fsspec."""
+"""File systems: local folders and object stores behind fsspec's interface."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _NOT_THERE = (404, 410)
 
 
 def misanswer(error: BaseException) -> str | None:
-    """What it did rather than to say that it has no such file; None where it said so."""
+    """Describe how a server failed; None if it answered that the file does not exist."""
     causes = list(_causes(error))
     statuses = [status for cause in causes if (status := getattr(cause, "status", None))]
     if statuses:
@@ -36,7 +36,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_silence(error: BaseException) -> bool:
-    """Whether it is one of a network, also where aiohttp has not made it one of Python's."""
+    """Return whether it is a network error, including unconverted errors of aiohttp."""
     if isinstance(error, ConnectionError | TimeoutError) or type(error).__module__ == "socket":
         return True
     is_unreachable = getattr(error, "errno", None) in (errno.EHOSTUNREACH, errno.ENETUNREACH)
@@ -50,7 +50,9 @@ _LOCAL_PREFIXES = ("file://", "local://")
 USUAL_PROTOCOLS = frozenset(
     ("file", "local", "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf")
 )
-"""Where data usually is. fsspec has others that run what they read, or lead anywhere."""
+"""Protocols that usually hold data. Other fsspec protocols execute what they read, or allow any
+target.
+"""
 
 _LIBRARIES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs",)),
@@ -65,7 +67,7 @@ _LIBRARIES = {
     "oci": ("ocifs",),
     "webdav": ("webdav4",),
 }
-"""What protocols need, where pip calls it as Python does."""
+"""Libraries that protocols need, if their pip name equals the import name."""
 
 
 def is_url(path: str) -> bool:
@@ -73,19 +75,19 @@ def is_url(path: str) -> bool:
 
 
 def is_in_memory(path: str) -> bool:
-    """Whether only one process has the file: each has a `memory://` of its own."""
+    """Return whether the file is in `memory://`, which each process has separately."""
     return path.rpartition("::")[2].startswith("memory://")
 
 
 def as_text(path: str | list[str] | os.PathLike[str]) -> str | list[str]:
-    """Paths as text: those of pathlib are welcome wherever a path is."""
+    """Return paths as text; pathlib paths are accepted wherever a path is."""
     if isinstance(path, list | tuple):
         return [str(one) for one in path]
     return path if isinstance(path, str) else os.fspath(path)
 
 
 def local_path(path: str) -> str | None:
-    """The plain absolute path of a local file, or None where `path` lives elsewhere."""
+    """Return the absolute path of a local file, or None if `path` is not local."""
     for prefix in _LOCAL_PREFIXES:
         if path.startswith(prefix):
             path = path[len(prefix) :]
@@ -95,20 +97,20 @@ def local_path(path: str) -> str | None:
 def open_filesystem(
     path: str, storage_options: StorageOptions | None = None
 ) -> "tuple[AbstractFileSystem, str]":
-    """The file system that `path` lives on, and the path to use in talking to it."""
-    # fsspec takes a third of the time that importing all of curator_core may take.
+    """Return the file system of `path`, and the path to use with it."""
+    # Importing fsspec takes a third of the import time budget of curator_core.
     from fsspec.core import url_to_fs
 
     plain = local_path(path)
     options = (storage_options or {}) if plain is None else {}
     try:
         return url_to_fs(plain or path, **options)  # type: ignore[no-any-return]
-    except (ImportError, ValueError) as error:  # no such protocol, or its library is missing
+    except (ImportError, ValueError) as error:  # unknown protocol, or its library is missing
         raise CuratorError(f"cannot open {path}: {_missing_library(path) or error}") from None
 
 
 def _missing_library(path: str) -> str | None:
-    """What to install for the protocols of `path`; fsspec names libraries, but no command."""
+    """Return what to install for the protocols of `path`; fsspec does not give a command."""
     for link in path.split("::"):
         protocol = link.partition("://")[0]
         needed = _LIBRARIES.get(protocol, ())
@@ -124,12 +126,12 @@ def is_local(fs: "AbstractFileSystem") -> bool:
 
 
 def full_path(fs: "AbstractFileSystem", path: str) -> str:
-    """A path that any worker can open again: with its protocol, unless it is local."""
+    """Return a path that any worker can open: with its protocol, unless it is local."""
     return path if is_local(fs) else str(fs.unstrip_protocol(path))
 
 
 def join(folder: str, *names: str) -> str:
-    """A path below `folder`, which may be a URL."""
+    """Return a path in `folder`, which may be a URL."""
     return "/".join((folder.rstrip("/") if folder.strip("/") else folder, *names))
 
 
@@ -138,13 +140,13 @@ def base_name(path: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """The folder that holds `path`; the top is its own parent."""
+    """Return the folder that contains `path`; the root is its own parent."""
     head = path.rstrip("/").rpartition("/")[0]
     return head or ("/" if path.startswith("/") else "")
 
 
 def nearest_folder(fs: "AbstractFileSystem", path: str) -> str:
-    """The closest folder above (or at) `path` that exists, for an error that shows the way."""
+    """Return the closest existing folder at or above `path`, for error messages."""
     folder = path
     while not fs.isdir(folder):
         above = parent_of(folder)
@@ -155,7 +157,7 @@ def nearest_folder(fs: "AbstractFileSystem", path: str) -> str:
 
 
 def open_input(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
-    """A file to read from; what will not pass by itself becomes an error that names the file."""
+    """Open a file for reading. Permanent problems raise an error that names the file."""
     plain = local_path(path)
     try:
         if plain is not None:

@@ -1,4 +1,4 @@
-"""HTTP downloads that follow redirects only to addresses that were checked."""
+"""HTTP downloads that check the address of every redirect."""
 
 import ssl
 from collections.abc import Iterator, Mapping
@@ -11,17 +11,17 @@ from curator_core.io.deadlines import Deadline, TimedSocket
 from curator_core.io.public_addresses import RefusedError, connected, shown, target_of
 
 PASSING = (408, 425, 429, 500, 502, 503, 504)
-"""Answers after which trying again may help."""
+"""Status codes after which a retry may succeed."""
 
 LONGEST_WAIT_S = 60.0
-"""Nobody waits longer than this between two attempts, whatever a server asks for."""
+"""Upper limit for the wait between two attempts, whatever a server asks for."""
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
 
 
 class PassingError(Exception):
-    """Something that may be over at the next attempt."""
+    """A temporary error; a retry may succeed."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -29,7 +29,7 @@ class PassingError(Exception):
 
 
 def refuse_failure(url: str, answer: HTTPResponse, good: tuple[int, ...]) -> None:
-    """An error for an answer that is none of the good ones: to try again, or to give up."""
+    """Raise for a status that is not in `good`: PassingError if temporary, else RefusedError."""
     if answer.status in PASSING:
         raise PassingError(f"the server says {answer.status}", _asked_wait(answer))
     if answer.status not in good:
@@ -43,21 +43,23 @@ def _asked_wait(answer: HTTPResponse) -> float:
 
 @dataclass(frozen=True)
 class Client:
-    """How files are asked for."""
+    """HTTP client for files, with timeouts and address checks."""
 
     timeout_s: float = 60.0
-    """How long a server may be silent."""
+    """Seconds without data from the server until the request fails."""
 
     allow_private: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """May hold keys, so they go to the first host only."""
+    """May hold keys, so they are only sent to the first host."""
 
     total_s: float = 6 * 3600.0
-    """How long one answer may take, with its redirects and to the last byte of its body."""
+    """Seconds that one response may take, including redirects and the whole body."""
 
     @contextmanager
     def response(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
-        """The answer behind all redirects. Reading it raises TimeoutError when the time is up."""
+        """Yield the response after all redirects. Reading it raises TimeoutError after the
+        deadline.
+        """
         deadline = Deadline(self.total_s)
         given = self.headers
         first = target_of(url)[:3]

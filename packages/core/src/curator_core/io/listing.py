@@ -1,4 +1,4 @@
-"""Listing: the files that paths, folders and glob patterns stand for, in a stable order."""
+"""Listing: find the files of paths, folders and glob patterns, in a stable order."""
 
 import glob
 import os
@@ -30,7 +30,7 @@ HIDDEN = (".", "_")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which of the files in a folder are meant. Patterns see a file's name and its path inside."""
+    """File filters. Patterns match a file's name or its path within the folder."""
 
     extensions: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Wanted:
 
 
 def would_find(path: str, source: str, wanted: Wanted) -> bool:
-    """Whether a file at `path` would be found in `source`: a file, a folder or a pattern."""
+    """Return whether a file at `path` would be found in `source`: a file, a folder or a pattern."""
     if not glob.has_magic(source):
         folder = f"{source.rstrip('/')}/"
         inside = path.removeprefix(folder)
@@ -75,14 +75,14 @@ def _fits(parts: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def without_magic(pattern: str) -> str:
-    """The folder above the first part of a pattern that has stars or brackets in it."""
+    """Return the folder above the first part of a pattern that has wildcards."""
     parts = pattern.split("/")
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     return "/".join(parts[:plain]) or "/"
 
 
 def is_hidden(relative: str, pattern: str) -> bool:
-    """Whether a name on the way begins with `.` or `_`, and the pattern does not ask for that."""
+    """Return whether a part of the path is hidden (`.` or `_`) and the pattern has no such part."""
     asked_for = {part[0] for part in pattern.split("/") if part.startswith(HIDDEN)}
     parts = (part for part in relative.split("/") if part)
     return any(part[0] in HIDDEN and part[0] not in asked_for for part in parts)
@@ -107,7 +107,7 @@ class _Entry:
 def find_files(
     paths: Iterable[str], wanted: Wanted, storage_options: StorageOptions | None = None
 ) -> Iterator[FilePart]:
-    """Every file once, as it is found; at the end, paths that stand for no file are an error."""
+    """Yield every file once. At the end, raise NothingFoundError for paths without files."""
     given = sorted(set(paths))
     seen: set[str] = set()
     missing: list[str] = []
@@ -127,7 +127,7 @@ def find_files(
 
 
 def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> str:
-    """No files match, where the nearest folder is, and what that one holds instead."""
+    """Describe a path without matching files: the nearest existing folder and what it contains."""
     fs, inner = open_filesystem(path, storage_options)
     folder = nearest_folder(fs, without_magic(inner) if _is_pattern(fs, inner) else inner)
     told = (
@@ -144,7 +144,7 @@ def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | N
 
 
 def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
-    """The name in a folder that may have been meant by the next part of a path."""
+    """Suggest a name in the folder that is similar to the next part of the path."""
     here = (local_path(folder) or folder).rstrip("/")
     wanted = path.removeprefix(f"{here}/").split("/")[0]
     if not is_local(fs) or glob.has_magic(wanted):
@@ -154,7 +154,9 @@ def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
 
 
 def _endings(extensions: Sequence[str]) -> str:
-    """`.jsonl .json (or these with .gz .zst)`: seventeen endings are no help to anybody."""
+    """Return `.jsonl .json (or these with .gz .zst)`, because a list of 17 extensions is
+    unreadable.
+    """
     single = [ending for ending in extensions if ending.count(".") == 1]
     double = dict.fromkeys(f".{e.rpartition('.')[2]}" for e in extensions if e not in single)
     more = f" (or these with {' '.join(double)})" if double and single else ""
@@ -162,7 +164,7 @@ def _endings(extensions: Sequence[str]) -> str:
 
 
 def _holdings(folder: str, storage_options: StorageOptions | None) -> str:
-    """`3 .csv and 1 .txt files`, of what lies directly in a folder."""
+    """Return the files directly in a folder, as `3 .csv and 1 .txt files`."""
     fs, inner = open_filesystem(folder, storage_options)
     try:
         names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
@@ -210,12 +212,12 @@ def _found(path: str, wanted: Wanted, storage_options: StorageOptions | None) ->
         return
     if entry.is_folder:
         yield from _walked(fs, inner, wanted)
-    else:  # a file that is named is meant, whatever its ending
+    else:  # an explicitly named file is read, whatever its extension
         yield _part(fs, entry)
 
 
 def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterator[FilePart]:
-    """A pattern that says how names end is taken at its word; folders stand for what they hold."""
+    """Yield the files of a pattern. If it has an extension, that decides; folders are searched."""
     root = without_magic(pattern)
     any_ending = "." in base_name(pattern)
     matches = glob.iglob(pattern, recursive=True) if is_local(fs) else fs.glob(pattern)
@@ -231,7 +233,7 @@ def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterato
 
 
 def _walked(fs: "AbstractFileSystem", folder: str, wanted: Wanted) -> Iterator[FilePart]:
-    """The files below a folder, names in order, a folder at a time."""
+    """Yield the files below a folder, sorted by name, one folder at a time."""
     start = len(folder.rstrip("/")) + 1
     yield from (
         _part(fs, entry)
@@ -242,7 +244,7 @@ def _walked(fs: "AbstractFileSystem", folder: str, wanted: Wanted) -> Iterator[F
 
 def _below(fs: "AbstractFileSystem", folder: str, above: frozenset[str]) -> Iterator[_Entry]:
     real = os.path.realpath(folder) if is_local(fs) else folder
-    if real in above:  # a link to a folder that holds it
+    if real in above:  # a symlink to a parent folder
         return
     for entry in _entries(fs, folder):
         if base_name(entry.path).startswith(HIDDEN):
@@ -300,18 +302,18 @@ def _part(fs: "AbstractFileSystem", entry: _Entry) -> FilePart:
         return FilePart(full_path(fs, entry.path), entry.size, entry.version)
     try:
         facts = os.stat(entry.path)
-    except FileNotFoundError:  # a link to nowhere, or gone since: the reader will say so
+    except FileNotFoundError:  # a broken symlink or a removed file: the reader reports it
         return FilePart(entry.path)
     return FilePart(entry.path, facts.st_size, str(facts.st_mtime_ns))
 
 
 def _is_pattern(fs: "AbstractFileSystem", path: str) -> bool:
-    """Brackets and stars may also be part of a name."""
+    """Return whether a path is a pattern; names of existing files may contain wildcards, too."""
     return glob.has_magic(path) and not fs.exists(path)
 
 
 def is_readable(path: str) -> bool:
-    """Whether a local file may be read, as far as permissions go."""
+    """Return whether permissions allow reading a local file."""
     plain = local_path(path)
     if plain is None or not os.path.exists(plain):
         return True

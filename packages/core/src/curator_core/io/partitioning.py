@@ -1,4 +1,4 @@
-"""Partitioning: which files, or parts of a large file, make up one source."""
+"""Partitioning: decide which files, or parts of a large file, make up one source."""
 
 import math
 import re
@@ -16,15 +16,15 @@ from curator_core.model.stages import ProcessingStage
 from curator_core.model.tasks import Empty
 
 Split: TypeAlias = Literal["whole", "lines", "members", "row_groups"]
-"""How a large file may be divided: not at all, at any line, between Parquet row groups, or at any
-byte of it as it is stored, where the reader itself finds the next member or record to begin with.
+"""How a large file may be divided: not at all (whole), at any line, between Parquet row groups, or
+at any stored byte (members), where the reader finds the next member or record itself.
 """
 
 DEFAULT_PART_BYTES = 32 * 1024 * 1024
-"""What a splittable file is divided into when nothing else is said."""
+"""Default size of the parts of a splittable file."""
 
 FIRST_FILES = 10
-"""So many are looked at to know what the others are like."""
+"""Number of files that are sampled."""
 
 _UNITS = {"": 1, "B": 1} | {
     f"{prefix}{ending}": base**power
@@ -36,26 +36,26 @@ _UNITS_IN_CAPITALS = {unit.upper(): factor for unit, factor in _UNITS.items()}
 
 @dataclass
 class FilePartitioning(ProcessingStage[Empty, FileGroup]):
-    """Lists files and groups them into partitions, one task each.
+    """List files and group them into partitions, one task each.
 
-    With neither `files_per_partition` nor `blocksize` each file is a partition, and a file that
-    can be split is divided into parts of 32 MiB. With `blocksize` small files share a partition.
+    With neither `files_per_partition` nor `blocksize` each file is a partition, and a splittable
+    file is divided into parts of 32 MiB. With `blocksize` small files share a partition.
     """
 
     file_paths: str | list[str]
     """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
 
     files_per_partition: int | None = None
-    """So many files make one task."""
+    """Number of files per task."""
 
     blocksize: int | str | None = None
-    """About so many bytes make one task (256MB): small files together, large ones divided."""
+    """Approximate number of bytes per task (256MB): small files are grouped, large ones divided."""
 
     limit: int | None = None
-    """No more than so many tasks, to try something out."""
+    """Maximum number of tasks, for a trial run."""
 
     file_extensions: str | list[str] | None = None
-    """Which endings count in a folder."""
+    """File extensions to read in folders."""
 
     include: str | list[str] | None = None
     """Only files whose name, or path in the folder, matches one of these patterns."""
@@ -94,14 +94,14 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
             yield FileGroup(parts)
 
     def files(self) -> Iterator[FilePart]:
-        """The files, none of them divided."""
+        """Yield the files, undivided."""
         return find_files(self.paths, self.wanted, self.storage_options)
 
     @property
     def is_fine(self) -> bool:
-        """Whether no task has more than the usual part of a file, as far as the first files tell.
+        """Whether no task exceeds the usual part size, judging by the first files.
 
-        Compressed files stay whole, and nobody knows what is in them.
+        Compressed files are not divided and their content may be of any size.
         """
         size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
         if self.split != "lines" or self.files_per_partition or size > DEFAULT_PART_BYTES:
@@ -152,7 +152,7 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
     def _first_of(self, path: str) -> FilePart | Exception:
         try:
             return next(find_files([path], self.wanted, self.storage_options))
-        except Exception as error:  # noqa: BLE001 - every object store has errors of its own
+        except Exception as error:  # noqa: BLE001 - every object store has its own errors
             return error
 
     def _partitions(self, files: Iterator[FilePart]) -> Iterator[list[FilePart]]:
@@ -182,7 +182,7 @@ def _unlisted(path: str, error: Exception) -> str:
 
 
 def parsed_size(size: int | str | None) -> int | None:
-    """Bytes: `256MB` is 256 million of them, `256MiB` a few more."""
+    """Return a size in bytes: `256MB` is 256 million, `256MiB` a few more."""
     if size is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(size))
@@ -196,7 +196,7 @@ def parsed_size(size: int | str | None) -> int | None:
 def grouped(
     files: Iterable[FilePart], size: int, divided: Callable[[FilePart], Iterable[list[FilePart]]]
 ) -> Iterator[list[FilePart]]:
-    """Small files together, up to `size` bytes; larger ones as they are `divided`."""
+    """Group small files, up to `size` bytes together; divide larger files with `divided`."""
     group: list[FilePart] = []
     filled = 0
     for file in files:
@@ -213,11 +213,11 @@ def grouped(
 
 
 def _byte_parts(file: FilePart, size: int) -> Iterator[FilePart]:
-    """Parts of nearly the same length."""
+    """Yield parts of nearly equal size."""
     count = math.ceil(file.size / size)
     edges = [i * file.size // count for i in range(count + 1)]
     for start, end in pairwise(edges):
-        last = None if end == file.size else end  # a file that grows loses nothing
+        last = None if end == file.size else end  # open end, in case the file grows
         yield FilePart(file.path, end - start, file.version, start, last)
 
 
@@ -231,14 +231,14 @@ def _row_group_parts(
             yield FilePart(file.path, filled, file.version, start, index)
             start, filled = index, 0
         filled += weight
-    if start == 0:  # all in one, or its damage is the reader's to tell
+    if start == 0:  # a single part, or a damaged file that the reader will report
         yield file
     else:
         yield FilePart(file.path, filled, file.version, start, len(weights))
 
 
 def _row_group_sizes(file: FilePart, storage_options: StorageOptions | None) -> list[int]:
-    """What each row group takes of the file, as far as its footer tells."""
+    """Estimate the stored size of each row group from the footer; empty if the file is damaged."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,8 +1,8 @@
 """Public addresses: which hosts may be contacted.
 
-A list of URLs, or a redirect in an answer, may name machines that only this one can reach. So names
-are resolved here, every address that they stand for is looked at, and the connection goes to just
-the address that was looked at: a second answer of the name server changes nothing.
+A list of URLs, or a redirect, may name hosts that only this machine can reach. So names are
+resolved here, each of their addresses is checked, and the connection uses a checked address: a
+different answer of the name server later changes nothing.
 """
 
 import socket
@@ -15,11 +15,11 @@ from curator_core.io.deadlines import Deadline
 
 
 class RefusedError(InputError):
-    """A place that must not be asked, however often one tries."""
+    """A URL that must not be requested; a retry does not help."""
 
 
 class PrivateHostError(RefusedError):
-    """A host in this network, or on this machine."""
+    """A host in a private network or on this machine."""
 
     def __init__(
         self, host: str, address: str, way_out: str = "set allow_private if it is meant"
@@ -30,7 +30,7 @@ class PrivateHostError(RefusedError):
 
 
 def target_of(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and what to ask for."""
+    """Return scheme, host, port and request target."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -47,7 +47,7 @@ def target_of(url: str) -> tuple[str, str, int, str]:
 
 
 def shown(url: str) -> str:
-    """A URL for a message, without what may be a key: user, password and query."""
+    """Return a URL for messages, without user, password and query, which may hold keys."""
     head = url.partition("?")[0].partition("#")[0][:300]
     scheme, mark, rest = head.partition("://")
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else head
@@ -56,7 +56,7 @@ def shown(url: str) -> str:
 def connected(
     host: str, port: int, timeout_s: float, allow_private: bool, deadline: Deadline
 ) -> socket.socket:
-    """A connection to a host that may be asked."""
+    """Connect to a host that may be contacted."""
     last: OSError | None = None
     for address in _addresses(host, port, allow_private):
         try:
@@ -69,7 +69,7 @@ def connected(
 def _addresses(host: str, port: int, allow_private: bool) -> Iterator[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
-    for address in addresses:  # one private address among public ones is a trap
+    for address in addresses:  # refuse all: one private address among public ones is a trap
         if not allow_private and not is_public(address):
             raise PrivateHostError(host, address)
     yield from addresses
@@ -81,15 +81,15 @@ _SPECIAL_IPV4 = tuple(
         (
             "0.0.0.0/8",  # this host
             "10.0.0.0/8",  # private
-            "100.64.0.0/10",  # between providers and customers
+            "100.64.0.0/10",  # carrier-grade NAT
             "127.0.0.0/8",  # loopback
-            "169.254.0.0/16",  # link-local, and metadata of clouds
+            "169.254.0.0/16",  # link-local, and metadata services of clouds
             "172.16.0.0/12",  # private
-            "192.0.0.0/24",  # protocols of the IETF
+            "192.0.0.0/24",  # IETF protocols
             "192.0.2.0/24",  # documentation
-            "192.88.99.0/24",  # relays of 6to4, withdrawn
+            "192.88.99.0/24",  # 6to4 relays, withdrawn
             "192.168.0.0/16",  # private
-            "198.18.0.0/15",  # benchmarks of networks
+            "198.18.0.0/15",  # network benchmarks
             "198.51.100.0/24",  # documentation
             "203.0.113.0/24",  # documentation
             "224.0.0.0/4",  # multicast
@@ -97,19 +97,19 @@ _SPECIAL_IPV4 = tuple(
         ),
     )
 )
-"""IANA's registry of special addresses, as far as no server of the web is there."""
+"""Special addresses from IANA's registry that no public web server uses."""
 
 _SPECIAL_IPV6 = tuple(
     map(
         IPv6Network,
         (
-            "2001::/23",  # protocols of the IETF: Teredo, benchmarks, ORCHID and more
+            "2001::/23",  # IETF protocols: Teredo, benchmarks, ORCHID and more
             "2001:db8::/32",  # documentation
             "3fff::/20",  # documentation
         ),
     )
 )
-"""The same within 2000::/3, outside of which no server of the web is at all."""
+"""The same within 2000::/3; there are no public web servers outside of it."""
 
 _UNICAST = IPv6Network("2000::/3")
 _MAPPED = IPv6Network("::ffff:0:0/96")
@@ -118,7 +118,7 @@ _SIX_TO_FOUR = IPv6Network("2002::/16")
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet, also the one it leads to."""
+    """Return whether an address is public. For mapped IPv4 addresses, check the IPv4 address."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -132,7 +132,7 @@ def is_public(address: str) -> bool:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address leads to."""
+    """Return the IPv4 address that is embedded in an IPv6 address, if any."""
     if address in _MAPPED or address in _TRANSLATED:
         return IPv4Address(address.packed[-4:])
     return IPv4Address(address.packed[2:6]) if address in _SIX_TO_FOUR else None

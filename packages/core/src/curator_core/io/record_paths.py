@@ -1,7 +1,7 @@
-"""Paths found in records: opened here, because data chose them and not the user.
+"""Paths from records: opened with checks, because the data chose them and not the user.
 
-A row of a manifest may name any address. So only local files, the usual object stores and public
-web servers are asked, the latter with the checks of downloads.
+A row of a manifest may contain any address. So only local files, the usual object stores and public
+web servers are allowed; requests to web servers have the same checks as downloads.
 """
 
 import http.client
@@ -20,10 +20,10 @@ MOST_BYTES = 2 * 1024**3
 """Larger files on web servers are refused."""
 
 HOSTS_VARIABLE = "CURATOR_PRIVATE_HOSTS"
-"""The environment variable with hosts that records may name although they are not public."""
+"""Environment variable with hosts that records may name although they are not public."""
 
 _HARMLESS = (USUAL_PROTOCOLS | {"memory", "tar", "zip"}) - {"http", "https"}
-"""Protocols whose servers are not chosen by the path."""
+"""Protocols whose server is not part of the path."""
 
 _IN_MEMORY = 32 * 1024**2
 _CHUNK_BYTES = 1024**2
@@ -31,7 +31,7 @@ _SILENCE_S, _TOTAL_S = 20.0, 600.0
 
 
 def open_record_path(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
-    """A file that a record names, to read from; RefusedError if records may not name it."""
+    """Open a file that a record names. Raise RefusedError if records may not name it."""
     check_record_path(path)
     if urlsplit(path).scheme in ("http", "https") and "::" not in path:
         return _fetched(path, storage_options or {})
@@ -50,7 +50,7 @@ def check_record_path(path: str) -> None:
         if protocol in _HARMLESS or _host_of(link) in _private_hosts():
             continue
         if protocol in ("http", "https") and len(links) == 1:
-            continue  # the client looks at its addresses
+            continue  # the client checks its addresses
         raise RefusedError(
             f"{shown(path)}: records may name local files, http(s) and the usual object stores, "
             f"not {protocol}://; if its host is yours, add it to {HOSTS_VARIABLE}"
@@ -58,7 +58,7 @@ def check_record_path(path: str) -> None:
 
 
 def _protocol_of(link: str) -> str:
-    """As fsspec has it: a bare word in a chain is a protocol."""
+    """Return the protocol as fsspec does: a bare word in a chain is a protocol."""
     head, mark, _ = link.partition("://")
     return head.lower() if mark or (link.isascii() and link.isalpha()) else "file"
 
@@ -76,7 +76,7 @@ def _private_hosts() -> set[str]:
 
 
 def _fetched(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
-    """What a web server has, in memory, or in a nameless file if it is large."""
+    """Return the content from a web server, in memory, or in an unnamed file if it is large."""
     is_private = _host_of(url) in _private_hosts()
     client = Client(_SILENCE_S, is_private, storage_options.get("headers") or {}, _TOTAL_S)
     file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the caller closes it

@@ -1,4 +1,4 @@
-"""Readers: files become batches of documents."""
+"""Readers: turn files into batches of documents."""
 
 from curator_core.io.readers.jsonl import JsonlReader
 from curator_core.io.readers.parquet import ParquetReader

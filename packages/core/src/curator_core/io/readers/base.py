@@ -1,4 +1,4 @@
-"""The base of all readers: options, one file at a time, batches of bounded size, ids."""
+"""Base classes of readers: options, batches of bounded size, and ids."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,32 +18,32 @@ from curator_core.model.stages import AnyStage, CompositeStage, ProcessingStage
 from curator_core.model.tasks import Dropped, Empty, Rejected
 
 BATCH_BYTES = 33 * 1024 * 1024
-"""Where a batch ends: a part of 32 MiB and the line that sticks out of it still fit in one."""
+"""Maximum size of a batch: a part of 32 MiB and the last line that exceeds it fit in one."""
 
 P = TypeVar("P")
 
 Sample: TypeAlias = tuple[str, tuple[str, ...]]
-"""A file, and the columns that it has."""
+"""A file path and the columns of the file."""
 
 
 @dataclass(frozen=True)
 class Piece(Generic[P]):
-    """Something read from one file, and how many bytes it stands for."""
+    """Content read from one file, and its size in bytes."""
 
     content: P
     size: int
     columns: Collection[str] = ()
-    """Where every piece may have others."""
+    """Column names, if they may differ between pieces."""
 
     rows: int = 0
 
 
 @dataclass
 class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
-    """Reads groups of files into batches. A format says what pieces a file has."""
+    """Read groups of files into batches. Subclasses define the pieces of a file format."""
 
     batch: ClassVar[type[DocumentBatch]] = DocumentBatch
-    """What it gives: a modality has batches of its own."""
+    """Class of the output batches; other modalities have their own."""
 
     fields: list[str] | None = None
     text_field: str | None = "text"
@@ -53,18 +53,18 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
 
     @abstractmethod
     def pieces(self, part: FilePart) -> Iterator[Piece[P] | Dropped | Rejected]:
-        """What is in a file, bit by bit; InputError where nothing of it can be read."""
+        """Yield the content of a file in pieces. Raise InputError if nothing in it can be read."""
 
     @abstractmethod
     def table(self, pieces: Sequence[P]) -> pa.Table:
-        """Pieces that follow each other as one table."""
+        """Return consecutive pieces as one table."""
 
     @abstractmethod
     def sample(self, part: FilePart) -> tuple[str, ...]:
-        """The columns at the beginning of a file, quickly found."""
+        """Return the columns at the beginning of a file, without reading all of it."""
 
     def fits(self, before: P, piece: P) -> bool:
-        """Whether two pieces can be in one table."""
+        """Return whether two pieces can be in one table."""
         return True
 
     @property
@@ -86,12 +86,12 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
                         yield from batches.add(piece, part.path)
             except InputError as why:
                 error = error or why
-                again = None if read else row  # or what was read of it would be there twice
+                again = None if read else row  # a retry would duplicate what was already read
                 failed.append(Rejected(str(why), str(part), row=again, damaged=is_damage(why)))
         yield from batches.rest()
         if error is not None and len(failed) == len(task.data):
             raise error
-        yield from failed  # its neighbours were read all the same
+        yield from failed  # the other files of the group were read
 
     def check(self) -> Iterator[str]:
         sample = self._sample()
@@ -122,7 +122,7 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
         return frozenset((*names, self.id_column) if self.id_column else names)
 
     def _sample(self) -> Sample | None:
-        """The columns of the first file that has any; None where that cannot be known."""
+        """Return the columns of the first file that has any, or None if unknown."""
         if self.listing is None:
             return None
         try:
@@ -139,7 +139,7 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
 
 
 class _Batches(Generic[P]):
-    """Gathers pieces until there are enough for a batch."""
+    """Collect pieces until a batch is full."""
 
     def __init__(self, stage: ReadingStage[P], task_id: str) -> None:
         self._stage = stage
@@ -175,7 +175,7 @@ class _Batches(Generic[P]):
         yield self._stage.batch(self._with_ids(table), metadata=metadata)
 
     def _with_ids(self, table: pa.Table) -> pa.Table:
-        """Ids from the task's own id and a number that runs on from batch to batch."""
+        """Add ids made of the task's id and a number that continues from batch to batch."""
         column = self._stage.id_column
         if column is None:
             return table
@@ -191,32 +191,33 @@ class _Batches(Generic[P]):
 
 @dataclass
 class FileReader(CompositeStage[Empty, DocumentBatch]):
-    """Lists files and reads them. `fields` keeps only some columns; `text_field` is always text."""
+    """List files and read them into batches."""
 
     file_paths: str | list[str]
     """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
 
     fields: list[str] | None = None
-    """The only columns to keep, in this order; all of them unless given."""
+    """Columns to keep, in this order; all columns if not set."""
 
     files_per_partition: int | None = None
-    """So many files make one task."""
+    """Number of files per task."""
 
     blocksize: int | str | None = None
-    """About so many bytes make one task (256MB): small files together, large ones divided."""
+    """Approximate number of bytes per task (256MB): small files are grouped, large ones divided."""
 
     text_field: str | None = "text"
-    """The column that must hold text; null for none. In JSON Lines, records where it holds
-    something else are set aside."""
+    """Column that must hold text; null for none. In JSON Lines, records with another type in it are
+    quarantined.
+    """
 
     add_id: bool | str | None = None
-    """Adds an id for each record: true for a column `id`, or the name of the column."""
+    """Add an id to each record: true for a column `id`, or the name of the column."""
 
     limit: int | None = None
-    """No more than so many tasks, to try something out."""
+    """Maximum number of tasks, for a trial run."""
 
     file_extensions: str | list[str] | None = None
-    """Which endings count in a folder, unless the usual ones of the format."""
+    """File extensions to read in folders; the usual ones of the format if not set."""
 
     include: str | list[str] | None = None
     """Only files whose name, or path in the folder, matches one of these patterns."""
@@ -252,7 +253,7 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
         return [listing.with_(name=f"{self.name}_files"), reading.with_(name=self.name)]
 
     def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
-        """What reads the files. A format with options of its own hands them on here."""
+        """Return the stage that reads the files. Readers with more options override this."""
         return self.reading(
             self.fields, self.text_field, self.add_id, self.storage_options, listing
         )

@@ -1,4 +1,4 @@
-"""JSON records: many lines parsed at once, and the reasons for those that cannot be."""
+"""JSON records: parse many lines at once, and find the reasons for lines that fail."""
 
 import json
 import re
@@ -12,20 +12,20 @@ from curator_core.io.readers.lines import LONGEST_LINE, Lines
 Record: TypeAlias = dict[str, Any]
 
 MOST_KEYS = 10_000
-"""Keys of one record, and columns of one batch."""
+"""Limit for the keys of one record and the columns of one batch."""
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 64 * 1024
 
-# Stands between the records of one parse. Nobody can know it, so no line can pretend to be two.
+# Separates the records of one parse. It is random, so a line cannot imitate it.
 _MARK = secrets.randbelow(2**52) + 2**52
 _SEPARATOR = b",%d," % _MARK
 
 
 class BadLine(NamedTuple):
-    """A line that is no record: its number in what was parsed (from 0), its place, and why.
+    """A line that is not a record: its number among the parsed lines (from 0), offset and reason.
 
-    The column stands apart from the reason, so that what has one reason can be counted together.
+    The column is not part of the reason, so that equal reasons can be counted together.
     """
 
     number: int
@@ -48,13 +48,13 @@ class _Line(NamedTuple):
 
 
 def parse(lines: Lines) -> Parsed:
-    """The records of some lines, in order. Empty lines are nothing."""
+    """Return the records of some lines, in order. Empty lines are ignored."""
     if lines.too_long:
         reason = f"the line is longer than {LONGEST_LINE // 2**20} MiB"
         return Parsed([], [BadLine(0, lines.offset, reason, lines.data)], 1)
     body = _body(lines)
     joined = body.replace(b"\n", _SEPARATOR)
-    breaks = (len(joined) - len(body)) // (len(_SEPARATOR) - 1)  # faster than counting them
+    breaks = (len(joined) - len(body)) // (len(_SEPARATOR) - 1)  # faster than counting line breaks
     records = _together(joined, breaks + 1)
     if records is not None:
         return Parsed(records, [], breaks + 1)
@@ -63,7 +63,7 @@ def parse(lines: Lines) -> Parsed:
 
 
 def parse_shallow(lines: Lines, text_field: str | None = None) -> Parsed:
-    """The same, but one by one: with exact integers, without records that cannot be used."""
+    """Parse line by line: keeps integers exact and rejects records that cannot be used."""
     body = _body(lines)
     bad = list(parse(lines).bad)
     records = []
@@ -79,7 +79,7 @@ def parse_shallow(lines: Lines, text_field: str | None = None) -> Parsed:
 
 
 def _body(lines: Lines) -> bytes:
-    """The lines without the last line end, and without a byte order mark."""
+    """Return the lines without the final line end and without a byte order mark."""
     data = lines.data
     if lines.offset == 0 and data.startswith(_BOM):
         data = b"   " + data[len(_BOM) :]
@@ -87,7 +87,7 @@ def _body(lines: Lines) -> bytes:
 
 
 def _problem(record: Record, text_field: str | None) -> str | None:
-    """Why a record cannot be used, or None where it can."""
+    """Return why a record cannot be used, or None if it can."""
     if len(record) > MOST_KEYS:
         return f"it has {len(record):,} keys, more than {MOST_KEYS:,}"
     try:
@@ -105,23 +105,23 @@ _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 
 
 def has_long_digits(data: bytes) -> bool:
-    """Whether there may be an integer of more than 64 bits, quickly found."""
+    """Return whether there may be an integer of more than 64 bits. Fast, with false positives."""
     return data.translate(_DIGITS).find(b"0" * 20) >= 0
 
 
 def _exact(text: bytes, record: Record) -> Record:
-    """The record with all integers as they are; orjson rounds those of more than 64 bits."""
+    """Return the record with exact integers; orjson rounds those of more than 64 bits."""
     if not _LONG.search(text):
         return record
     try:
         exact: Record = json.loads(text)
-    except (ValueError, RecursionError):  # longer than Python reads, or nested deeper
+    except (ValueError, RecursionError):  # more digits than Python accepts, or nested too deeply
         return record
     return exact
 
 
 def dumped(value: Any) -> str:
-    """A value as JSON; `orjson` alone refuses integers of more than 64 bits."""
+    """Return a value as JSON. orjson alone refuses integers of more than 64 bits."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
@@ -131,7 +131,7 @@ def dumped(value: Any) -> str:
 
 
 def _together(joined: bytes, count: int) -> list[Record] | None:
-    """All records at once, or None where any line is not exactly one record."""
+    """Return all records at once, or None unless every line is exactly one record."""
     try:
         values = orjson.loads(b"[" + joined + b"]")
     except orjson.JSONDecodeError:
@@ -153,7 +153,7 @@ def _split(body: bytes, offset: int) -> list[_Line]:
 
 
 def _halved(lines: list[_Line], bad: list[BadLine]) -> list[Record]:
-    """Halves that parse are taken whole, so that a few bad lines cost only a few more parses."""
+    """Parse by bisection, so that a few bad lines cost only a few more parses."""
     if not lines:
         return []
     records = _together(_SEPARATOR.join(line.text for line in lines), len(lines))
@@ -172,7 +172,7 @@ def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
     except orjson.JSONDecodeError as error:
         reason, column = _encoding_problem(line.text) or _syntax_problem(line.text, error)
     else:
-        if isinstance(value, dict):  # too deep to be wrapped once more
+        if isinstance(value, dict):  # too deeply nested to be parsed within the list
             return [value]
         reason = f"not a JSON object, but {_article(value)}"
     bad.append(BadLine(line.number, line.offset, reason, line.text[:_SHOWN], column))
@@ -192,11 +192,11 @@ _FOREIGN = {
 
 _HEAD = rb"\"?[A-Za-z_\x80-\xff][\w\x80-\xff .-]{0,80}\"?"
 _HEADS = re.compile(rb"%s(?:([,;\t])%s)(?:\1%s){0,500}" % (_HEAD, _HEAD, _HEAD))
-"""The names of columns in the first line of a CSV file."""
+"""Column names in the first line of a CSV file."""
 
 
 def foreign(beginning: bytes) -> str | None:
-    """What a file is that begins like this, if it is a well-known mistake."""
+    """Return what a file with this beginning is, if it is a common mistake."""
     first, line_end, rest = beginning.partition(b"\n")
     if first.strip() in (b"[", b"[{"):
         return "it is one JSON list, not JSON Lines; make a line of each record (jq -c '.[]')"

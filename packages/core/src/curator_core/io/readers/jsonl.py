@@ -1,4 +1,4 @@
-"""JSON Lines: one record per line, plain or compressed."""
+"""JSON Lines reader: one record per line, plain or compressed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,13 +42,13 @@ _SAMPLED_BYTES = 256 * 1024
 
 @dataclass
 class JsonlReading(ReadingStage[Columns]):
-    """Reads files of JSON lines, or byte ranges of them."""
+    """Read JSON Lines files, or byte ranges of them."""
 
     def makes_several(self) -> bool | None:
-        """Lines of the usual part of a file fit in one batch."""
+        """Return whether a part may exceed one batch, or None if unknown."""
         try:
             return None if self.listing is None else not self.listing.is_fine
-        except (InputError, OSError):  # said by the stage that lists them
+        except (InputError, OSError):  # the listing stage reports it
             return None
 
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
@@ -76,7 +76,7 @@ class JsonlReading(ReadingStage[Columns]):
         if self._has_only_texts(parsed.records):
             try:
                 tables = self._columns(parsed)
-            except (orjson.JSONEncodeError, TooWideError):  # its neighbours are fine
+            except (orjson.JSONEncodeError, TooWideError):  # the other records are fine
                 pass
             else:
                 rounded = any(table.may_be_rounded() for table in tables)
@@ -94,7 +94,7 @@ class JsonlReading(ReadingStage[Columns]):
 
     @property
     def _text_column(self) -> str | None:
-        """The column that must hold text, where it is read."""
+        """The column that must hold text, or None if it is not read."""
         is_read = self.fields is None or self.text_field in self.fields
         return self.text_field if is_read else None
 
@@ -118,10 +118,10 @@ class JsonlReading(ReadingStage[Columns]):
 
 @dataclass
 class JsonlReader(FileReader):
-    """Reads JSON Lines (.jsonl .json .ndjson, also .gz .zst .bz2 .xz) into document batches.
+    """Read JSON Lines (.jsonl .json .ndjson, also .gz .zst .bz2 .xz).
 
-    Lines that are no JSON objects are set aside with their place, and so are records whose text is
-    a number, a list or an object. The others are kept.
+    Lines that are not JSON objects are quarantined with their position, and so are records whose
+    text is a number, a list or an object. All other records are kept.
     """
 
     endings: ClassVar[tuple[str, ...]] = JSONL_ENDINGS
@@ -139,7 +139,7 @@ def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
 
 
 def _refuse_foreign(part: FilePart, lines: Lines) -> None:
-    """A file of another kind is refused whole: its million lines would all say the same."""
+    """Refuse a file of another format as a whole, instead of rejecting each of its lines."""
     reason = None if part.start or lines.offset else foreign(lines.data[:_BEGINNING])
     if reason:
         raise InputError(f"cannot read {part.path}: {reason}")

@@ -1,4 +1,4 @@
-"""Lines: a file, or a range of it, as blocks of whole lines."""
+"""Lines: read a file, or a range of it, as blocks of whole lines."""
 
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
@@ -6,7 +6,7 @@ from typing import BinaryIO, NamedTuple
 from curator_core.io.compression import DamagedStreamError
 
 PIECE_BYTES = 512 * 1024
-"""What is parsed at once: little enough to stay in a processor's cache."""
+"""Bytes parsed at once: small enough to stay in the processor's cache."""
 
 LONGEST_LINE = 256 * 1024 * 1024
 
@@ -14,9 +14,9 @@ _SHOWN_OF_LONG = 64 * 1024
 
 
 class Lines(NamedTuple):
-    """Whole lines in a row, and where in the file they begin.
+    """Consecutive whole lines, and their offset in the file.
 
-    Of a line that is too long only the beginning is there, and nothing beside it.
+    If a line is too long, only its beginning is in `data`, without other lines.
     """
 
     data: bytes
@@ -25,15 +25,15 @@ class Lines(NamedTuple):
 
 
 def lines_of_range(file: BinaryIO, start: int, end: int | None) -> Iterator[Lines]:
-    """The lines that start within a range, the last of them to its end behind it."""
+    """Yield the lines that start within a range; the last line may extend beyond it."""
     first = _first_line(file, start, end)
     if first is not None:
         yield from whole_lines(_chunks(file, first, end), first)
 
 
 def whole_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Lines]:
-    """Chunks that end anywhere, put together again at line ends."""
-    held: list[bytes] = []  # the beginning of a line whose end has not come yet
+    """Join chunks that end anywhere into blocks of whole lines."""
+    held: list[bytes] = []  # beginning of a line whose end has not been read yet
     size = 0
     damage = _Damage()
     for chunk in damage.kept_from(chunks):
@@ -59,7 +59,7 @@ def whole_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Lines]:
 
 
 class _Damage:
-    """Holds an error back until the lines in front of it have been given."""
+    """Hold an error back until the lines before it have been yielded."""
 
     def __init__(self) -> None:
         self._error: DamagedStreamError | None = None
@@ -80,7 +80,7 @@ def _too_long(held: list[bytes], offset: int) -> Lines:
 
 
 def _first_line(file: BinaryIO, start: int, end: int | None) -> int | None:
-    """Where the first line of a range starts: behind the first line end at or after `start - 1`."""
+    """Return where the first line of a range starts: after a line end from `start - 1` on."""
     if start == 0:
         return 0
     position = start - 1

@@ -1,4 +1,4 @@
-"""Parquet, read one row group at a time."""
+"""Parquet reader: one row group at a time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ _ROWS_AT_ONCE = 16 * 1024
 
 @dataclass
 class ParquetReading(ReadingStage[pa.Table]):
-    """Reads Parquet files, or ranges of their row groups."""
+    """Read Parquet files, or ranges of their row groups."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Rejected]:
         with self._opened(part) as file:
@@ -95,7 +95,7 @@ class ParquetReading(ReadingStage[pa.Table]):
 
 @dataclass
 class ParquetReader(FileReader):
-    """Reads Parquet into document batches; `fields` are the only columns that are looked at."""
+    """Read Parquet. With `fields`, only these columns are read."""
 
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     split: ClassVar[Split] = "row_groups"
@@ -103,7 +103,7 @@ class ParquetReader(FileReader):
 
 
 def _damage(error: Exception) -> str:
-    """What is wrong with the content; an error of the disk or the network is passed on."""
+    """Describe damaged content. Errors of the disk or the network are raised again."""
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     said = str(error).strip().splitlines()

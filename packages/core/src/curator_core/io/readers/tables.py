@@ -1,7 +1,7 @@
-"""Tables from records, with types that follow from the values alone.
+"""Tables from records, with column types that depend only on the values.
 
-Text stays text, whole numbers and fractions together become fractions, lists of one kind become
-lists. What is nested or irregular is kept as JSON; what is mixed with text becomes text.
+Text stays text, integers mixed with floats become floats, and lists of one type become lists.
+Nested or irregular values are stored as JSON; values mixed with text become text.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from curator_core.model.arrow import json_field
 NULL, TEXT, JSON, FLOAT = "null", "text", "json", "float"
 
 MOST_CELLS = 8_000_000
-"""Of one batch: rows times columns. Only batches in which nearly all are empty come near it."""
+"""Limit of rows times columns in a batch. Only batches with mostly empty cells get near it."""
 
 _MANY = 64
 _SPARSE = 4
@@ -42,18 +42,18 @@ _TYPES: dict[str, Callable[[], pa.DataType]] = {
 }
 _LIST = "list of "
 
-_POOL = pa.system_memory_pool()  # gives large blocks back at once; the default one holds on to them
+_POOL = pa.system_memory_pool()  # returns large blocks at once; the default pool keeps them
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Some records as columns, each an array and the kind of its values."""
+    """Records as columns; each has an array and the kind of its values."""
 
     arrays: dict[str, tuple[str, pa.Array]]
     rows: int
 
     def may_be_rounded(self) -> bool:
-        """Whether a number can have been an integer of more than 64 bits."""
+        """Return whether a number may have been an integer of more than 64 bits."""
         return any(_may_be_rounded(*column) for column in self.arrays.values())
 
 
@@ -69,7 +69,7 @@ def _may_be_rounded(kind: str, array: pa.Array) -> bool:
 
 
 class TooWideError(InputError):
-    """Records with more different keys than a table has columns."""
+    """Records with more distinct keys than a table may have columns."""
 
     def __init__(self, columns: int) -> None:
         super().__init__(
@@ -79,12 +79,12 @@ class TooWideError(InputError):
 
 
 def is_too_wide(columns: int, rows: int) -> bool:
-    """Whether a table would be beyond bounds."""
+    """Return whether a table would exceed the limits."""
     return columns > MOST_KEYS or (rows > 1 and columns * rows > MOST_CELLS)
 
 
 def portions_of(records: Sequence[Record], text_field: str | None = None) -> list[Columns]:
-    """The columns of all records; several times, where one table of them would be too wide."""
+    """Return the columns of all records, in several portions if one table would be too wide."""
     names = dict.fromkeys(chain.from_iterable(records))
     if not is_too_wide(len(names), len(records)):
         return [_columns(records, names, text_field)]
@@ -104,7 +104,7 @@ def _narrow(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 def columns_of(
     records: Sequence[Record], fields: Sequence[str] | None = None, text_field: str | None = None
 ) -> Columns:
-    """Columns in the order in which the records name them, or only `fields`."""
+    """Return columns in the order in which the records name them, or only `fields`."""
     if fields is None:
         return _columns(records, dict.fromkeys(chain.from_iterable(records)), text_field)
     return _dense_columns(records, fields, text_field)
@@ -129,7 +129,7 @@ def _dense_columns(
 def _sparse_columns(
     records: Sequence[Record], names: Collection[str], text_field: str | None
 ) -> Columns:
-    """The same in time for what is there, not for what could be."""
+    """Build columns in time proportional to the existing values, not to rows times columns."""
     values: dict[str, tuple[list[int], list[Any]]] = {name: ([], []) for name in names}
     for row, record in enumerate(records):
         for name, value in record.items():
@@ -144,10 +144,10 @@ def _sparse_columns(
 
 
 def _spread(rows: list[int], kind: str, array: pa.Array, count: int) -> tuple[str, pa.Array]:
-    """Values in their rows, and nothing in the others."""
+    """Return an array with the values at these rows and null elsewhere."""
     pieces, done, used = [], 0, 0
     for at, row in enumerate(rows):
-        if row > done + at - used:  # a run of rows is over
+        if row > done + at - used:  # the end of consecutive rows
             pieces += [array.slice(used, at - used), pa.nulls(row - done - at + used, array.type)]
             done, used = row, at
     rest = count - done - len(rows) + used
@@ -156,12 +156,12 @@ def _spread(rows: list[int], kind: str, array: pa.Array, count: int) -> tuple[st
 
 
 def table_of(pieces: Sequence[Columns]) -> pa.Table:
-    """One table of several pieces, whose columns get the kind that holds them all."""
+    """Join pieces into one table; each column gets a type that holds all its values."""
     rows = sum(piece.rows for piece in pieces)
     names = dict.fromkeys(chain.from_iterable(piece.arrays for piece in pieces))
     if len(names) > MOST_KEYS:
         raise TooWideError(len(names))
-    if not names:  # records without any key are records nonetheless
+    if not names:  # records without any keys still count as rows
         return pa.table({"": pa.nulls(rows)}).select([])
     columns = [_united(name, pieces) for name in names]
     return pa.table([column for _, column in columns], schema=pa.schema([f for f, _ in columns]))
@@ -202,7 +202,7 @@ def _list_kind(lists: Iterable[Any]) -> str:
 
 
 def joined(kinds: Iterable[str]) -> str:
-    """The kind that holds values of all these kinds."""
+    """Return the kind that can hold values of all these kinds."""
     several = set(kinds) - {NULL}
     if len(several) < 2:
         return next(iter(several), NULL)
@@ -241,7 +241,7 @@ def _united(name: str, pieces: Sequence[Columns]) -> tuple[pa.Field, pa.ChunkedA
     rows = [piece.rows for piece in pieces]
     try:
         arrays = [_as_kind(*one, kind, n) for one, n in zip(found, rows, strict=True)]
-    except pa.ArrowInvalid:  # a whole number that no fraction can stand for
+    except pa.ArrowInvalid:  # an integer that a float cannot represent
         kind = JSON
         arrays = [_as_kind(*one, kind, n) for one, n in zip(found, rows, strict=True)]
     field = json_field(name) if kind == JSON else pa.field(name, _type_of(kind))

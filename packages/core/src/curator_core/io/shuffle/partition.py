@@ -1,6 +1,6 @@
-"""Shuffle partitions: where each row goes, by a hash of its key.
+"""Shuffle partitions: assign rows to partitions by a hash of their key.
 
-The same key has the same partition in every process, on every machine and in every later run.
+A key has the same partition in every process, on every machine and in every later run.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _HALF = pa.scalar(32, pa.uint64())
 def partition_column(
     table: pa.Table, keys: Sequence[str], partitions: int, *, hashed: bool = False
 ) -> pa.Array:
-    """The number of each row's partition. With `hashed` the one key is a hash already."""
+    """Return the partition number of each row. With `hashed` the only key is already a hash."""
     if partitions == 1:
         return pa.repeat(pa.scalar(0, pa.uint64()), table.num_rows)
     plain = without_views(table.select(keys))
@@ -32,7 +32,7 @@ def partition_column(
 
 
 def _united(columns: Sequence[pa.Array]) -> pa.Array:
-    """One hash of several: each is turned first, so that equal ones do not cancel each other."""
+    """Combine several hashes. Each gets another factor, so that equal ones do not cancel out."""
     turned = (
         pc.multiply(_hashes(column), pa.scalar(2 * place + 1, pa.uint64()))
         for place, column in enumerate(columns)
@@ -41,7 +41,7 @@ def _united(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _hashes(column: pa.Array) -> pa.Array:
-    """64 bits for each value; what is repeated is hashed once."""
+    """Return 64-bit hashes of the values; repeated values are hashed once."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     values = column.dictionary
@@ -58,7 +58,7 @@ def _number(value: str | bytes | None) -> int:
 
 
 def _beginnings(name: str, column: pa.Array) -> pa.Array:
-    """The first 8 bytes of each value; a missing one is 0."""
+    """Return the first 8 bytes of each value; 0 for null."""
     kind = column.type
     if not pa.types.is_fixed_size_binary(kind) or kind.byte_width % 8:
         raise InputError(
@@ -89,10 +89,10 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_partitions(table: pa.Table, places: pa.Array, partitions: int) -> list[pa.Table]:
-    """The rows of every partition, in the order in which they stood."""
+    """Return the rows of each partition, in their original order."""
     if partitions == 1:
         return [table]
-    ordered = rows_at(table, pc.sort_indices(places))  # stable
+    ordered = rows_at(table, pc.sort_indices(places))  # a stable sort
     counted = pc.value_counts(places)
     sizes = dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
     tables, start = [], 0

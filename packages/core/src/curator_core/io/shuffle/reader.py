@@ -1,4 +1,4 @@
-"""Read a shuffle: one partition at a time, from all files that have rows of it."""
+"""Shuffle reader: one partition at a time, from all files that have rows of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,23 +18,25 @@ from curator_core.model.tasks import Empty
 
 @dataclass
 class ExchangeReader(CompositeStage[Empty, DocumentBatch]):
-    """Reads what an `ExchangeWriter` wrote, a partition a task: all records of a key are in one.
+    """Read the partitions that an `ExchangeWriter` wrote, one task each.
 
-    Each partition is a source of its own, so that a run resumes by partitions.
+    All records of a key are in one partition. Each partition is a source, so that a run resumes by
+    partition.
     """
 
     path: str
-    """The folder that the writer wrote to."""
+    """Folder that the writer wrote to."""
 
     partitions: int = 16
-    """How many partitions the writer made."""
+    """Number of partitions that the writer used."""
 
     fields: list[str] | None = None
-    """The only columns to read; all of them unless given."""
+    """Columns to read; all columns if not set."""
 
     batch_size_bytes: int | str | None = None
-    """Gives a partition in batches of about so many bytes (64MB), the records of a key in any of
-    them; a partition is one batch unless given."""
+    """Approximate size of a batch (64MB). The records of a key may then be in several batches of
+    its partition. One batch per partition if not set.
+    """
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -49,7 +51,7 @@ class ExchangeReader(CompositeStage[Empty, DocumentBatch]):
 
 @dataclass
 class ExchangeListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions: the same row group of every file."""
+    """List partitions: the same row group of every file."""
 
     path: str
     partitions: int
@@ -66,13 +68,13 @@ class ExchangeListing(ProcessingStage[Empty, FileGroup]):
 
 
 def partition_of(file: FilePart, number: int, partitions: int) -> FilePart:
-    """One partition of a file of an exchange."""
+    """Return one partition of a file of an exchange."""
     return FilePart(file.path, file.size // partitions, file.version, number, number + 1)
 
 
 @dataclass
 class ExchangeReading(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads one partition, in one batch or in several."""
+    """Read one partition, in one batch or several."""
 
     fans_out = True
 
@@ -116,7 +118,7 @@ def read_partition(
     fields: Sequence[str] | None = None,
     storage_options: StorageOptions | None = None,
 ) -> pa.Table:
-    """The rows that a file of an exchange has for a partition."""
+    """Return the rows of one partition in a file of an exchange."""
     import pyarrow.parquet as pq
 
     with open_input(part.path, storage_options) as source:
@@ -136,7 +138,7 @@ def read_partition(
 
 
 def united(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables of one exchange as one; a file may lack a column that others have."""
+    """Join tables of one exchange; columns may be missing in some files."""
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:

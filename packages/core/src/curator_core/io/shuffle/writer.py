@@ -1,4 +1,4 @@
-"""Write a shuffle: one Parquet file per batch, one row group per partition."""
+"""Shuffle writer: one Parquet file per batch, one row group per partition."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from curator_core.io.writers.base import FileWriter
 
 @dataclass
 class ExchangeWriter(FileWriter):
-    """Writes records by the hash of a key, for an `ExchangeReader` that brings together all
-    records of a key.
+    """Write records partitioned by the hash of a key, for `ExchangeReader`.
 
-    Each batch is one Parquet file in which row group N holds the rows of partition N, so the
-    number of files does not grow with the number of partitions.
+    The reader returns all records of a key together. Each batch is one Parquet file in which row
+    group N holds the rows of partition N, so the number of files does not depend on the number of
+    partitions.
     """
 
     compressions: ClassVar[tuple[str, ...]] = ("zstd", "snappy", "gzip", "lz4", "brotli")
 
     compression: str | None = "lz4"
-    """How to compress: lz4, zstd, snappy, gzip or brotli; null for not at all."""
+    """Compression: lz4, zstd, snappy, gzip or brotli; null for none."""
 
     key: str | list[str] = "key"
-    """The column, or columns, by whose values rows come together. Rows without one do too."""
+    """Column or columns to group rows by. Rows with a null key are grouped, too."""
 
     partitions: int = 16
-    """How many parts the records are divided into: so many that each fits in memory."""
+    """Number of partitions. Each must fit in memory."""
 
     hashed: bool = False
-    """Whether the key is a hash already (binary of 8 or 16 bytes), which is quicker."""
+    """Whether the key is already a hash (binary of 8 or 16 bytes), which is faster."""
 
     @property
     def ending(self) -> str:
@@ -76,10 +76,11 @@ class ExchangeWriter(FileWriter):
 
 
 def _with_dictionary(schema: pa.Schema) -> bool | list[str]:
-    """The columns whose values may well repeat. Hashes and places do not: looking for repeats in
-    them takes longer than all else, and leaves larger files."""
+    """Return the columns to dictionary-encode. Hashes and numbers rarely repeat: encoding them
+    takes longer than everything else and makes files larger.
+    """
     if any(pa.types.is_nested(column.type) for column in schema):
-        return True  # what lies within is named by other paths
+        return True  # nested columns have other path names
     return [column.name for column in schema if not _is_of_one_kind(column.type)]
 
 

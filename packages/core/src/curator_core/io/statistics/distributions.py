@@ -1,7 +1,7 @@
-"""Distributions of numbers in fixed bins, so that merged ones are exact.
+"""Distributions of numbers in fixed bins, so that merging is exact.
 
-A bin reaches from one power of 1.02 to the next, so quantiles are right to 1 %, from 1e-9 to the
-largest numbers there are, with no more than some hundred bins in practice.
+A bin reaches from one power of 1.02 to the next, so quantiles are accurate to 1 % from 1e-9 to the
+largest numbers. In practice a few hundred bins are used.
 """
 
 import math
@@ -16,9 +16,9 @@ _SMALLEST = 1e-9
 
 
 def bin_of(value: float) -> int:
-    """The number of a value's bin, of the same sign as the value; 0 is next to nothing.
+    """Return the bin of a value, with the same sign as the value; 0 for values below 1e-9.
 
-    Bins are numbered from the smallest number that counts, so that no two share one.
+    Bins are numbered from that smallest value on, so that each number means one bin.
     """
     size = abs(value)
     if size < _SMALLEST:
@@ -28,7 +28,7 @@ def bin_of(value: float) -> int:
 
 
 def middle_of(number: int) -> float:
-    """The value that stands for all in a bin: none in it is further off than 1 %."""
+    """Return the value that represents a bin; no value in the bin is more than 1 % off."""
     if not number:
         return 0.0
     size = _SMALLEST * GROWTH ** (abs(number) - 1) * 2 * GROWTH / (1 + GROWTH)
@@ -37,13 +37,13 @@ def middle_of(number: int) -> float:
 
 @dataclass
 class Distribution:
-    """How many numbers there were, and which."""
+    """Count, range, sums and histogram of numbers."""
 
     count: int = 0
     not_finite: int = 0
-    """Infinities and NaN, which are in none of the others."""
+    """Infinities and NaN, which nothing else includes."""
     fractional: int = 0
-    """Those that are no whole numbers."""
+    """Numbers that are not integers."""
     total: float = 0.0
     squares: float = 0.0
     least: float = math.inf
@@ -84,7 +84,7 @@ class Distribution:
         return math.sqrt(max(0.0, self.squares / self.count - self.mean**2))
 
     def quantile(self, share: float) -> float:
-        """The number below which that share of them lies: right to 1 %, small whole ones exact."""
+        """Return the quantile at `share` (0 to 1), accurate to 1 %; small integers are exact."""
         if not self.count:
             return math.nan
         wanted = share * (self.count - 1)

@@ -1,8 +1,8 @@
-"""Column summaries, in files that merge into one.
+"""Column summaries, in files that can be merged.
 
-Whoever collects statistics writes one such file for each of its tasks, and publishes it as outputs
-are published: once, and taken back where its source has changed. So the files that are there add
-up to exactly what the run has done, however often it was killed or parts of it tried again.
+A stage that collects statistics writes one such file per task. The files are published like other
+output: once, and removed if their source has changed. So all files together are exactly what the
+run has processed, however often it crashed or retried.
 """
 
 import json
@@ -21,7 +21,7 @@ _FORMAT = 1
 
 @dataclass
 class ColumnSummary:
-    """What is in a column: numbers, values that have names, or nothing."""
+    """Content of a column: numbers, named values, or nulls."""
 
     missing: int = 0
     numbers: Distribution = field(default_factory=Distribution)
@@ -59,7 +59,7 @@ class ColumnSummary:
 
 @dataclass
 class Summary:
-    """What is known of some records, column by column."""
+    """Summaries of the columns of some records."""
 
     columns: dict[str, ColumnSummary] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class Summary:
 
 
 def read_summary(paths: Iterable[str], storage_options: StorageOptions | None = None) -> Summary:
-    """What the files of statistics say together; in order, so that sums are the same each time."""
+    """Return the merged statistics of the files; in sorted order, so that sums are reproducible."""
     total = Summary()
     for path in sorted(paths):
         with open_input(path, storage_options) as file:

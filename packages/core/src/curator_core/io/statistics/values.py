@@ -11,10 +11,10 @@ _LONGEST = 200
 
 @dataclass
 class ValueCounts:
-    """How often each value was there.
+    """Number of occurrences of each value.
 
-    Counts are exact while there are no more than 10,000 different values; of more, the commonest
-    are kept and the others counted together.
+    Counts are exact up to 10,000 distinct values. Beyond that, the most common values are kept and
+    the others are counted together.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -36,7 +36,7 @@ class ValueCounts:
         return self.counts.total() + self.others
 
     def top(self, number: int) -> list[tuple[str, int]]:
-        """The commonest; of equally common ones, the first by name."""
+        """Return the most common values; ties are sorted by name."""
         return sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))[:number]
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writers: batches of documents become files."""
+"""Writers: turn batches of documents into files."""
 
 from curator_core.io.writers.jsonl import JsonlWriter
 from curator_core.io.writers.parquet import ParquetWriter

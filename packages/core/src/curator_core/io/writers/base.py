@@ -1,4 +1,4 @@
-"""The base of all writers: one file per task, where it goes, what is checked first."""
+"""Base class of writers: one file per task, its path, and the checks before a run."""
 
 import os
 from abc import ABC, abstractmethod
@@ -27,37 +27,36 @@ from curator_core.model.resources import WorkerInfo
 from curator_core.model.stages import DropSink, ProcessingStage
 
 Mode: TypeAlias = Literal["error", "append", "overwrite"]
-"""What a new run does with data that is already there: refuse, add to it, or replace it."""
+"""What a new run does with existing data: refuse, append to it, or replace it."""
 
 
 @dataclass
 class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
-    """Writes each batch to a file of its own, named after the batch.
+    """Write each batch to its own file, named after the batch.
 
-    With `dropped_path` the records that any stage dropped are kept there, with stage and reason.
+    With `dropped_path`, records that any stage drops are written there, with stage and reason.
     """
 
     writes: ClassVar[bool] = True
     compressions: ClassVar[tuple[str, ...]] = ()
 
     path: str
-    """The folder to write to."""
+    """Folder to write to."""
 
     mode: Mode = "error"
-    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+    """What to do if the folder holds other data: refuse (error), append, or overwrite."""
 
     compression: str | None = None
-    """How to compress: gz, zst, bz2 or xz; not at all unless given."""
+    """Compression: gz, zst, bz2 or xz; none if not set."""
 
     fields: list[str] | None = None
-    """The only columns to write, in this order; all of them unless given."""
+    """Columns to write, in this order; all columns if not set."""
 
     partition_by: str | None = None
-    """A column: each of its values gets a folder of that name below path, for the rows that have
-    it."""
+    """Column whose values become folders below path, each with the rows that have this value."""
 
     dropped_path: str | None = None
-    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+    """Another folder, for the records that any stage drops, with the stage and the reason."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -70,14 +69,14 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
     @property
     @abstractmethod
     def ending(self) -> str:
-        """How the names of its files end."""
+        """The extension of its files."""
 
     @abstractmethod
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         """Write tables that may share a file."""
 
     def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
-        """The tables, those together that may share a file."""
+        """Group the tables that may share a file."""
         return [list(tables)]
 
     @property
@@ -86,7 +85,7 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
 
     @property
     def output_is_tree(self) -> bool:
-        """Whether it writes to folders below its path too."""
+        """Whether it also writes to subfolders of its path."""
         return self.partition_by is not None
 
     def inputs(self) -> Sequence[str]:
@@ -107,7 +106,7 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
         return written
 
     def _parts(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-        """The folders to write to, and the rows for each."""
+        """Yield the folders to write to, with the rows for each."""
         if self.partition_by is None:
             yield self.path, table
             return

@@ -1,4 +1,4 @@
-"""Dropped records, kept in their own files with the stage and the reason."""
+"""Dropped records, kept in separate files with the stage and the reason."""
 
 import shutil
 import tempfile
@@ -22,7 +22,7 @@ _PART_BYTES = 32 * 1024 * 1024
 
 
 class Keeper(Protocol):
-    """The writer whose format and folder the dropped records share."""
+    """The writer that defines the format and folder of the dropped records."""
 
     dropped_path: str | None
     storage_options: StorageOptions | None
@@ -35,14 +35,14 @@ class Keeper(Protocol):
 
 @dataclass(frozen=True)
 class _Part:
-    """A finished file that waits for its name."""
+    """A finished file without a name."""
 
     content: BinaryIO
     items: int
 
 
 class DroppedFiles(DropSink):
-    """Collects dropped records in memory, and beyond 32 MiB in unnamed files on the local disk."""
+    """Collect dropped records in memory, and above 32 MiB in unnamed files on the local disk."""
 
     def __init__(self, keeper: Keeper, worker: WorkerInfo) -> None:
         self._keeper = keeper
@@ -87,7 +87,7 @@ class DroppedFiles(DropSink):
 
 
 def _table_of(records: AnyTask) -> pa.Table:
-    """Records as they are; of any other task, which one it was."""
+    """Return the records. For tasks without records, return one row that identifies the task."""
     if isinstance(records, DocumentBatch):
         return records.data
     facts = {"task": type(records).__name__, "task_id": records.task_id}
@@ -97,7 +97,7 @@ def _table_of(records: AnyTask) -> pa.Table:
 
 def _explained(table: pa.Table, stage: str, reason: str) -> pa.Table:
     for name, value in ((STAGE_COLUMN, stage), (REASON_COLUMN, reason)):
-        if name in table.column_names:  # dropped once before
+        if name in table.column_names:  # dropped before, and read again
             table = table.drop_columns([name])
         table = table.append_column(name, pa.array([value] * table.num_rows, pa.string()))
     return table

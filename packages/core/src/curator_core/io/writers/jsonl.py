@@ -1,4 +1,4 @@
-"""JSON Lines: one record per line, columns in the order of the table."""
+"""JSON Lines writer: one record per line, columns in the order of the table."""
 
 import base64
 import json
@@ -18,13 +18,13 @@ from curator_core.io.writers.base import FileWriter
 from curator_core.model.arrow import is_json
 
 _ROWS = 256
-"""How many rows are encoded together: little enough to stay in a processor's cache."""
+"""Rows encoded together: few enough to stay in the processor's cache."""
 
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
 def json_lines(table: pa.Table) -> Iterator[bytes]:
-    """The rows as JSON, some hundred lines in each piece."""
+    """Yield the rows as JSON, a few hundred lines at a time."""
     names = table.column_names
     if not names:
         yield b"{}\n" * table.num_rows
@@ -54,7 +54,7 @@ def _values(column: pa.Array, field: pa.Field) -> list[Any]:
 
 
 def _parsed(texts: list[str | None]) -> list[Any]:
-    """The values that marked texts stand for; a text that is no JSON (any more) stays a text."""
+    """Parse the values of JSON columns. Text that is not valid JSON stays text."""
     together = "[" + ",".join([text or "null" for text in texts]) + "]"
     try:
         values = list(orjson.loads(together))
@@ -68,12 +68,12 @@ def _parsed(texts: list[str | None]) -> list[Any]:
 
 
 def _exact(text: str | None, value: Any) -> Any:
-    """The value with all digits of its integers, which orjson rounds above 64 bits."""
+    """Return a value with exact integers, which orjson rounds above 64 bits."""
     if text is None or not has_long_digits(text.encode()):
         return value
     try:
         return orjson.Fragment(dumped(json.loads(text)))
-    except (ValueError, RecursionError):  # no JSON, longer than Python reads, or nested too deeply
+    except (ValueError, RecursionError):  # not JSON, too many digits, or nested too deeply
         return value
 
 
@@ -85,7 +85,7 @@ def _parsed_alone(text: str | None) -> Any:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """A type whose values Python can hold: no nanoseconds below the surface."""
+    """Return a type whose values Python can hold, i.e. without nanoseconds."""
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_time64(kind):
@@ -100,7 +100,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _otherwise(value: Any) -> Any:
-    """What JSON has no form for: decimals and bytes as text, spans of time as seconds."""
+    """Convert values without a JSON form: decimals and bytes to text, durations to seconds."""
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, bytes):
@@ -112,7 +112,7 @@ def _otherwise(value: Any) -> Any:
 
 @dataclass
 class JsonlWriter(FileWriter):
-    """Writes JSON Lines, plain or compressed (gz, zst, bz2, xz)."""
+    """Write JSON Lines, plain or compressed (gz, zst, bz2, xz)."""
 
     compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
 

@@ -1,4 +1,4 @@
-"""Parquet: one table per file."""
+"""Parquet writer: one table per file."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from curator_core.io.writers.base import FileWriter
 
 @dataclass
 class ParquetWriter(FileWriter):
-    """Writes Parquet, compressed with zstd unless told otherwise."""
+    """Write Parquet, compressed with zstd by default."""
 
     compressions: ClassVar[tuple[str, ...]] = ("zstd", "snappy", "gzip", "lz4", "brotli")
 
     compression: str | None = "zstd"
-    """How to compress: zstd, snappy, gzip, lz4 or brotli; null for not at all."""
+    """Compression: zstd, snappy, gzip, lz4 or brotli; null for none."""
 
     @property
     def ending(self) -> str:
@@ -32,7 +32,7 @@ class ParquetWriter(FileWriter):
                 writer.write_table(table)
 
     def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
-        """A Parquet file has one schema."""
+        """Group tables by schema; a Parquet file has one schema."""
         groups: list[list[pa.Table]] = []
         for table in tables:
             group = next((g for g in groups if g[0].schema.equals(table.schema)), None)

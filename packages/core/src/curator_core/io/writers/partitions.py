@@ -1,4 +1,4 @@
-"""Partitioned output: rows by the value of a column, and the folder of each value."""
+"""Partitioned output: group rows by the value of a column, with a folder for each value."""
 
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -12,14 +12,14 @@ from curator_core.errors import InputError
 from curator_core.model.arrow import rows_at, without_views
 
 MOST_VALUES = 4096
-"""More different values in one batch are no partitions, but a column named by mistake."""
+"""Limit of distinct values in a batch. With more, the column was probably named by mistake."""
 
 _LONGEST = 180
 _HIDDEN = (".", "_")
 
 
 def partitions_of(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
-    """The folder of each value, and its rows in the order in which they stood."""
+    """Yield the folder and the rows of each value; rows keep their order."""
     values = without_views(table.select([column])).column(0)
     _refuse_others(column, values.type)
     encoded = values.combine_chunks() if values.num_chunks else pa.array([], values.type)
@@ -40,7 +40,7 @@ def partitions_of(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]
 
 
 def folder_of(value: str | int | bool | None) -> str:
-    """A name that no other value has, and that readers do not take for a hidden folder."""
+    """Return a unique folder name for a value that readers do not treat as hidden."""
     if value is None or value == "":
         return "%null" if value is None else "%empty"
     name = quote(str(value), safe=" +-=@,", errors="surrogatepass")
@@ -52,7 +52,7 @@ def folder_of(value: str | int | bool | None) -> str:
 
 
 def _stretches(places: pa.Array) -> Iterator[tuple[int, int, int]]:
-    """The stretches of one value in sorted places: the value, where it begins and ends."""
+    """Yield the runs of equal values in sorted places: value, start and end."""
     runs = pc.run_end_encode(places.cast(pa.int64()))
     ends = [0, *runs.run_ends.to_pylist()]
     for place, (start, end) in zip(runs.values.to_pylist(), pairwise(ends), strict=True):
