@@ -1,1 +1,1 @@
-"""What users touch: tasks, stages, resources, policies and the records of a run."""
+"""The model that users work with: tasks, stages, resources, policies and the records of a run."""

@@ -10,7 +10,7 @@ from curator_core.errors import InputError
 
 
 def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
-    """The table with these values under that name, in place of what stood there."""
+    """Return the table with a column added, or replaced if it exists."""
     column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     if name in table.column_names:
         return table.set_column(table.column_names.index(name), name, column)
@@ -18,20 +18,20 @@ def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """The same for several."""
+    """Return the table with several columns added or replaced."""
     for name, values in columns.items():
         table = with_column(table, name, values)
     return table
 
 
 def flags_in(mask: pa.BooleanArray | pa.ChunkedArray | Sequence[bool]) -> list[bool]:
-    """What is neither true nor false counts as false."""
+    """Return the mask as a list; null counts as false."""
     values = mask.to_pylist() if isinstance(mask, pa.Array | pa.ChunkedArray) else mask
     return [bool(value) for value in values]
 
 
 def numbers_in(table: pa.Table, score_field: str) -> list[float | None]:
-    """The numbers of a column that an option `score_field` names."""
+    """Return the numbers of the column that an option `score_field` names."""
     column = table.column(score_field)
     kind = column.type
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
@@ -44,12 +44,12 @@ def numbers_in(table: pa.Table, score_field: str) -> list[float | None]:
 
 
 def rows_where(table: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """The rows for which the mask is true."""
+    """Return the rows for which the mask is true."""
     return _as_before(without_views(table).filter(mask), table.schema)
 
 
 def rows_at(table: pa.Table, places: pa.Array | Sequence[int]) -> pa.Table:
-    """The rows in these places."""
+    """Return the rows at these positions."""
     wanted = places if isinstance(places, pa.Array) else pa.array(places, pa.int64())
     plain = without_views(table)
     if _are_in_order(wanted, plain) and plain.columns:
@@ -60,14 +60,14 @@ def rows_at(table: pa.Table, places: pa.Array | Sequence[int]) -> pa.Table:
 
 
 def _are_in_order(places: pa.Array, table: pa.Table) -> bool:
-    """Whether they are places of the table, each behind the one before."""
+    """Return whether the positions are in range and ascending; repeated positions are allowed."""
     if not len(places) or places[-1].as_py() >= table.num_rows or places[0].as_py() < 0:
         return False
     return pc.all(pc.less_equal(places[:-1], places[1:])).as_py() is not False
 
 
 def _taken_from_pieces(table: pa.Table, places: pa.Array) -> Iterator[pa.RecordBatch]:
-    """To take from a table of several pieces at once would first join them, all rows of them."""
+    """Take rows chunk by chunk, because `take` on the table would first copy it into one chunk."""
     begin = taken = 0
     for piece in table.to_batches():
         end = begin + piece.num_rows
@@ -78,7 +78,7 @@ def _taken_from_pieces(table: pa.Table, places: pa.Array) -> Iterator[pa.RecordB
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """The table with plain texts and bytes in place of views; nearly always, the table itself."""
+    """Return the table with view columns converted to plain text or bytes."""
     for place, field in enumerate(table.schema):
         if _is_view(field.type):
             column = without_view(table.column(place))
@@ -87,7 +87,7 @@ def without_views(table: pa.Table) -> pa.Table:
 
 
 def without_view(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with plain texts or bytes."""
+    """Return the column as plain text or bytes."""
     if not pa.types.is_dictionary(column.type):
         return column.cast(_plain(column.type))
     kind = pa.dictionary(column.type.index_type, _plain(column.type.value_type))
@@ -115,7 +115,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 JSON_MARK = {b"curator:json": b"1"}
-"""Metadata of a field whose text is JSON, to be written as it is and not as a quoted string."""
+"""Metadata of a field that holds JSON text, to be written as JSON and not as a quoted string."""
 
 
 def json_field(name: str) -> pa.Field:

@@ -1,4 +1,4 @@
-"""Whether inner loops are compiled with numba, as environment variables decide."""
+"""Whether inner loops are compiled with numba, as set by environment variables."""
 
 import os
 from importlib.util import find_spec
@@ -7,14 +7,14 @@ from curator_core.errors import CuratorError, hint
 
 
 class EngineError(CuratorError):
-    """The engine that was asked for is not there."""
+    """The requested engine is not available."""
 
 
 def is_compiled(variable: str, plain: str, extra: str) -> bool:
-    """Whether inner loops are to be compiled.
+    """Return whether to compile inner loops.
 
-    The environment variable says "auto" (where numba is installed, and the default), "compiled", or
-    `plain`. `extra` is what pip installs to have numba.
+    The environment variable is "auto" (compile if numba is installed; the default), "compiled", or
+    `plain`. `extra` is the pip requirement that installs numba.
     """
     asked = os.environ.get(variable) or "auto"
     known = ("auto", plain, "compiled")

@@ -1,4 +1,4 @@
-"""Crash attribution: which task killed or hung the worker that had it."""
+"""Crash attribution: find the task that crashed or hung its worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,17 @@ from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.tasks import AnyTask
 
 FROM_OUTSIDE = 0.5
-"""What a death weighs that may have come from outside: SIGKILL and SIGTERM are sent by people and
-systems as well, and an innocent task must not be set aside for being there twice."""
+"""Weight of a death that may have an outside cause: people and systems also send SIGKILL and
+SIGTERM, and an innocent task must not be quarantined for running during two of them.
+"""
 
 
 @dataclass
 class Blame:
-    """What earlier attempts taught about single tasks. Travels to the worker that tries again.
+    """What earlier attempts revealed about single tasks. Sent to the worker that retries.
 
-    A batch that died is under suspicion: its tasks are run one by one next time. A task that was
-    alone when its worker died is charged with that death.
+    If a worker dies with a batch, the tasks of the batch are suspects and run one by one next time.
+    If it dies with a single task, the task is charged with the death.
     """
 
     deaths: dict[tuple[int, str], float] = field(default_factory=dict)
@@ -24,12 +25,14 @@ class Blame:
     reasons: dict[tuple[int, str], str] = field(default_factory=dict)
     suspected_stages: set[int] = field(default_factory=set)
     passed: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
-    """Outputs (and all things given) of a task that had gone on before an earlier run ended."""
+    """Outputs, and all items including drops and rejections, that a task passed on in earlier
+    attempts.
+    """
 
     def charge(
         self, stage_index: int, task_ids: Sequence[str], reason: str, weight: float = 1.0
     ) -> None:
-        """`task_ids` were in the hands of stage `stage_index` when the worker died."""
+        """Charge tasks that were in stage `stage_index` when the worker died."""
         for task_id in task_ids:
             key = (stage_index, task_id)
             alone = weight if len(task_ids) == 1 else 0.0
@@ -38,7 +41,7 @@ class Blame:
             self.reasons[key] = reason
 
     def suspect_all(self, stage_index: int) -> None:
-        """The batch was too large to be noted: everything in that stage is run one by one."""
+        """Run all tasks of a stage one by one, because the batch was too large to be recorded."""
         self.suspected_stages.add(stage_index)
 
     def is_suspect(self, stage_index: int, tasks: Sequence[AnyTask]) -> bool:
@@ -47,11 +50,11 @@ class Blame:
         return any((stage_index, task.task_id) in self.deaths for task in tasks)
 
     def attempts_at(self, stage_index: int, task: AnyTask) -> int:
-        """How many workers have tried this task and died."""
+        """Return how many workers died with this task."""
         return self.attempts.get((stage_index, task.task_id), ATTEMPTS_BEFORE_QUARANTINE)
 
     def condemned(self, stage_index: int, task: AnyTask) -> str | None:
-        """Why this task must not be run again, if it must not."""
+        """Return why this task must not run again, or None if it may."""
         key = (stage_index, task.task_id)
         if self.deaths.get(key, 0) < ATTEMPTS_BEFORE_QUARANTINE:
             return None

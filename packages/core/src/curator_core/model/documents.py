@@ -1,7 +1,7 @@
 """Batches of records as Arrow tables.
 
-pyarrow imports numpy wherever that is installed, which takes longer than all of the core; so it
-is imported by the first who makes or reads a table.
+pyarrow is imported on first use: it imports numpy if that is installed, which takes longer than
+importing all of the core.
 """
 
 import io
@@ -22,7 +22,7 @@ _SIZE = "curator_core.num_bytes"
 
 @dataclass
 class DocumentBatch(Task["pa.Table"]):
-    """Records, one row each."""
+    """Records in an Arrow table, one per row."""
 
     @property
     def num_items(self) -> int:
@@ -30,7 +30,7 @@ class DocumentBatch(Task["pa.Table"]):
 
     @property
     def num_bytes(self) -> int:
-        """Asked for again and again, and slow for a table of many pieces."""
+        """Size of the table, cached because it is read often and slow for many chunks."""
         known = self.derived.get(_SIZE)
         if known is None or known[0]() is not self.data:
             known = self.derived[_SIZE] = (ref(self.data), int(self.data.nbytes))
@@ -66,7 +66,7 @@ class DocumentBatch(Task["pa.Table"]):
     def keep(
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
-        """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        """Return the rows where `mask` is true, and a `Dropped` for the others."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -91,7 +91,7 @@ class DocumentBatch(Task["pa.Table"]):
         return lambda: self.with_data(rows_where(self.data, pc.invert(mask)))
 
     def take(self, rows: Sequence[int]) -> Self:
-        """Some rows, in an order of your own."""
+        """Return the batch with these rows, in the given order."""
         from curator_core.model.arrow import rows_at
 
         return self.with_data(rows_at(self.data, rows))

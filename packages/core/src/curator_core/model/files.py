@@ -12,9 +12,8 @@ from curator_core.model.tasks import Origin, Task
 class FilePart:
     """A file, or the part of it from `start` up to `end`.
 
-    The unit of the range is the reader's own: bytes for lines of JSON, row groups for Parquet.
-    `end=None` is the end of the file. `version` tells one state of a file from the next (its
-    modification time or etag).
+    The reader defines the unit of the range: bytes for JSONL, row groups for Parquet. `end=None` is
+    the end of the file. `version` changes with the file (its modification time or etag).
     """
 
     path: str

@@ -28,7 +28,7 @@ class FunctionStage(ProcessingStage[In, Out]):
         return self.function(task)
 
     def __call__(self, task: In) -> Given[Out]:
-        """The function itself, for tests and other callers."""
+        """Call the function itself, in tests or elsewhere."""
         return self.function(task)
 
 
@@ -48,7 +48,7 @@ def processing_stage(
 ) -> AnyStage | Callable[[Callable[[In], Given[Out]]], AnyStage]:
     """Make a stage of a function that takes one task and returns what `process` may return.
 
-    Unless `name` says otherwise, the stage is called like the function.
+    The stage is named after the function unless `name` is given.
     """
     changes: dict[str, Any] = {"resources": resources, "batch_size": batch_size}
     changes = {setting: value for setting, value in changes.items() if value is not None}
@@ -78,5 +78,5 @@ def _name_of(function: object) -> str:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(function)
-    except (NameError, TypeError):  # names only known to a type checker
+    except (NameError, TypeError):  # names that only exist for type checkers
         return {}

@@ -1,7 +1,7 @@
-"""Ids and credit: how the framework knows when every part of a source is done.
+"""Ids and credit: determine when every part of a source is done.
 
-A source's task carries credit 1 of that source. Whatever is made of it shares that credit out
-exactly, so a source is finished at the moment when all of its credit has come back.
+The task of a source carries credit 1 of it. Everything made from the task shares that credit
+exactly, so a source is done when all of its credit has been returned.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,17 +10,17 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 SourceKey: TypeAlias = tuple[str, int]
-"""A source's id and the attempt at it: what a late attempt reports can be told apart."""
+"""Id of a source and number of the attempt, to recognize reports of earlier attempts."""
 
 Lineage: TypeAlias = dict[SourceKey, Fraction]
-"""How much of which sources a task stands for. Shared between tasks: never changed in place."""
+"""Credit of a task per source. Shared between tasks: never changed in place."""
 
 WHOLE = Fraction(1)
 HALF = Fraction(1, 2)
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """A 128-bit hash, as 32 hex digits, in which the borders between parts count."""
+    """Return a 128-bit hash as 32 hex digits. Where one part ends and the next begins matters."""
     digest = blake2b(digest_size=16)
     for part in parts:
         raw = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
@@ -30,24 +30,26 @@ def fingerprint(*parts: str | bytes) -> str:
 
 
 def whole(source_id: str, attempt: int) -> Lineage:
-    """The credit that a source's own task starts with."""
+    """Return the credit of a source's own task."""
     return {(source_id, attempt): WHOLE}
 
 
 def source_of(lineage: Lineage) -> str:
-    """The source that a task comes from; the first one, where it comes from several."""
+    """Return the source that a task comes from, or the first of several."""
     return next(iter(lineage), ("", 0))[0]
 
 
 def equal_share(lineage: Lineage, parts: int) -> Lineage:
-    """One of `parts` equal shares."""
+    """Return one of `parts` equal shares."""
     if parts == 1:
         return lineage
     return {key: credit / parts for key, credit in lineage.items()}
 
 
 def halved(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
-    """Half of each. Those that came together share their fractions, which cost a lot to make."""
+    """Yield half of each. Lineages that share fractions share the halves: fractions are slow to
+    make.
+    """
     known: dict[int, tuple[Fraction, Fraction]] = {}
     for lineage in lineages:
         half = {}
@@ -59,7 +61,7 @@ def halved(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
 
 
 def next_share(lineage: Lineage, position: int) -> Lineage:
-    """The share of output number `position` (from 0) where nobody knows how many will come.
+    """Return the share of output number `position` (from 0) when the number of outputs is unknown.
 
     The shares 1/2, 1/6, 1/12, … add up to n/(n+1), so their sum and the rest stay small fractions.
     """
@@ -68,12 +70,12 @@ def next_share(lineage: Lineage, position: int) -> Lineage:
 
 
 def rest_share(lineage: Lineage, given: int) -> Lineage:
-    """What is left after `given` outputs took their `next_share`."""
+    """Return the credit that remains after `given` outputs took their `next_share`."""
     return equal_share(lineage, given + 1)
 
 
 def combined(lineages: Iterable[Lineage]) -> Lineage:
-    """The credit of several tasks together."""
+    """Return the sum of several lineages."""
     total: Lineage = {}
     for lineage in lineages:
         for key, credit in lineage.items():
@@ -86,5 +88,5 @@ def child_id(parent: str, position: int) -> str:
 
 
 def mixed_id(parents: Sequence[str]) -> str:
-    """The id that stands for several tasks, whichever order they came in."""
+    """Return an id for several tasks that does not depend on their order."""
     return parents[0] if len(parents) == 1 else fingerprint(*sorted(parents))

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 
 def not_installed(what: str, modules: Sequence[str], command: str) -> str | None:
-    """Which of the modules that `what` needs are not installed; None where all of them are."""
+    """Return which modules that `what` needs are not installed, or None if all of them are."""
     missing = [name for name in modules if not find_spec(name.partition(".")[0])]
     if not missing:
         return None

@@ -1,4 +1,4 @@
-"""Policies: what happens when a stage fails, and how much a run tolerates."""
+"""Policies: what happens when a stage fails, and how many failures a run tolerates."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -8,10 +8,10 @@ from curator_core.model.gpu_memory import is_out_of_memory
 OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
 
 SETUP_TIMEOUT_S = 3600.0
-"""Large models are loaded from slow disks; for ever is no answer either."""
+"""Generous, because large models load slowly from slow disks, but bounded."""
 
 ATTEMPTS_BEFORE_QUARANTINE = 2
-"""How many workers one task may kill or hang before it is set aside."""
+"""Number of workers that one task may crash or hang before it is quarantined."""
 
 _MOST = 0.5
 
@@ -20,11 +20,11 @@ _PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirecto
 
 @dataclass(frozen=True)
 class ErrorPolicy:
-    """What a stage's failures cost.
+    """How failures of a stage are handled.
 
-    `retries=None` repeats only what may pass by itself (time-outs, broken connections and other
-    input/output errors), twice, and what found no room on a GPU, once: others may share it. A
-    number repeats any failure that often.
+    `retries=None` retries only temporary failures: timeouts, broken connections and other I/O
+    errors twice, and GPU out-of-memory errors once, because the GPU may be shared. A number retries
+    every failure that often.
     """
 
     on_error: OnError = "quarantine"
@@ -56,11 +56,12 @@ class ErrorPolicy:
 
 @dataclass(frozen=True)
 class FailureBudget:
-    """How many failures a run bears: a count (`int`), or a share of one stage's tasks (`float`).
+    """How many failures a run tolerates: a count (`int`), or a share of one stage's tasks
+    (`float`).
 
-    A share says little about a few tasks. So it holds from `min_seen` tasks on; where a stage saw
-    less by the end of the run, more than half must have failed, or more than the share if that is
-    larger. A count does not excuse a stage that failed on everything.
+    A share means little for a few tasks, so it applies from `min_seen` tasks on. If a stage saw
+    fewer by the end of the run, more than half must have failed, or more than the share if that is
+    larger. With a count, a stage that failed on everything still exceeds the budget.
     """
 
     max_failures: int | float | None = 0.1
@@ -82,14 +83,16 @@ class FailureBudget:
         return is_number and limit >= 0 and not (isinstance(limit, float) and limit > 1)
 
     def is_exceeded(self, failed: int, seen: int) -> bool:
-        """Whether `failed` of `seen` are too many, where the budget is a share."""
+        """Return whether `failed` of `seen` tasks exceed a share. Always false if the budget is a
+        count.
+        """
         share = self.max_failures
         if not isinstance(share, float):
             return False
         return (seen >= self.min_seen or share == 0) and failed > share * seen
 
     def is_exceeded_at_the_end(self, failed: int, seen: int) -> bool:
-        """The same once nothing more is to come, where small numbers have to be judged too."""
+        """Return the same at the end of the run, when small numbers must be judged too."""
         limit = self.max_failures
         if limit is None or not failed:
             return False

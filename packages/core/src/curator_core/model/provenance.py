@@ -1,4 +1,4 @@
-"""Provenance: which model, with which weights, produced a record."""
+"""Provenance: the model and weights that produced a record."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ _TOLD = "curator_core.model"
 
 
 def tell_model(task: Task[Any], known_as: str) -> None:
-    """Have it written down that what a stage gives was made with a model.
+    """Record that a stage made `task` with a model.
 
-    `known_as` says all that tells it from others: its name, its weights, what it runs on.
+    `known_as` uniquely identifies the model: its name, weights and runtime.
     """
     task.derived[_TOLD] = known_as
 
 
 def told_model(task: Task[Any]) -> str | None:
-    """What its stage told of it, which is told once."""
+    """Return the model that the stage recorded, once: the record is removed."""
     told: str | None = task.derived.pop(_TOLD, None)
     return told

@@ -1,4 +1,4 @@
-"""Records of a run: counts per stage, and what is in quarantine."""
+"""Records of a run: counts per stage, and quarantined items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class StageCounts:
-    """One stage's account. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`.
+    """Counts of one stage. For tasks, `tasks_in = tasks_passed + tasks_dropped + tasks_failed`.
 
-    Items failed with their task; rejected ones were refused inside a task that went on.
+    Failed items belong to failed tasks; rejected items were rejected within a task that continued.
     """
 
     tasks_in: int = 0
@@ -32,17 +32,17 @@ class StageCounts:
     bytes_in: int = 0
     bytes_out: int = 0
     playing_ms: int = 0
-    """How long what it gave plays, where these are films or recordings."""
+    """Playing time of the outputs, if they are videos or recordings."""
 
     seconds: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
     scores: dict[str, Scores] = field(default_factory=dict)
-    """By name, where a stage told how it scored things."""
+    """Score distributions by name."""
     models: dict[str, int] = field(default_factory=dict)
-    """How many items were made with a model, by its name and the digest of its weights."""
+    """Number of items made with each model, by its name and the digest of its weights."""
 
     def add(self, other: "StageCounts") -> None:
-        mine = self.__dict__  # for each stage of each source: by name it takes thrice as long
+        mine = self.__dict__  # hot path: attribute access takes three times as long
         for name, more in other.__dict__.items():
             if more and type(more) is not dict:
                 mine[name] += more
@@ -53,7 +53,7 @@ class StageCounts:
         self.score(other.scores)
 
     def negative(self) -> "StageCounts":
-        """To be added to an account that these are to be taken from."""
+        """Return negated counts, which subtract these when added."""
         numbers = {name: -one for name, one in vars(self).items() if type(one) is not dict}
         reasons = {reason: -items for reason, items in self.reasons.items()}
         scores = {name: one.negative() for name, one in self.scores.items()}
@@ -77,11 +77,11 @@ class StageCounts:
 
     @property
     def failures(self) -> int:
-        """Tasks that failed, and records refused inside tasks that went on."""
+        """Failed tasks, and records rejected within tasks that continued."""
         return self.tasks_failed + self.items_rejected
 
     def to_json(self) -> dict[str, Any]:
-        """Only what is not zero, so a line of the journal stays short."""
+        """Return the counts that are not zero, to keep journal lines short."""
         facts = {name: value for name, value in vars(self).items() if value}
         if self.scores:
             facts["scores"] = {name: one.to_json() for name, one in self.scores.items()}
@@ -95,13 +95,14 @@ class StageCounts:
 
 @dataclass(frozen=True)
 class QuarantineRecord:
-    """A task, or items inside one, that could not be processed: enough to look at it and to retry.
+    """A task, or items of one, that could not be processed, with enough data to inspect and retry
+    it.
 
-    `source` names the file, where there is one. `passed` outputs had already gone on when it
-    failed (after `seen` things that the stage had given): a retry leaves those out.
+    `source` names the file, if there is one. Before the failure, `passed` outputs were passed on,
+    of `seen` items that the stage yielded: a retry skips those.
 
-    Items inside a task are retried as a task of their own, all that one stage rejected of a task
-    together: `subtask_id` names it, and the first of its records holds it in `subtask`.
+    Rejected items are retried as a new task that holds all items that one stage rejected from one
+    task. `subtask_id` is its id, and the first of the records stores it in `subtask`.
     """
 
     task_id: str
@@ -119,31 +120,31 @@ class QuarantineRecord:
     seen: int = 0
     payload: bytes | None = field(default=None, repr=False)
     kind: str = ""
-    """The class of the task that is stored."""
+    """Class of the stored task."""
 
     subtask_id: str = ""
     subtask: bytes | None = field(default=None, repr=False)
     damaged: bool = False
-    """Whether the input is at fault, so that only a mended input helps."""
+    """Whether the input is at fault, so that retries fail until it is fixed."""
 
     @property
     def can_be_retried(self) -> bool:
-        """Whether enough of it was kept."""
+        """Whether enough data was stored for a retry."""
         return self.payload is not None if self.whole_task else bool(self.subtask_id)
 
     @property
     def is_worth_retrying(self) -> bool:
-        """Whether it may succeed at another time."""
+        """Whether a retry may succeed."""
         return self.can_be_retried and not self.damaged
 
 
 def kind_of(task_class: type[AnyTask]) -> str:
-    """The name of a class of tasks, the same in every process."""
+    """Return the name of a task class, the same in every process."""
     return f"{task_class.__module__}:{task_class.__qualname__}"
 
 
 def payload_of(task: AnyTask) -> bytes | None:
-    """A task as bytes, so that it can be retried; None for what cannot be stored."""
+    """Return a task as bytes for a retry, or None if it cannot be stored."""
     try:
         return task.to_payload()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Reports: what a worker call sends back besides its outputs, as plain data."""
+"""Reports: the plain data that a worker call returns besides its outputs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from curator_core.model.usage import Usages
 
 Counts: TypeAlias = Mapping[int, StageCounts]
 Cell: TypeAlias = tuple[int, str]
-"""A stage, and what of it is counted."""
+"""Index of a stage and name of a count."""
 
 
 class Tally:
-    """The counts of single sources; a column whose values are all alike is that value."""
+    """Counts per source, stored by column. A column of equal values is stored as one value."""
 
     __slots__ = ("_columns", "_total", "keys")
 
@@ -28,7 +28,7 @@ class Tally:
         self._total: dict[int, StageCounts] | None = None
 
     def total(self) -> Counts:
-        """All sources together."""
+        """Return the sum over all sources."""
         if self._total is None:
             self._total = {}
             for (index, name), column in self._columns.items():
@@ -37,7 +37,7 @@ class Tally:
         return self._total
 
     def rows(self) -> Iterator[tuple[SourceKey, dict[int, StageCounts]]]:
-        """Each source with its own counts, exactly as they were."""
+        """Yield each source with its own counts."""
         for position, key in enumerate(self.keys):
             yield key, self._row(position)
 
@@ -52,7 +52,7 @@ class Tally:
 
 
 def _columns_of(rows: list[Counts]) -> dict[Cell, list[Any]]:
-    """Only what is not zero throughout."""
+    """Return the columns that have a nonzero value."""
     columns: dict[Cell, list[Any]] = {}
     nothing = [0] * len(rows)
     for position, row in enumerate(rows):
@@ -87,7 +87,7 @@ Keys: TypeAlias = tuple[SourceKey, ...]
 
 @dataclass
 class Part:
-    """What a call did with tasks of one source, or with such as are made of these very sources."""
+    """Counts and quarantine records of tasks made from exactly the same sources."""
 
     counts: dict[int, StageCounts] = field(default_factory=dict)
     quarantined: list[QuarantineRecord] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Part:
         return self.counts[stage_index]
 
     def take(self, other: "Part") -> None:
-        """`add` what nobody else is going to look at or change any more."""
+        """Add a part that is not used elsewhere: it may be adopted without a copy."""
         if self.counts:
             self.add(other)
             return
@@ -113,19 +113,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A whole report of sources that went through one by one, with nothing to tell but counts."""
+    """A complete report in short form, if each task has one source and there are only counts."""
 
     tally: Tally
     wholes: frozenset[SourceKey]
-    """Of these all of the credit came back with the report; of the others half of it."""
+    """Sources whose whole credit was returned; the others returned half."""
 
 
 class CallReport:
-    """Credit that came back, files that wait to be published, failures and counts.
+    """Returned credit, staged files, failures and counts of a call.
 
-    What happened is kept by source, for a call may carry several, and some of them may be run
-    again: each account then stands or falls with its own sources. On its way to another process
-    a report becomes `plain`, where it is, and is so until somebody looks at its parts.
+    Counts are kept per source: a call may carry several, and some of them may be run again. A
+    report is sent to other processes in its `plain` form if possible, and unfolded when its parts
+    are read.
     """
 
     def __init__(self, lost: Lineage | None = None) -> None:
@@ -158,7 +158,7 @@ class CallReport:
         _add(self.lost, lineage)
 
     def part(self, sources: Iterable[SourceKey]) -> Part:
-        """The part of these sources, to be added to."""
+        """Return the part of these sources, to add to."""
         keys = tuple(sources)
         parts = self.parts
         if (part := parts.get(keys)) is None:
@@ -166,12 +166,12 @@ class CallReport:
         return part
 
     def add(self, other: "CallReport") -> None:
-        """Take over what another call did; its credit and its files stay with it."""
+        """Add the counts, failures and usage of another call, without its credit and files."""
         self.usages.add(other.usages)
         for keys, more in other.parts.items():
             self.part(keys).add(more)
 
-    # All sources together
+    # Totals over all sources
 
     def total(self) -> Part:
         if self.plain is not None:
@@ -217,7 +217,7 @@ class CallReport:
 
 
 def _add(total: Lineage, more: Lineage) -> None:
-    """Into the report's own account; lineages of tasks are shared, and never changed."""
+    """Add to the report's own lineage, in place; lineages of tasks are shared and never changed."""
     for key, credit in more.items():
         if (before := total.get(key)) is None:
             total[key] = credit

@@ -1,4 +1,4 @@
-"""Resources a worker needs, and where it runs."""
+"""Resources that a worker needs, and the node that it runs on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -11,8 +11,8 @@ from typing import Any
 class Resources:
     """What one worker of a stage needs.
 
-    `gpu_memory_gb` becomes a share of the device that a worker really lands on, so it stands
-    instead of `gpus`, never beside it.
+    `gpu_memory_gb` becomes a share of whichever GPU the worker is placed on, so set either it or
+    `gpus`, not both.
     """
 
     cpus: float = 1.0
@@ -45,7 +45,7 @@ class Resources:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What it asks for, by name, without what it does not ask for."""
+        """The amounts that are not zero, by name."""
         amounts = {field.name: getattr(self, field.name) for field in fields(self)}
         given = {name: amount for name, amount in amounts.items() if amount}
         return given | ({"custom": dict(self.custom)} if self.custom else {})
@@ -61,16 +61,16 @@ class Resources:
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """One machine that runs a stage."""
+    """A machine that runs stages."""
 
     node_id: str = "local"
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """One worker, and what it was granted.
+    """A worker and the resources granted to it.
 
-    `run_token` marks what belongs to this run among files that are not yet published.
+    `run_token` marks the unpublished files of this run.
     """
 
     worker_id: str = "0"
@@ -81,5 +81,5 @@ class WorkerInfo:
 
     @property
     def device(self) -> str:
-        """`cuda` where a GPU was granted (visible devices count from 0), else `cpu`."""
+        """`cuda:0` if a GPU was granted (visible devices count from 0), else `cpu`."""
         return "cuda:0" if self.gpu_ids else "cpu"

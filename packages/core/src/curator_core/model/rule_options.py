@@ -1,4 +1,4 @@
-"""Options that take one rule or several, each of which becomes a stage."""
+"""Options that accept one rule or several, each of which becomes a stage."""
 
 from collections.abc import Callable, Sequence
 from os.path import basename
@@ -9,7 +9,7 @@ from curator_core.model.stages import AnyStage
 
 
 def rules_in(given: Any, option: str) -> list[Any]:
-    """The rules that an option was given, one or a list."""
+    """Return the rules of an option as a list; the option is one rule or a list."""
     if not isinstance(given, list | tuple):
         return [given]
     if not given:
@@ -18,7 +18,7 @@ def rules_in(given: Any, option: str) -> list[Any]:
 
 
 def answer_of(function: Callable[..., Any], value: Any) -> Any:
-    """Call a user's rule. It must not return None: most often that is a forgotten `return`."""
+    """Call a user's rule. Raise if it returns None, usually a forgotten `return`."""
     answer = function(value)
     if answer is None:
         code = getattr(function, "__code__", None)
@@ -29,7 +29,7 @@ def answer_of(function: Callable[..., Any], value: Any) -> Any:
 
 
 def score_fields(given: str | Sequence[str | None] | None, rules: int) -> list[str | None]:
-    """The columns for the scores of so many rules, which no two of them may share."""
+    """Return the score column of each rule. No two rules may share one."""
     if given is None:
         return [None] * rules
     listed: list[str | None] = [given] if isinstance(given, str) else list(given)
@@ -44,7 +44,7 @@ def score_fields(given: str | Sequence[str | None] | None, rules: int) -> list[s
 
 
 def told_apart(stages: Sequence[AnyStage]) -> list[AnyStage]:
-    """The same stages, those of one name with a number from the second on."""
+    """Return the stages with unique names: repeated names get a number, from `_2` on."""
     seen: dict[str, int] = {}
     told = []
     for stage in stages:

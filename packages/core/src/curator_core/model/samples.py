@@ -1,6 +1,6 @@
 """Samples: a few records that stages changed or dropped, shortened for reports.
 
-Each worker looks at the first of its tasks only, and at few rows of these; then it looks no more.
+Each worker samples only a few rows of its first tasks, and then stops.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_CHANGES, MOST_DROPS, MOST_REASONS = 3, 2, 12
-"""Of each stage, of each of its reasons, and of how many reasons."""
+"""Limits: changes per stage, drops per reason, and reasons per stage."""
 
 _MOST_LOOKS, _MOST_ROWS = 10, 200
 _LONGEST, _BEFORE, _LABEL = 900, 200, 160
@@ -23,7 +23,7 @@ _LONGEST, _BEFORE, _LABEL = 900, 200, 160
 
 @dataclass(frozen=True)
 class Sample:
-    """A text, from `start` on, as it was; and as it became, where it was not dropped."""
+    """A text from `start` on, before and after a stage; without `after` if it was dropped."""
 
     stage_index: int
     column: str
@@ -36,7 +36,7 @@ class Sample:
 
 
 class Sampler:
-    """Takes the samples of one worker, each kind until there are enough."""
+    """Take the samples of one worker, up to a limit for each kind."""
 
     def __init__(self) -> None:
         self._looks: Counter[int] = Counter()
@@ -44,14 +44,13 @@ class Sampler:
         self._drops: dict[int, Counter[str]] = {}
 
     def wants_changes(self, stage_index: int) -> bool:
-        """Whether there is more to look for in what a stage makes of batches."""
+        """Return whether more changes of this stage are to be sampled."""
         return self._changes[stage_index] < MOST_CHANGES and self._looks[stage_index] < _MOST_LOOKS
 
     def changes(self, stage_index: int, before: Any, task: AnyTask) -> Iterator[Sample]:
-        """What a stage made of some records, where it kept them all.
+        """Yield records that a stage changed, if it kept all records of the task.
 
-        `before` is the table that it was given. A payload that is only made when it is asked for
-        is not asked for.
+        `before` is the input table. Lazily created payloads are not created for this.
         """
         after = vars(task).get("data")
         if not (isinstance(task, DocumentBatch) and _is_table(before) and _is_table(after)):
@@ -67,7 +66,7 @@ class Sampler:
         self, stage_index: int, reason: str, records: AnyTask | Callable[[], AnyTask],
         inputs: Sequence[str],
     ) -> Iterator[Sample]:  # fmt: skip
-        """The first of some dropped records; `inputs` are the columns that the stage reads."""
+        """Yield the first of some dropped records. `inputs` are the columns the stage reads."""
         seen = self._drops.setdefault(stage_index, Counter())
         if seen[reason] >= MOST_DROPS or (reason not in seen and len(seen) >= MOST_REASONS):
             return
@@ -94,7 +93,7 @@ def _table_of(records: AnyTask | Callable[[], AnyTask]) -> "pa.Table | None":
     try:
         task = records() if callable(records) else records
         return task.data if isinstance(task, DocumentBatch) and _is_table(task.data) else None
-    except Exception:  # noqa: BLE001 - a stage's code, which nobody else may ask; a run goes on
+    except Exception:  # noqa: BLE001 - a stage's code; a failed sample must not fail the run
         return None
 
 
@@ -121,7 +120,7 @@ def _different(before: "pa.ChunkedArray", after: "pa.ChunkedArray") -> list[int]
 
 
 def _texts_in(table: "pa.Table") -> list[str]:
-    """The columns of text that have a name of their own."""
+    """Return the text columns whose name is unique."""
     import pyarrow.types as types
 
     names = Counter(table.column_names)
@@ -133,20 +132,20 @@ def _texts_in(table: "pa.Table") -> list[str]:
 
 
 def _main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
-    """The text that the stage looked at; else the one of which there is most."""
+    """Return the text column that the stage reads, or else the largest one."""
     found = _texts_in(table)
     read = [name for name in inputs if name in found]
     return (read or sorted(found, key=lambda name: -table.column(name).nbytes) or [""])[0]
 
 
 def _text(table: "pa.Table", column: str, row: int) -> str:
-    """A text as far as it is one: what is no UTF-8 is shown as such."""
+    """Return a text, with invalid UTF-8 replaced."""
     buffer = table.column(column)[row].as_buffer()
     return "" if buffer is None else bytes(buffer).decode("utf-8", "replace")
 
 
 def _label(table: "pa.Table", column: str, row: int) -> str:
-    """What else is known of a record, in short."""
+    """Return the other short texts of a record, to identify it."""
     told = []
     for name in _texts_in(table):
         text = "" if name == column else _text(table, name, row)
@@ -156,7 +155,7 @@ def _label(table: "pa.Table", column: str, row: int) -> str:
 
 
 def _first_difference(one: str, other: str) -> int:
-    """How long the common beginning is, found by halves: a text may be long."""
+    """Return the length of the common prefix. Binary search, because texts may be long."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""Score histograms of kept and dropped records, in bins that merge exactly.
+"""Score histograms of kept and dropped records, with bins that merge exactly.
 
-The bins are the same everywhere, so what many workers counted adds up to one exact account: a bin
-is the first 16 bits of a double, which makes 16 bins from each power of two to the next.
+The bins are the same everywhere, so the counts of many workers add up exactly: a bin is the first
+16 bits of a double, which makes 16 bins from each power of two to the next.
 """
 
 import sys
@@ -15,7 +15,7 @@ from typing import Any, Self
 from curator_core.model.tasks import Task
 
 Bins = Mapping[int, int]
-"""How many numbers there are in each bin."""
+"""Number of scores in each bin."""
 
 _TOLD = "curator_core.model.scores"
 _TOP = 3 if sys.byteorder == "little" else 0
@@ -33,7 +33,7 @@ _INFINITE = _number_of(float("inf"))
 
 
 def bins_of(values: Any) -> dict[int, int]:
-    """The bins of some numbers: a list, or an array of doubles. What is not finite is left out."""
+    """Return the bins of a list of numbers or an array of doubles, without infinity and NaN."""
     try:
         doubles = memoryview(values if _holds_doubles(values) else array("d", values))
     except (TypeError, OverflowError):
@@ -42,7 +42,7 @@ def bins_of(values: Any) -> dict[int, int]:
 
 
 def bounded(bins: Bins) -> dict[int, int]:
-    """The bins of any doubles without what is not finite, and with few bins for odd ones."""
+    """Return bins without infinity and NaN; very small and very large numbers share outer bins."""
     found: dict[int, int] = {}
     for number, times in bins.items():
         sign = _MINUS if number < 0 else 0
@@ -54,7 +54,7 @@ def bounded(bins: Bins) -> dict[int, int]:
 
 
 def _holds_doubles(values: Any) -> bool:
-    """Whether it can be looked at as it lies in memory."""
+    """Return whether the values can be read as doubles without a copy."""
     try:
         view = memoryview(values)
     except TypeError:
@@ -63,7 +63,7 @@ def _holds_doubles(values: Any) -> bool:
 
 
 def _numbers_in(values: Iterable[Any]) -> Iterator[float]:
-    """Whatever rules give for a score: some give none, or one that no double can hold."""
+    """Yield the values that fit in a double. Rules may return None or larger numbers."""
     for value in values:
         try:
             yield float(value)
@@ -72,7 +72,7 @@ def _numbers_in(values: Iterable[Any]) -> Iterator[float]:
 
 
 def edges_of(number: int) -> tuple[float, float]:
-    """From where to where a bin reaches."""
+    """Return the lower and upper edge of a bin."""
     if not number:
         return 0.0, _SMALLEST
     size = number - _MINUS if number < 0 else number
@@ -82,21 +82,21 @@ def edges_of(number: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of what was kept and of what was dropped. Never changed: accounts share them."""
+    """Scores of kept and of dropped records. Immutable, because they are shared."""
 
     kept: Bins = field(default_factory=dict)
     dropped: Bins = field(default_factory=dict)
 
     @classmethod
     def of(cls, kept: Any, dropped: Any = ()) -> Self:
-        """Of lists of numbers, or of arrays of doubles."""
+        """Return the histograms of lists of numbers or arrays of doubles."""
         return cls(bins_of(kept), bins_of(dropped))
 
     def plus(self, other: "Scores") -> "Scores":
         return Scores(_added(self.kept, other.kept), _added(self.dropped, other.dropped))
 
     def negative(self) -> "Scores":
-        """To be added to an account that these are to be taken from."""
+        """Return negated counts, which subtract these when added."""
         return Scores(
             {number: -times for number, times in self.kept.items()},
             {number: -times for number, times in self.dropped.items()},
@@ -106,7 +106,7 @@ class Scores:
         return bool(self.kept or self.dropped)
 
     def to_json(self) -> dict[str, str]:
-        """Only what is there, as `16368:12 16369:3`."""
+        """Return the nonempty histograms, as `16368:12 16369:3`."""
         both = {"kept": self.kept, "dropped": self.dropped}
         return {
             name: " ".join(f"{number}:{bins[number]}" for number in sorted(bins))
@@ -136,15 +136,15 @@ def _added(some: Bins, more: Bins) -> Bins:
 
 
 def tell_scores(task: Task[Any], name: str, scores: Scores) -> None:
-    """Have the scores of a batch counted and drawn in the report, from the stage that gives `task`.
+    """Record the scores of a batch, for the report of the stage that returns `task`.
 
-    They go with what the stage passes on, also where nothing is left in it.
+    They count even if `task` is empty.
     """
     if scores:
         task.derived.setdefault(_TOLD, {})[name] = scores
 
 
 def told_scores(task: Task[Any]) -> Mapping[str, Scores]:
-    """What its stage told of it, which is told once."""
+    """Return the scores that the stage recorded, once: they are removed."""
     told: Mapping[str, Scores] = task.derived.pop(_TOLD, None) or {}
     return told

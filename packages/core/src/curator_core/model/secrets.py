@@ -12,13 +12,13 @@ from curator_core.errors import PipelineError
 
 MASK = "***"
 SHORTEST = 4
-"""A shorter secret could not be struck out of a text without striking half of the text."""
+"""Redacting a shorter secret would remove too much unrelated text."""
 
 _known: dict[str, str] = {}
 
 
 class Secret(str):
-    """Text that is itself to whoever uses it, and `${secret:NAME}` to whoever looks at it."""
+    """Text that behaves like its value, but whose repr is `${secret:NAME}`."""
 
     shown: str
     _parts: dict[str, str]
@@ -39,7 +39,7 @@ class Secret(str):
 
 
 def secret(variable: str) -> Secret:
-    """The secret in an environment variable, for pipelines written in Python."""
+    """Return the secret in an environment variable, for pipelines written in Python."""
     value = os.environ.get(variable)
     if value is None:
         raise PipelineError(f"the environment variable {variable!r} of a secret is not set")
@@ -57,7 +57,7 @@ def too_short(variable: str) -> str:
 
 
 def remember(value: str, label: str) -> None:
-    """From now on `redact` puts `label` in the place of `value`, however that is escaped."""
+    """Make `redact` replace `value`, in all its escaped forms, by `label` from now on."""
     lines = value.splitlines()
     parts = [value] + ([line for line in lines if len(line) >= 8] if len(lines) > 1 else [])
     for part in parts:
@@ -69,7 +69,7 @@ def remember(value: str, label: str) -> None:
 
 
 def redact(text: str) -> str:
-    """`text` without any secret that a recipe named, and without credentials inside URLs."""
+    """Return `text` without known secrets and without credentials in URLs."""
     if _known:
         text = _pattern().sub(lambda match: _known[match[0]], text)
     text = _USERINFO.sub(rf"\1{MASK}@", text)
@@ -77,7 +77,7 @@ def redact(text: str) -> str:
 
 
 def hidden(value: Any, name: str = "") -> Any:
-    """Plain data, as JSON holds it, with secrets and whatever is named like one struck out."""
+    """Return JSON-like data with secrets, and values with credential-like names, masked."""
     if isinstance(value, Secret):
         return value.shown
     if isinstance(value, str):
@@ -90,14 +90,14 @@ def hidden(value: Any, name: str = "") -> Any:
 
 
 def is_credential(name: str) -> bool:
-    """Whether an option or header of this name holds a credential: `secret`, `hf_token`,
+    """Return whether an option or header of this name holds a credential: `secret`, `hf_token`,
     `X-Api-Key`, `account_key` …
     """
     return _CREDENTIAL.fullmatch(name.lower().replace("-", "_")) is not None
 
 
 def hidden_argument(text: str) -> str:
-    """An argument of a command line, such as `input.headers={X-Api-Key: …}`, without keys."""
+    """Return a command-line argument, such as `input.headers={X-Api-Key: …}`, without keys."""
     parts, done = [], 0
     for name in _NAME.finditer(text):
         if name.start() < done or not is_credential(name[1]):
@@ -124,7 +124,7 @@ _SIGNED = re.compile(
 
 
 def _forms(value: str) -> set[str]:
-    """The ways in which a value stands in JSON, in a repr, and in a URL."""
+    """Return the forms that a value has in JSON, in a repr, and in a URL."""
     return {
         value,
         json.dumps(value)[1:-1],

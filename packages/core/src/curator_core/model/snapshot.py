@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queue:
-    """What waits before a stage."""
+    """Tasks waiting before a stage."""
 
     tasks: int = 0
     num_bytes: int = 0
@@ -23,24 +23,24 @@ class Queue:
 
 @dataclass(frozen=True)
 class Workshop:
-    """What an executor has at one moment: workers by state, queues and workers by stage."""
+    """State of an executor at one moment: workers by state, queues and workers by stage."""
 
     workers: Mapping[str, int] = field(default_factory=dict)
-    """How many are `starting`, `busy`, `idle` or `stopping`."""
+    """Number of workers that are `starting`, `busy`, `idle` or `stopping`."""
 
     queues: Mapping[int, Queue] | None = None
-    """None where the executor does not know: then counts tell how many tasks wait."""
+    """None if the executor does not know. Then waiting tasks are derived from the counts."""
 
     at_work: Mapping[int, int] = field(default_factory=dict)
     stored_bytes: int = 0
-    """In the object store, and of that what lies on disks."""
+    """Bytes in the object store; `spilled_bytes` of them are on disk."""
     spilled_bytes: int = 0
     store_limit_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class StagePulse:
-    """One stage. `counts` are of everything, `settled` of what is done with and final."""
+    """State of one stage. `counts` include unfinished sources, `settled` only finished ones."""
 
     index: int
     name: str
@@ -52,7 +52,7 @@ class StagePulse:
     writes: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        counts = replace(self.counts, scores={})  # much to write down, and nobody looks at them yet
+        counts = replace(self.counts, scores={})  # large, and not used while the run is active
         return {
             "index": self.index,
             "name": self.name,
@@ -73,7 +73,7 @@ class StagePulse:
 
 @dataclass(frozen=True)
 class Pulse:
-    """The whole run. `left` is how many sources are still to be taken, once all are listed."""
+    """State of the whole run. `left` is the number of untaken sources, once all are listed."""
 
     time: float
     name: str
@@ -89,12 +89,12 @@ class Pulse:
     workshop: Workshop = Workshop()
     restarts: Mapping[str, int] = field(default_factory=dict)
     quarantined: Mapping[str, int] = field(default_factory=dict)
-    """Tasks in quarantine, by stage."""
+    """Quarantined tasks by stage."""
     last_progress: float = 0.0
     is_stopping: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, so that another process can show what this one could."""
+        """Return everything that another process needs to show the run."""
         shop = self.workshop
         return {
             **{name: getattr(self, name) for name in _PLAIN},
@@ -115,7 +115,7 @@ class Pulse:
         return cls(**{name: facts[name] for name in _PLAIN}, stages=stages, workshop=shop)
 
     def in_short(self) -> dict[str, Any]:
-        """What a timeline is drawn from, a few numbers for each stage."""
+        """Return the few numbers per stage that a timeline is drawn from."""
         shop = self.workshop
         return {
             "sources": [self.done + self.skipped, self.open, self.left],
@@ -133,7 +133,7 @@ _PLAIN = (
 
 
 IN_SHORT = ("items_in", "busy_s", "waited_s", "held_s", "rss_bytes", "queue_tasks", "queue_bytes")
-"""What each number of a stage in a short pulse is."""
+"""Meaning of the numbers of a stage in a short pulse."""
 
 
 def _in_short(stage: StagePulse) -> Iterator[float]:

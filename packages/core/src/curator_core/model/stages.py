@@ -26,7 +26,7 @@ from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, StagedFi
 
 
 class DropSink(ABC):
-    """Collects what the stages of one call dropped, in files published with everything else."""
+    """Collects the records that the stages of one call drop, in files published with the output."""
 
     @abstractmethod
     def add(self, stage: str, reason: str, records: AnyTask) -> None:
@@ -34,7 +34,7 @@ class DropSink(ABC):
 
     @abstractmethod
     def finish(self, call_id: str) -> list[StagedFile]:
-        """Write what is left; the names of the files follow from `call_id` alone."""
+        """Write the remaining records. File names depend on `call_id` only."""
 
 
 In = TypeVar("In", bound=AnyTask)
@@ -54,7 +54,7 @@ HANDED_DOWN = (
     "setup_timeout_s",
     "hints",
 )
-"""Settings that a composite gives to the stages it is made of."""
+"""Settings that a composite passes on to its parts."""
 
 _CHANGEABLE = frozenset({"name", "num_workers", *HANDED_DOWN})
 
@@ -72,7 +72,7 @@ def task_type(argument: Any) -> type[AnyTask]:
 
 
 def _refuse_misplaced(cls: type) -> None:
-    """A setting in the wrong shape would be ignored in silence, so it is refused here."""
+    """Refuse a setting of the wrong form, which would be ignored silently."""
     for name in (*HANDED_DOWN, "name"):
         if isinstance(vars(cls).get(name), property):
             raise TypeError(f"{cls.__name__}.{name} is a property, but must be a plain attribute")
@@ -84,14 +84,14 @@ def _refuse_misplaced(cls: type) -> None:
 
 
 def _says_what_it_takes(origin: Any) -> bool:
-    """Whether a base's two type arguments are what a stage takes and gives."""
+    """Return whether a base class is one whose type arguments are the stage's input and output."""
     return isinstance(origin, type) and origin.__module__ == __name__
 
 
 class ProcessingStage(Generic[In, Out]):
-    """One step of a pipeline. Its two type arguments say what it takes and what it gives.
+    """One step of a pipeline. The two type arguments are its input and output type.
 
-    Write `process`, or `process_batch` where several tasks together are cheaper than one by one.
+    Write `process`, or `process_batch` if several tasks together are cheaper than one by one.
     """
 
     takes: ClassVar[type[AnyTask]] = Task
@@ -105,17 +105,18 @@ class ProcessingStage(Generic[In, Out]):
     retries: int | None = None
     timeout_s: float | None = None
     setup_timeout_s: float | None = SETUP_TIMEOUT_S
-    """How long a worker may take to set it up; one that takes longer is ended, and others try."""
+    """How long a worker may take to set up the stage. A slower worker is stopped and replaced."""
 
     hints: Mapping[str, Mapping[str, Any]] = {}
 
     writes: ClassVar[bool] = False
-    """Whether it publishes files: what it gives is then shown only when the files are in place."""
+    """Whether it publishes files. Its outputs are then shown only after the files are published."""
 
     fans_out: ClassVar[bool | None] = None
-    """Whether it may make several tasks of one; None: a generator may, or what returns a list.
+    """Whether it may make several tasks from one. None: yes for generators and functions that
+    return a list.
 
-    Executors let several workers take such tasks on, and take them while others are being made.
+    Executors spread such tasks over several workers, and pass them on while others are being made.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -137,44 +138,44 @@ class ProcessingStage(Generic[In, Out]):
         return ()
 
     def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
-        """The columns of what it gives; None where that cannot be known before running."""
+        """Return the output columns, or None if they are unknown before running."""
         return None if before is None else before | frozenset(self.outputs())
 
     def num_workers(self) -> int | None:
-        """A fixed number of workers, or None to let the executor decide."""
+        """Return a fixed number of workers, or None to let the executor decide."""
         return None
 
     def makes_several(self) -> bool | None:
-        """Whether it may make several tasks of one as it is configured; None: see `fans_out`."""
+        """Return whether it makes several tasks from one with its options. None: see `fans_out`."""
         return None
 
     def check(self) -> Iterable[str]:
-        """What is wrong with it as it is configured, found before anything runs."""
+        """Yield the problems of its options, found before anything runs."""
         return ()
 
     def untrusted_code(self) -> Iterable[str]:
-        """What would run code that comes with data or a model: recipes need leave for that."""
+        """Yield options that run code from data or a model; recipes need permission for that."""
         if getattr(self, "trust_remote_code", False):
             yield "trust_remote_code runs code that comes with the model"
 
     def check_sources(self) -> Iterable[str]:
-        """What it will not find. Asked only where a pipeline must not be empty."""
+        """Yield sources that do not exist. Called only if the pipeline must not be empty."""
         return ()
 
     def would_read(self, path: str) -> bool:
-        """Whether a file at `path`, once it is there, would be one of its sources."""
+        """Return whether a file at `path`, if it existed, would be one of its sources."""
         return False
 
     def followed_by(self, stages: "Sequence[AnyStage]") -> Self:
-        """The stage as it should be with these behind it, such as one that saves them work.
+        """Return the stage adapted to the stages that follow, for example to save them work.
 
-        What it works out for them goes into `task.derived`. They may still run elsewhere, and
-        then have to do without.
+        It passes shared results on in `task.derived`. The following stages may run in another
+        process, and must work without them.
         """
         return self
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
-        """Where the records go that any stage drops, for a stage that keeps them."""
+        """Return where the records that any stage drops are kept, if this stage keeps them."""
         return None
 
     def setup_on_node(self, node: NodeInfo) -> None:
@@ -184,21 +185,23 @@ class ProcessingStage(Generic[In, Out]):
         """Load models and open connections. Runs once in each worker."""
 
     def process(self, task: In) -> Given[Out]:
-        """Return what becomes of one task: a task, several, or None to drop it."""
+        """Process one task: return a task, several, or None to drop it."""
         raise NotImplementedError(
             f"{type(self).__name__} defines neither process nor process_batch"
         )
 
     def process_batch(self, tasks: Sequence[In]) -> Sequence[Given[Out]] | Mixed[Out]:
-        """Return one result for each task, in order, or `Mixed` outputs made of all of them."""
+        """Return one result for each task, in order, or `Mixed` outputs made from all of them."""
         return [self.process(task) for task in tasks]
 
     def teardown(self) -> None:
-        """Undo `setup`. Runs once in each worker that was set up, however its work ended."""
+        """Undo `setup`. Runs once in each worker that was set up, even after a failure."""
 
     def with_(self, **changes: Any) -> Self:
-        """A changed copy: name, resources, batch_size, num_workers, runtime_env, on_error,
-        retries, timeout_s, or hints for one executor (`hints={"streaming": {...}}`)."""
+        """Return a changed copy: name, resources, batch_size, num_workers, runtime_env, on_error,
+        retries, timeout_s, setup_timeout_s, or hints for one executor (`hints={"streaming":
+        {...}}`).
+        """
         unknown = sorted(set(changes) - _CHANGEABLE)
         if unknown:
             raise TypeError(
@@ -214,7 +217,7 @@ class ProcessingStage(Generic[In, Out]):
 
     @property
     def wants_workers(self) -> int | None:
-        """`num_workers()`, unless `with_` said otherwise."""
+        """`num_workers()`, unless changed by `with_`."""
         if "_num_workers" in vars(self):
             fixed: int | None = vars(self)["_num_workers"]
             return fixed
@@ -232,11 +235,11 @@ class CompositeStage(ProcessingStage[In, Out]):
     """Several stages under one name, such as a reader that lists files, then reads them."""
 
     def decompose(self) -> Sequence[AnyStage]:
-        """The stages it stands for. They may be composites themselves."""
+        """Return its parts, which may be composites themselves."""
         raise NotImplementedError(f"{type(self).__name__} does not define decompose")
 
     def parts(self) -> Sequence[AnyStage]:
-        """`decompose()`, with what `with_` changed on the composite handed down."""
+        """Return `decompose()`, with the settings changed by `with_` applied to the parts."""
         changes = {name: vars(self)[name] for name in HANDED_DOWN if name in vars(self)}
         if "_num_workers" in vars(self):
             changes["num_workers"] = vars(self)["_num_workers"]
@@ -244,7 +247,7 @@ class CompositeStage(ProcessingStage[In, Out]):
 
 
 def flatten(stages: Iterable[AnyStage]) -> list[AnyStage]:
-    """The stages with every composite replaced by its parts."""
+    """Return the stages with every composite replaced by its parts."""
     flat: list[AnyStage] = []
     for stage in stages:
         flat += flatten(stage.parts()) if isinstance(stage, CompositeStage) else [stage]
@@ -256,10 +259,11 @@ _NOTES = re.compile(r"\b(Dropped|Rejected)\b")
 
 
 def may_fan_out(stage: AnyStage) -> bool:
-    """What the stage says of itself; else what its code says.
+    """Return whether a stage may make several tasks from one: as declared, or as its code suggests.
 
-    A generator may, and so may what is annotated to return a list. A list that has room for notes
-    and for the very type of task that went in is a filter's: the task, and what it left out.
+    Generators may, and so may functions annotated to return a list. A list that may hold notes
+    (`Dropped`, `Rejected`) and tasks of the input type is taken for a filter's result: one task and
+    its notes.
     """
     said = stage.makes_several()
     said = stage.fans_out if said is None else said
@@ -269,7 +273,7 @@ def may_fan_out(stage: AnyStage) -> bool:
     if inspect.isgeneratorfunction(function):
         return True
     given = _annotation(function)
-    if stage.works_on_batches and not isinstance(given, str):  # a row of results, one for each task
+    if stage.works_on_batches and not isinstance(given, str):  # one result for each task
         given = next(iter(get_args(given)), None)
     return _is_several(given) and not (stage.gives is stage.takes and _has_notes(given))
 
@@ -284,7 +288,7 @@ def _function_of(stage: AnyStage) -> Any:
 
 @cache
 def _annotation(function: Any) -> Any:
-    """What it is said to return: as text where its names are only known to a type checker."""
+    """Return the return annotation, as text if its names only exist for type checkers."""
     try:
         return get_type_hints(function).get("return")
     except (NameError, TypeError, AttributeError):

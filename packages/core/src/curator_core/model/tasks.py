@@ -1,4 +1,4 @@
-"""Tasks: pieces of data that move through a pipeline, and what stages return besides them."""
+"""Tasks: pieces of data that move through a pipeline, and other results of stages."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Origin:
-    """One state of a named thing, or of the part of it from `start` to `end`."""
+    """One version of a named input, or of the part of it from `start` to `end`."""
 
     name: str
     version: str
@@ -21,7 +21,7 @@ class Origin:
     end: int | None = None
 
     def clashes(self, other: "Origin") -> bool:
-        """Whether data made from both would hold something twice, or something out of date."""
+        """Return whether data from both would contain duplicates or something out of date."""
         if self.name != other.name:
             return False
         if self.version != other.version:
@@ -44,9 +44,9 @@ class StagedFile:
 
 @dataclass
 class Task(Generic[T]):
-    """A payload, and what its author wants carried along with it.
+    """A payload with metadata.
 
-    The fields that cannot be given belong to the framework; a stage never needs to set them.
+    Fields that the constructor does not accept belong to the framework; stages never set them.
     """
 
     data: T
@@ -57,33 +57,32 @@ class Task(Generic[T]):
     timings: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     staged: tuple[StagedFile, ...] = field(default=(), init=False, repr=False, compare=False)
     derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What a stage worked out about the data, for those that follow it in the same process.
+    """What a stage computed about the data, for the next stages in the same process.
 
-    Words, decoded pixels: what is costly to make and easy to make again. It is never sent to
-    another process nor kept with an output of the pipeline, and is not handed on to other data,
-    unless a stage does so on purpose.
+    For example words or decoded pixels: costly to compute, easy to compute again. Never sent to
+    another process, stored with an output of the pipeline, or copied to other data, unless a stage
+    does so explicitly.
     """
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "derived": {}}
 
     def __copy__(self) -> Self:
-        """What `copy` would do through `__getstate__`, in a fifth of the time: each task is copied
-        again and again."""
+        """Copy without `__getstate__`: it takes a fifth of the time, and tasks are copied often."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.derived = {}
         return twin
 
     def twin(self) -> Self:
-        """A copy that shares the data, and what was derived of it."""
+        """Return a copy that shares the data and `derived`."""
         twin = self.__copy__()
         twin.derived = self.derived
         return twin
 
     @property
     def num_items(self) -> int:
-        """How many records, images or clips this is. A task of 0 items goes no further."""
+        """Number of records, images or clips. Tasks with 0 items are not passed on."""
         return 1
 
     @property
@@ -92,41 +91,41 @@ class Task(Generic[T]):
 
     @property
     def playing_ms(self) -> int:
-        """How long it plays, where it is a film or a recording."""
+        """Playing time, if it is a video or a recording."""
         return 0
 
     def with_data(self, data: T) -> Self:
-        """The same task around other data."""
+        """Return a copy with other data."""
         changed = self.__copy__()
         changed.data = data
         changed.metadata = dict(self.metadata)
         return changed
 
     def take(self, rows: Sequence[int]) -> Self:
-        """A task of some of its items, by their places; TypeError where it cannot be divided."""
+        """Return a task with the items at these positions; TypeError if it cannot be divided."""
         if self.num_items != 1 or list(rows) != [0]:
             raise TypeError(f"a {type(self).__name__} cannot be divided: it has no take()")
         return self.twin()
 
     def identity(self) -> str | None:
-        """What this stands for in the outside world (a path, its size and age), if anything."""
+        """Return what identifies its external source (path, size, modification time), if any."""
         return None
 
     def origins(self) -> list[Origin]:
-        """The parts of files, or of other named things, that it stands for."""
+        """Return the parts of files, or of other named inputs, that it represents."""
         return []
 
     def columns(self) -> tuple[str, ...] | None:
-        """The names of its columns, for tasks that have columns."""
+        """Return its column names, or None if it has no columns."""
         return None
 
     @property
     def stored_type(self) -> type["Task[Any]"]:
-        """The class whose `from_payload` reads what `to_payload` gives."""
+        """The class whose `from_payload` reads the bytes of `to_payload`."""
         return type(self)
 
     def to_payload(self) -> bytes:
-        """The data as bytes that `from_payload` reads back; TypeError where that cannot be."""
+        """Return the data as bytes for `from_payload`. Raise TypeError if that is impossible."""
         head = {"data": self.data, "dataset_name": self.dataset_name, "metadata": self.metadata}
         return json.dumps(head).encode()
 
@@ -137,7 +136,7 @@ class Task(Generic[T]):
 
 @dataclass
 class Empty(Task[None]):
-    """Carries nothing: what the first stage of a pipeline is given."""
+    """The empty input of the first stage of a pipeline."""
 
     data: None = None
 
@@ -148,10 +147,9 @@ Out = TypeVar("Out", bound=AnyTask)
 
 @dataclass(frozen=True)
 class Dropped:
-    """Items that a stage leaves out on purpose, and why.
+    """Items that a stage drops on purpose, and the reason.
 
-    `records` is asked for only when dropped items are kept, or shown in the report, so a function
-    that builds them costs nothing otherwise.
+    `records` may be a function. It is called only if dropped items are kept or shown in the report.
     """
 
     reason: str
@@ -161,23 +159,23 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Rejected:
-    """Items inside a task that could not be worked on, while the rest of the task goes on.
+    """Items of a task that could not be processed, while the rest of the task continues.
 
-    A stage that says in which `row` of its task the record is needs to do nothing else for a retry:
-    the quarantine keeps the rejected records of a task as a task of their own. Rows are those of
-    `of`, where that is another task than the one the stage was given.
+    Set `row`, the position of the record in its task, to make it retryable: the rejected records of
+    a task are quarantined as a new task. Rows refer to `of` if it is given, otherwise to the input
+    task.
     """
 
     reason: str
     where: str = ""
     items: int = 1
     payload: bytes | None = None
-    """Something to look at, for people."""
+    """A preview for people."""
 
     row: int | None = None
     of: AnyTask | None = field(default=None, repr=False, compare=False)
     damaged: bool = False
-    """Whether the record itself is at fault, so that nobody is advised to try it again."""
+    """Whether the record itself is at fault, so that a retry is not suggested."""
 
 
 class Mixed(list[Out]):

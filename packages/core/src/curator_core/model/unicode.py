@@ -1,4 +1,4 @@
-"""Unicode normalization in linear time, also for long rows of combining marks."""
+"""Unicode normalization in linear time, even for long sequences of combining marks."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ _SUSPECT = re.compile(rf"[^\w\x00-\x7f]{{{MOST_MARKS}}}")
 
 
 def stream_safe(text: str) -> str:
-    """The text with a grapheme joiner behind each 30 marks in a row."""
+    """Return the text with a grapheme joiner after every 30 combining marks in a row."""
     if text.isascii() or not _SUSPECT.search(text):
         return text
     return _long_rows().sub(rf"\g<0>{_JOINER}", text)
@@ -19,7 +19,7 @@ def stream_safe(text: str) -> str:
 
 @cache
 def _long_rows() -> re.Pattern[str]:
-    """Built of what Python's own tables call combining; takes a moment, and is seldom needed."""
+    """Return a pattern built from Python's Unicode tables. Slow to build and rarely needed."""
     marks = [code for code in range(sys.maxunicode + 1) if unicodedata.combining(chr(code))]
     ranges: list[list[int]] = []
     for code in marks:

@@ -1,7 +1,7 @@
-"""Usage: the time and memory that each stage used, whatever became of its tasks.
+"""Usage: the time and memory that each stage used, whatever happened to its tasks.
 
-Counts belong to sources and are taken back with them. Time that was spent is spent: it is added up
-over all calls, void ones included.
+Counts belong to sources and are taken back with them. Usage is added up over all calls, including
+void ones.
 """
 
 import time
@@ -13,17 +13,18 @@ BOUNDS = (
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
     1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0,
 )  # fmt: skip
-"""Seconds per task are counted up to each of these, and beyond the last."""
+"""Upper bounds of the histogram of seconds per task; the last bin is unbounded."""
 
 RECYCLED = "was recycled"
-"""Why a worker is gone that nothing ailed; an executor may say more behind it."""
+"""Reason for stopping a healthy worker; an executor may append details."""
 
 
 class Usage:
-    """What one stage took. `waited_s`: its workers had no call; `held_s`: nobody took its outputs;
-    `crowded_s`: they had work, and no CPU was free.
+    """Time and memory of one stage.
 
-    `seconds` are those in the stage's own code, of all its workers together.
+    `seconds` is the time in the stage's own code, over all its workers. `waited_s` is the time its
+    workers had no call, `held_s` the time until its outputs were taken, and `crowded_s` the time
+    they were ready to run but had no CPU.
     """
 
     __slots__ = (
@@ -36,10 +37,10 @@ class Usage:
         self.waited_s = self.held_s = self.setup_s = self.crowded_s = 0.0
         self.tasks = self.setups = self.timeouts = self.crashes = self.rss_bytes = 0
         self.times: dict[int, int] = {}
-        """How many tasks took up to the bound of that number."""
+        """Number of tasks per bin; the key is an index into BOUNDS."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Plain, since one goes with every call."""
+        """Return a plain tuple, because every call sends one."""
         return (
             self.seconds, self.cpu_s, self.longest_s, self.waited_s, self.held_s, self.setup_s,
             self.tasks, self.setups, self.timeouts, self.crashes, self.rss_bytes, self.times,
@@ -54,7 +55,7 @@ class Usage:
         ) = state  # fmt: skip
 
     def took(self, seconds: float, tasks: int = 1) -> None:
-        """So many tasks are through, each after so long."""
+        """Add finished tasks, each of which took `seconds`."""
         self.tasks += tasks
         bound = bisect_left(BOUNDS, seconds)
         self.times[bound] = self.times.get(bound, 0) + tasks
@@ -62,7 +63,7 @@ class Usage:
             self.longest_s = seconds
 
     def lost_worker(self, reason: str) -> None:
-        """A worker died or was ended while it was at this stage."""
+        """Count a worker that died or was stopped in this stage."""
         if "timeout_s" in reason:
             self.timeouts += 1
         else:
@@ -85,7 +86,9 @@ class Usage:
             self.times[bound] = self.times.get(bound, 0) + times
 
     def quantile(self, part: float) -> float:
-        """Seconds that this part of all tasks took at most, read between the bounds."""
+        """Return the seconds within which this share of all tasks finished, interpolated within a
+        bin.
+        """
         rank, below = part * self.tasks, 0
         for bound in sorted(self.times):
             within = self.times[bound]
@@ -97,7 +100,7 @@ class Usage:
         return self.longest_s
 
     def to_json(self) -> dict[str, Any]:
-        """Only what is not zero."""
+        """Return the values that are not zero."""
         facts = {
             "seconds": round(self.seconds, 3), "cpu_s": round(self.cpu_s, 3),
             "longest_s": round(self.longest_s, 6), "waited_s": round(self.waited_s, 3),
@@ -120,7 +123,7 @@ class Usage:
 
 
 class Usages(dict[int, Usage]):
-    """Of several stages, by their index."""
+    """Usage of several stages, by index."""
 
     def of(self, stage_index: int) -> Usage:
         if (usage := self.get(stage_index)) is None:
@@ -128,7 +131,7 @@ class Usages(dict[int, Usage]):
         return usage
 
     def named(self, names: Mapping[int, str]) -> dict[str, Usage]:
-        """By the names of the stages, in their order."""
+        """Return the usage by stage name, in the order of `names`."""
         return {name: self[index] for index, name in names.items() if index in self}
 
     def add(self, other: Mapping[int, Usage]) -> None:
@@ -137,7 +140,7 @@ class Usages(dict[int, Usage]):
 
 
 class Timesheet:
-    """What one worker process has not told yet: what setting up took, and how long it was idle."""
+    """Setup and idle time of a worker process that it has not reported yet."""
 
     def __init__(self) -> None:
         self._owed = Usages()
@@ -150,7 +153,7 @@ class Timesheet:
         self._idle_since = time.perf_counter()
 
     def begin(self, usages: Usages, stage_index: int) -> None:
-        """A call begins, at this stage: it tells what was owed."""
+        """Start a call at this stage and add the unreported usage to it."""
         owed, self._owed = self._owed, Usages()
         usages.add(owed)
         if self._idle_since is not None:
