@@ -1,1 +1,1 @@
-"""What happens inside a worker: running stages, accounting, faults and telemetry."""
+"""Code that runs inside a worker: stages, accounting, timeouts and telemetry."""

@@ -1,4 +1,4 @@
-"""Accounting: what the outcomes of a stage mean for counts, credit and quarantine."""
+"""Accounting: turn the results of a stage into counts, credit and quarantine records."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from curator_core.plan.plan import PlannedStage
 
 
 class Account:
-    """One stage's account of one call."""
+    """Counts, drops and quarantine records of one stage in one call."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Account:
         self._rejected: list[Rejected] = []
 
     def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
-        """Whatever is counted from now on is of tasks that are made of these sources."""
+        """Attribute everything counted from now on to tasks made from these sources."""
         if sources is self._turned_to:  # lineages are never changed in place
             return self.counts
         self._turned_to = sources
@@ -55,7 +55,10 @@ class Account:
         return self.counts
 
     def take(self, task: AnyTask, size: tuple[int, int] | None = None) -> int:
-        """`size` is that which it had before the stage got hold of it, where it is told so late."""
+        """Count a task as input of the stage.
+
+        `size` is its items and bytes, measured before the stage ran, if the stage has run already.
+        """
         items, num_bytes = size or (task.num_items, task.num_bytes)
         counts = self.turn_to(task.lineage)
         counts.tasks_in += 1
@@ -64,7 +67,7 @@ class Account:
         return items
 
     def tried(self, tasks: Sequence[AnyTask], seconds: float) -> None:
-        """The time of a batch is shared out evenly among its tasks."""
+        """Share the time of a batch evenly among its tasks."""
         for task in tasks:
             self.turn_to(task.lineage).seconds += seconds / len(tasks)
 
@@ -83,7 +86,7 @@ class Account:
         parent: AnyTask,
         seconds: float,
     ) -> bool:
-        """Give an output its id and credit. False where there is nothing in it to pass on."""
+        """Give an output its id and credit. Return False if it is empty."""
         output.task_id = task_id
         output.lineage = lineage
         if output is not parent:
@@ -146,9 +149,9 @@ class Account:
             self._rejected.append(item)
 
     def set_aside(self, parents: Sequence[AnyTask]) -> None:
-        """Quarantine what was rejected of a task, and with it these records as a task of their own.
+        """Quarantine the rejected records of a task, with a new task that holds only these records.
 
-        Of several parents nobody can tell whose row it was.
+        With several parents, a record can be retried only if it names its task (`of`).
         """
         if not self._rejected:
             return
@@ -180,7 +183,9 @@ class Account:
     def _subtask(
         self, task_id: str, of: AnyTask | None, rows: Sequence[int], known: Sequence[str]
     ) -> tuple[str, bytes | None, str]:
-        """The id, bytes and class of a task of these rows; no id where it cannot be stored."""
+        """Return id, bytes and class of a task with these rows. The id is empty if it cannot be
+        stored.
+        """
         if not rows or not isinstance(of, self.planned.takes):
             return "", None, ""
         try:
@@ -192,24 +197,26 @@ class Account:
         return subtask_id, subtask, kind_of(taken.stored_type)
 
     def explain_shrinking(self, missing: int) -> None:
-        """Fewer items than before, with nothing said about it: not lost in silence."""
+        """Count items that disappeared without a reported reason as dropped."""
         if missing > 0:
             self.counts.drop("not passed on", missing)
 
     def look_at(self, task: AnyTask) -> None:
-        """A stage is given a task, which it may change as it stands."""
+        """Remember the data of a task before the stage runs, because a stage may change it in
+        place.
+        """
         if self._is_looking:
             self._given = vars(task).get("data")
 
     def show_change(self, parent: AnyTask, output: AnyTask) -> None:
-        """A stage made one task of another: show what became of a few records."""
+        """Sample a few records before and after a stage turned one task into another."""
         if self._is_looking and self._sampler is not None:
             given, self._given = self._given, None
             before = vars(parent).get("data") if given is None else given
             self.report.samples += self._sampler.changes(self.planned.index, before, output)
 
     def _show(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
-        """Scores that were told of what was dropped count; a few of the records are shown."""
+        """Count the scores of dropped records, and sample a few of the records."""
         if isinstance(records, Task) and records.derived:
             self.counts.score(told_scores(records))
         if self._sampler is not None:
@@ -217,7 +224,9 @@ class Account:
             self.report.samples += self._sampler.drops(index, reason, records, inputs)
 
     def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
-        """Hand dropped records to whoever keeps them; to lose some in silence is no option."""
+        """Pass dropped records to the drop sink. Raise if it fails, so that none are lost
+        unnoticed.
+        """
         if self._drops is None:
             return
         try:
@@ -238,8 +247,11 @@ class Account:
         progress: tuple[int, int] = (0, 0),
         shared: int = 0,
     ) -> None:
-        """`progress` counts the outputs that had gone on and all things given; `shared` of the
-        outputs took their share of the credit in this very run."""
+        """Count a task as failed and quarantine it, or raise, as the policy says.
+
+        `progress` holds how many outputs were passed on and how many items were yielded, in all
+        attempts. `shared` is how many outputs of this attempt already took a share of the credit.
+        """
         policy = self.planned.policy
         reason = reason_of(error)
         if policy.on_error == "fail" or isinstance(error, OutputError):

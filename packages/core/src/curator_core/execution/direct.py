@@ -1,4 +1,4 @@
-"""Run stages directly in this process, without a run around them."""
+"""Run stages directly in this process, without a run directory or an executor."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -18,22 +18,23 @@ from curator_core.plan.plan import Plan, PlannedStage
 
 @dataclass
 class StageRun:
-    """What came out of some stages, and their account."""
+    """The outputs of stages that were run directly, and the report."""
 
     outputs: list[AnyTask]
     report: CallReport
 
     @property
     def counts(self) -> StageCounts:
-        """The first stage's account: the only one, where only one stage was run."""
+        """Counts of the first stage."""
         return self.report.of(0)
 
 
 def run_stage(stage: AnyStage, *tasks: AnyTask, on_error: OnError = "fail") -> list[AnyTask]:
-    """What a stage makes of `tasks`: set up, run and torn down as a worker would.
+    """Return the outputs of a stage for `tasks`; set it up, run it and tear it down as a worker
+    would.
 
-    A failure is raised as StageError, unless `on_error` says otherwise, and retries do not wait;
-    a composite runs whole.
+    A failure raises StageError unless `on_error` says otherwise. Retries do not wait. A composite
+    stage runs all its parts.
     """
     return run_stages([stage], tasks, on_error=on_error).outputs
 
@@ -41,12 +42,12 @@ def run_stage(stage: AnyStage, *tasks: AnyTask, on_error: OnError = "fail") -> l
 def run_stages(
     stages: Sequence[AnyStage], tasks: Sequence[AnyTask], *, on_error: OnError = "fail"
 ) -> StageRun:
-    """Run several stages in a row, and keep the account too: counts, drops, quarantine, credit."""
+    """Run several stages in a row. The report has counts, drops, quarantine records and credit."""
     return walk(stages, [as_source(task, i) for i, task in enumerate(tasks)], on_error)
 
 
 def as_source(task: AnyTask, position: int) -> AnyTask:
-    """A copy that starts a lineage, as a run makes it of a source; one that has an id keeps it."""
+    """Return a copy that starts a lineage, like a source in a run. An existing id is kept."""
     source = copy(task)
     source.timings = {}
     source.task_id = task.task_id or fingerprint(str(position), task.identity() or "")
@@ -55,7 +56,7 @@ def as_source(task: AnyTask, position: int) -> AnyTask:
 
 
 def walk(stages: Sequence[AnyStage], sources: Sequence[AnyTask], on_error: OnError) -> StageRun:
-    """The life of one worker: up, one call over all sources, and down however that ended."""
+    """Run one worker: set up, make one call with all sources, and always tear down."""
     watch = AlarmClock() if AlarmClock.works_here() else None
     worker = StageWorker(line_of(stages, on_error), WorkerInfo(), watch=watch)
     worker.setup_on_node()
@@ -68,7 +69,7 @@ def walk(stages: Sequence[AnyStage], sources: Sequence[AnyTask], on_error: OnErr
 
 
 def line_of(stages: Sequence[AnyStage], on_error: OnError) -> Plan:
-    """A plan of these stages as they stand; nothing is checked, for a check is not wanted here."""
+    """Return an unvalidated plan of these stages."""
     flat = flatten(stages)
     return Plan("testing", tuple(_planned(i, stage, on_error) for i, stage in enumerate(flat)))
 

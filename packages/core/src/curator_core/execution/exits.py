@@ -1,4 +1,4 @@
-"""Exits: a stage that would end its process, or forks one that escapes, fails its task."""
+"""Exits: fail the task if a stage exits its process, or if a process that it forked escapes."""
 
 import mmap
 import os
@@ -12,31 +12,31 @@ from types import TracebackType
 from typing import NoReturn
 
 _HEAD = Struct("<QI")
-"""Which call a forked process has left, and the length of how it did."""
+"""Number of the call that a forked process left, and length of the text that says how."""
 
 _NUMBERS = count(1)
 _BOARDS: dict[int, mmap.mmap] = {}
-"""The memory that this process shares with those that it forks; they tell there how they left."""
+"""Memory shared with forked processes, where they record how they left."""
 
 
 class ExitedError(Exception):
-    """A stage tried to end the process that it runs in, or a process that it forked left it."""
+    """A stage tried to exit its process, or a process that it forked left the stage's code."""
 
 
 class InterruptHandler:
-    """A handler of SIGINT that only raises KeyboardInterrupt once a run was asked to stop."""
+    """A SIGINT handler that raises KeyboardInterrupt only after a run was asked to stop."""
 
     @property
     def interrupts(self) -> bool:
-        """Whether it raises KeyboardInterrupt by now."""
+        """Whether it raises KeyboardInterrupt now."""
         raise NotImplementedError
 
 
 class StageCode:
-    """Runs the code of a stage in a `with` block; what would end the process fails the stage.
+    """Run a stage's code in a `with` block; an attempt to exit the process fails the stage.
 
-    A process that the stage forked ends where it would leave the block: it must not go on as a
-    second worker. The block then fails in the process that forked it.
+    A process forked by the stage exits where it would leave the block, so that it does not continue
+    as a second worker. The block then fails in the parent process.
     """
 
     def __enter__(self) -> None:
@@ -64,7 +64,7 @@ class StageCode:
 
 
 def _is_ctrl_c() -> bool:
-    """Whether a KeyboardInterrupt can have come from outside of the stage."""
+    """Return whether a KeyboardInterrupt may have come from outside the stage."""
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, InterruptHandler):
         return handler.interrupts
@@ -72,14 +72,14 @@ def _is_ctrl_c() -> bool:
 
 
 def _new_board(process: int) -> mmap.mmap:
-    """One that no other process writes to, were it forked from the same one as this."""
+    """Create memory shared with forked processes. Processes forked earlier use other memory."""
     _BOARDS.clear()
     board = _BOARDS[process] = mmap.mmap(-1, mmap.PAGESIZE)
     return board
 
 
 def _leave(board: mmap.mmap, number: int, error: BaseException | None) -> NoReturn:
-    """End this process as Python would, but with nothing of what its parent has still to do."""
+    """Exit this process as Python would, but skip everything that belongs to its parent."""
     code, how = 1, "returned from it"
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -98,7 +98,7 @@ def _leave(board: mmap.mmap, number: int, error: BaseException | None) -> NoRetu
 
 
 def _left(board: mmap.mmap, number: int) -> str:
-    """How a forked process left this call; empty where none did."""
+    """Return how a forked process left this call, or an empty string if none did."""
     left, length = _HEAD.unpack_from(board)
     if left != number:
         return ""

@@ -28,7 +28,7 @@ from curator_core.plan.plan import PlannedStage
 
 
 class BadOutputError(Exception):
-    """A stage returned what no stage may return."""
+    """A stage returned something that stages may not return."""
 
 
 def check_item(item: Any, stage: str) -> None:
@@ -42,7 +42,7 @@ def check_item(item: Any, stage: str) -> None:
 
 
 def _check_payload(task: Task[Any], stage: str) -> None:
-    """A payload of the wrong type is found here, where it is still known who made it."""
+    """Find a payload of the wrong type here, where the stage that made it is still known."""
     try:
         _ = task.num_items, task.num_bytes
     except Exception as error:
@@ -53,8 +53,8 @@ def _check_payload(task: Task[Any], stage: str) -> None:
 
 
 def checked(result: Any, stage: str) -> Any:
-    """A result as a task, a list, None or an iterator; anything else is the stage's mistake."""
-    if isinstance(result, Task):  # first, since nearly all are
+    """Return a result as a task, list, iterator or None. Raise BadOutputError for anything else."""
+    if isinstance(result, Task):  # first, because nearly all results are tasks
         _check_payload(result, stage)
         return result
     if result is None or isinstance(result, Iterator):
@@ -70,7 +70,7 @@ def checked(result: Any, stage: str) -> Any:
 
 
 def aligned(given: Any, expected: int, stage: str) -> list[Any]:
-    """The results of a batch, one for each of its tasks."""
+    """Return the results of a batch as a list. Raise unless there is one for each task."""
     results = list(given)
     if len(results) != expected:
         raise BadOutputError(
@@ -84,23 +84,23 @@ def aligned(given: Any, expected: int, stage: str) -> list[Any]:
 R = TypeVar("R")
 
 Made = deque[AnyTask] | Iterator[AnyTask]
-"""Outputs that are let go of as they are handed on: what follows may take long over each."""
+"""Outputs that are freed as they are passed on, because the next stage may be slow."""
 
 
 class CondemnedError(Exception):
-    """A task that killed or hung its workers is not run again."""
+    """A task that repeatedly crashed or hung its workers is not run again."""
 
 
 class WrongTaskError(Exception):
-    """A stage was given a task of another type than it takes."""
+    """A stage received a task of the wrong type."""
 
 
 class MissingColumnError(Exception):
-    """A task lacks a column that the stage reads."""
+    """A task does not have a column that the stage reads."""
 
 
 class _BrokenFlowError(Exception):
-    """A generator failed once too often."""
+    """A generator failed and has no retries left."""
 
     def __init__(self, error: Exception, attempts: int) -> None:
         super().__init__(str(error))
@@ -110,14 +110,16 @@ class _BrokenFlowError(Exception):
 
 @dataclass
 class _Flow:
-    """How far a generator is: outputs given, and all things seen, notes included."""
+    """Position of a generator: tasks yielded, and all items yielded, including drops and
+    rejections.
+    """
 
     given: int
     seen: int
 
 
 class Step:
-    """Runs one planned stage over the tasks of one call."""
+    """Run one planned stage over the tasks of one call."""
 
     def __init__(
         self,
@@ -137,18 +139,18 @@ class Step:
         self._elapsed = 0.0
 
     def outputs(self, tasks: Iterable[AnyTask]) -> Iterator[AnyTask]:
-        """Everything that the stage makes of `tasks`, as it is made."""
+        """Yield the outputs of the stage for `tasks`, as they are made."""
         if not (self.stage.works_on_batches and self.planned.batch_size > 1):
             for task in tasks:
                 made = self._run_one(task)
-                del task  # or it would stay while what was made of it is worked on
+                del task  # do not hold the task while its outputs are processed
                 yield from _handed_on(made)
                 self._stopwatch.finish_tasks()
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
 
-    # One task or a batch of them
+    # Run one task or a batch of tasks
 
     def _run_one(self, task: AnyTask) -> Made:
         items = self.account.take(task)
@@ -160,7 +162,7 @@ class Step:
         self.account.look_at(task)
         try:
             result = self._try([task], lambda: self._call(task))
-        except Exception as error:  # noqa: BLE001 - the border to a stage's code
+        except Exception as error:  # noqa: BLE001 - boundary to a stage's code
             self.account.fail(task, error, self._retries_for(error) + 1, self._progress(task))
             return deque()
         return self._settle(task, items, result)
@@ -175,7 +177,7 @@ class Step:
         return checked(aligned(given, 1, self.planned.name)[0], self.planned.name)
 
     def _run_batch(self, batch: deque[AnyTask]) -> Iterator[AnyTask]:
-        """It empties the batch, for the sake of those whose turn is over."""
+        """Run the stage on a batch. Consumes `batch` so that tasks can be freed."""
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
             while batch:
                 yield from _handed_on(self._run_one(batch.popleft()))
@@ -184,10 +186,10 @@ class Step:
         sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
             results = self._try(batch, lambda: self._call_batch(list(batch)))
-        except Exception:  # noqa: BLE001 - the border to a stage's code
+        except Exception:  # noqa: BLE001 - boundary to a stage's code
             results = None
-        if results is None:  # not in the handler: there, what the stage held would still be held
-            while batch:  # one by one, so that the bad task takes no neighbour along
+        if results is None:  # not in the handler: the traceback would keep the stage's memory alive
+            while batch:  # one by one, so that a bad task does not fail the others
                 self.account.retry([batch[0]])
                 yield from _handed_on(self._run_one(batch.popleft()))
                 self._stopwatch.finish_tasks()
@@ -225,7 +227,7 @@ class Step:
                 return self._watched(tasks, call)
             except Exception as error:
                 lacks_room = is_out_of_memory(error)
-                too_much = lacks_room and len(tasks) > 1  # the same again would find no more room
+                too_much = lacks_room and len(tasks) > 1  # would fail again
                 if too_much or attempt > self._retries_for(error):
                     raise
             self.account.retry(tasks)
@@ -233,7 +235,7 @@ class Step:
             attempt += 1
 
     def _wait(self, attempt: int, lacks_room: bool) -> None:
-        """Outside of the handler: there, what the stage held would still be held."""
+        """Wait before a retry. Not inside the `except` block: its traceback keeps memory alive."""
         if lacks_room:
             empty_device_cache()
         time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
@@ -257,7 +259,7 @@ class Step:
             return ATTEMPTS_BEFORE_QUARANTINE - 1
         return self.planned.policy.retries_for(error)
 
-    # What became of a task
+    # Process the result of a task
 
     def _settle(self, task: AnyTask, items: int, result: Any) -> Made:
         if self._progress(task)[1]:
@@ -269,7 +271,7 @@ class Step:
         return self._stream(task, items, result)
 
     def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Made:
-        """All of a result whose length is known."""
+        """Return the outputs of a result whose length is known."""
         lineage = parents[0].lineage
         if len(parents) > 1:
             lineage = combined(parent.lineage for parent in parents)
@@ -288,12 +290,12 @@ class Step:
         return passed_on
 
     def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> deque[AnyTask]:
-        """What most stages give: it keeps the id and the credit of what it was made of."""
+        """Return the output of a one-to-one stage. It keeps the id and the credit of its parent."""
         account = self.account
         if type(output) is type(parent):
             account.explain_shrinking(items - output.num_items)
         account.show_change(parent, output)
-        child = output if output is parent else output.twin()  # may be given twice
+        child = output if output is parent else output.twin()  # may be returned twice
         kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
         account.close(1, int(kept))
         return deque((child,)) if kept else deque()
@@ -311,7 +313,7 @@ class Step:
             yield child if adopted else None
 
     def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
-        """Pass on a generator's outputs one at a time, as they are made."""
+        """Yield a generator's outputs one at a time, as they are made."""
         accounted = self.account.accounted()
         flow = _Flow(*self._progress(task))
         before, passed_on = flow.given, 0
@@ -323,7 +325,7 @@ class Step:
                 if (output := self._next_child(task, item, flow, before)) is not None:
                     passed_on += 1
                     yield output
-                del item, output  # or they would stay while the next one is being made
+                del item, output  # do not hold them while the next output is made
         except _BrokenFlowError as broken:
             self.account.set_aside([task])
             progress = (flow.given, flow.seen)
@@ -339,7 +341,7 @@ class Step:
             self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
 
     def _things(self, task: AnyTask, results: Iterator[Any], flow: "_Flow") -> Iterator[Any]:
-        """Tasks and notes of a generator; one that fails is tried again from where it failed."""
+        """Yield everything from a generator. A failed generator is retried from where it failed."""
         results = self._again(task, flow.seen) if flow.seen else results
         attempt = 1
         while True:
@@ -373,11 +375,11 @@ class Step:
         return output if adopted else None
 
     def _progress(self, task: AnyTask) -> tuple[int, int]:
-        """What of a generator had gone on in an earlier run, and how many things it had given."""
+        """Return how many tasks and how many items a generator yielded in an earlier attempt."""
         return self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
 
     def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
-        """A second go at a generator that failed, from behind what it had already given."""
+        """Call a failed generator again and skip what it already yielded."""
 
         def rest() -> Iterator[Any]:
             items = iter(self._call(task))

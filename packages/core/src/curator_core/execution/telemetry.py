@@ -1,6 +1,6 @@
 """Resource telemetry sampled while a stage runs: wall and CPU time, CPU queueing, resident memory.
 
-The samplers are asked after every task and return 0 unless their interval has passed, so that
+The samplers are called after every task and return 0 unless their interval has passed, so that
 sampling costs nothing.
 """
 
@@ -83,7 +83,7 @@ _MEMORY = MemorySampler()
 
 
 class Stopwatch:
-    """Measure one stage within one call. Entries into the stage add up until a task is done."""
+    """Measure one stage within one call. Time adds up over several entries until a task is done."""
 
     __slots__ = ("_cpu", "_index", "_spent", "_started", "usage")
 
@@ -109,6 +109,6 @@ class Stopwatch:
         return elapsed
 
     def finish_tasks(self, tasks: int = 1) -> None:
-        """Share the time spent so far among tasks that are done, however they ended."""
+        """Share the time spent so far among finished tasks, including failed ones."""
         self.usage.took(self._spent / tasks, tasks)
         self._spent = 0.0

@@ -1,4 +1,4 @@
-"""Timeouts: watch a stage at work, so that a hang or a crash is attributed to its task."""
+"""Timeouts: watch stages while they run, to attribute hangs and crashes to tasks."""
 
 import signal
 import threading
@@ -10,15 +10,15 @@ from curator_core.model.tasks import AnyTask
 
 
 class TaskTimeoutError(Exception):
-    """A stage took longer over one call than its `timeout_s`."""
+    """A call of a stage took longer than its `timeout_s`."""
 
 
 class BrokenOffError(BaseException):
-    """The run is to stop and its time to drain is over. No stage may catch this."""
+    """The run is stopping and its drain time is over. Stages must not catch this."""
 
 
 class Watch(Protocol):
-    """Told of each entry into a stage's own code, and of each exit; without tasks, it is set up."""
+    """Receives each entry into a stage's code and each exit. Without tasks, the stage is set up."""
 
     def begin(
         self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None
@@ -28,7 +28,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """Nobody looks on."""
+    """A watch that does nothing."""
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
         pass
@@ -38,9 +38,9 @@ class Unwatched:
 
 
 class AlarmClock:
-    """Breaks off a call that takes too long, in the main thread of this very process.
+    """Interrupt a call that takes too long, in the main thread of this process.
 
-    Not what is set up: who waits for that can see it, and may use the alarm for something else.
+    Setup is not limited: the user notices if it hangs, and may use the alarm for other purposes.
     """
 
     def __init__(self) -> None:

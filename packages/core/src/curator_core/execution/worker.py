@@ -24,7 +24,7 @@ LOG = log()
 
 
 class StageWorker:
-    """Runs stages of a plan, all of them or some in a row, over the tasks it is given."""
+    """Run all stages of a plan, or some consecutive ones, over tasks."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class StageWorker:
         watch: Watch | None = None,
         timesheet: Timesheet | None = None,
     ) -> None:
-        """Those that share a process share a `timesheet`."""
+        """Workers in the same process share a `timesheet`."""
         self.plan = plan
         self.worker = worker
         self.stages = tuple(plan.stages if stages is None else stages)
@@ -44,13 +44,13 @@ class StageWorker:
         self._is_up: list[PlannedStage] = []
 
     def setup_on_node(self) -> None:
-        """Once for each node and stage: whoever calls this has seen to that."""
+        """Prepare the node. The caller ensures that this runs once per node and stage."""
         for planned in self.stages:
             with self._watched(planned), _named(planned, "prepare its node"):
                 planned.stage.setup_on_node(self.worker.node)
 
     def setup(self) -> None:
-        """Set up what is not yet; where one stage fails, `teardown` undoes those before it."""
+        """Set up the remaining stages. If one fails, `teardown` undoes the ones before it."""
         for planned in self.stages[len(self._is_up) :]:
             started = time.perf_counter()
             with self._watched(planned), _named(planned, "be set up"):
@@ -67,22 +67,22 @@ class StageWorker:
             self.watch.end()
 
     def teardown(self) -> None:
-        """Tear down every stage that was set up, last one first, even where one of them fails."""
+        """Tear down all stages that were set up, in reverse order, even if one of them fails."""
         while self._is_up:
             planned = self._is_up.pop()
             try:
                 with StageCode():
                     planned.stage.teardown()
-            except Exception as error:  # noqa: BLE001 - the border to a stage's code
+            except Exception as error:  # noqa: BLE001 - boundary to a stage's code
                 LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
 
     def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "Call":
-        """Start a call; nothing happens until its outputs are asked for."""
+        """Start a call. Nothing runs until its outputs are iterated."""
         return Call(self, tasks, blame or Blame())
 
 
 class Call:
-    """One walk of some tasks through the stages of a worker."""
+    """One pass of tasks through the stages of a worker."""
 
     def __init__(self, worker: StageWorker, tasks: Sequence[AnyTask], blame: Blame) -> None:
         self.report = CallReport()
@@ -92,7 +92,7 @@ class Call:
         self._halves = list(halved(task.lineage for task in tasks))
 
     def outputs(self) -> Generator[AnyTask, None, None]:
-        """What comes out at the end, as it comes. Afterwards the report is complete."""
+        """Yield the outputs of the last stage. The report is complete when this ends."""
         drops = drop_sink(self._worker.plan, self._worker.worker)
         flow: Iterable[AnyTask] = self._with_half_their_credit()
         for planned in self._worker.stages:
@@ -113,7 +113,7 @@ class Call:
         self._worker.timesheet.end()
 
     def _handed_on(self, flow: Iterable[AnyTask]) -> Iterator[AnyTask]:
-        """What comes out, with a note of how long it took until somebody took it."""
+        """Yield the outputs, and measure how long the consumer held each one."""
         stages, usages = self._worker.stages, self.report.usages
         if not stages:
             yield from flow
@@ -121,17 +121,18 @@ class Call:
         self._worker.timesheet.begin(usages, stages[0].index)
         last = usages.of(stages[-1].index)
         for output in flow:
-            if output.derived:  # who takes it from here may keep it for long
+            if output.derived:  # the consumer may keep the output for long
                 output.derived = {}
             given = time.perf_counter()
             yield output
             last.held_s += time.perf_counter() - given
-            del output  # or it would stay while the next one is being made
+            del output  # do not hold it while the next output is made
 
     def _with_half_their_credit(self) -> Iterator[AnyTask]:
-        """The other half comes back with the report: no source is finished before that is there.
+        """Yield the tasks with half their credit; the report returns the other half.
 
-        Outputs may be far ahead of it, and with them all the credit of their sources.
+        Outputs can arrive long before the report, with all remaining credit of their sources. The
+        held half keeps sources from being finished before the report arrives.
         """
         for task, half in zip(self._tasks, self._halves, strict=True):
             lent = task.twin()
@@ -141,14 +142,16 @@ class Call:
 
 
 def _call_id(task: AnyTask, first: PlannedStage) -> str:
-    """What a retry drops must not replace what was dropped in the call that failed."""
+    """Return an id that differs per retry: dropped records of a retry must not replace earlier
+    ones.
+    """
     _, _, retried = source_of(task.lineage).partition("-")
     again = f".retry{retried.rpartition('-')[2]}" if retried else ""
     return f"{task.task_id}.{first.index}{again}"
 
 
 def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
-    """The sink of the stage that asked to keep dropped records, if one did."""
+    """Return the sink of the stage that keeps dropped records, or None."""
     for planned in plan.stages:
         sink = planned.stage.drop_sink(worker)
         if sink is not None:
@@ -158,7 +161,7 @@ def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
 
 @contextmanager
 def _named(planned: PlannedStage, purpose: str) -> Iterator[None]:
-    """Name the stage that did not come up; there is no task yet that could be quarantined."""
+    """Name the stage whose setup failed. There is no task yet to quarantine."""
     try:
         with StageCode():
             yield
