@@ -1,4 +1,4 @@
-"""Events of a run: who listens to them, and how they are sent."""
+"""Events of a run, and their listeners."""
 
 import time
 from collections.abc import Callable
@@ -11,17 +11,17 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 class Events:
-    """Hands every event to its listeners."""
+    """Send every event to its listeners."""
 
     def __init__(self) -> None:
         self._listeners: list[tuple[str | None, Listener]] = []
 
     def listen(self, listener: Listener, kind: str | None = None) -> None:
-        """Hear of every event, or of one kind."""
+        """Subscribe to all events, or to one kind."""
         self._listeners.append((kind, listener))
 
     def are_heard(self, kind: str) -> bool:
-        """Whether anybody listens to this kind."""
+        """Return whether there is a listener for this kind."""
         return any(wanted in (None, kind) for wanted, _ in self._listeners)
 
     def tell(self, kind: str, **facts: Any) -> None:

@@ -1,4 +1,4 @@
-"""The executor interface, and the view of a run that executors get."""
+"""The executor interface, and the interface of a run that executors use."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class ResultSoFar(Protocol):
-    """What executors read and add to in the result of a run."""
+    """The part of a run's result that executors read and extend."""
 
     notes: list[str]
     quarantined: list[QuarantineRecord]
 
 
 class RemoteRun(Protocol):
-    """A run as a driver on another machine sees it, by way of a stand-in."""
+    """A run as seen by a driver on another machine, through a proxy."""
 
     plan: Plan
     token: str
@@ -57,9 +57,9 @@ class RemoteRun(Protocol):
 
 
 class Run(RemoteRun, Protocol):
-    """A run as executors see it: where sources come from, and where reports go.
+    """A run as executors see it: it lists sources and receives reports.
 
-    `curator_core.run.run.ActiveRun` implements it, and says what each method is for.
+    `curator_core.run.run.ActiveRun` implements it and documents each method.
     """
 
     under_way: dict[str, dict[int, StageCounts]]
@@ -70,7 +70,7 @@ class Run(RemoteRun, Protocol):
 
 
 class Buildable(Protocol):
-    """What a plan can be built from: a pipeline."""
+    """Something that a plan can be built from, such as a pipeline."""
 
     def build(
         self, executor: "Executor | None" = None, tasks: Sequence[AnyTask] | None = None
@@ -78,38 +78,42 @@ class Buildable(Protocol):
 
 
 class Executor(ABC):
-    """Moves tasks through a plan. It schedules, and never looks at what a stage does.
+    """Moves tasks through a plan. It schedules, and knows nothing about what a stage does.
 
-    Stages are called by `curator_core.execution.worker.StageWorker` alone. Executors report to the
-    run, which keeps the accounts, publishes files and remembers what is finished.
+    Only `curator_core.execution.worker.StageWorker` calls stages. Executors report to the run,
+    which counts, publishes files and records what is finished.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    """What only some executors can do: `isolation` (outlives a dying worker), `timeouts`,
-    `runtime_env`, `open`. Hardware is not a capability: it is checked when a run begins."""
+    """Optional abilities: `isolation` (survives a crashed worker), `timeouts`, `runtime_env`,
+    `open`. Hardware is not a capability: it is checked when a run starts.
+    """
 
     def check(self, plan: Plan) -> Iterable[str]:
-        """Yield what in this plan cannot run here, each with a way out."""
+        """Yield the problems that prevent this executor from running the plan, each with a
+        solution.
+        """
         return ()
 
     def reach(self, plan: Plan) -> AbstractContextManager[None]:
-        """Connect to where the plan will run; raise if it cannot be reached or lacks resources.
+        """Connect to where the plan will run. Raise if it cannot be reached or has too few
+        resources.
 
-        Entered before the output of an earlier run is taken away, and left after the run.
+        Entered before the output of an earlier run is removed, and exited after the run.
         """
         return nullcontext()
 
     @abstractmethod
     def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
-        """Take sources from `run`, push them through the plan, and yield the outputs.
+        """Take sources from `run`, move them through the plan, and yield the outputs.
 
-        Closing the iterator early stops the work in order.
+        Closing the iterator early stops the work cleanly.
         """
 
     def open(self, pipeline: Buildable | Plan, *, most_open: int = 1000) -> "Service":
         """Keep a pipeline open for tasks as they arrive, until the service is closed.
 
-        `most_open` limits how many tasks are under way or answered but not yet collected.
+        `most_open` limits how many tasks are being processed or have a reply not yet collected.
         """
         from curator_core.plan.service import refuse
 

@@ -16,11 +16,11 @@ class Output:
     mode: str = "error"
     storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
     is_tree: bool = False
-    """Whether folders below it are written to as well."""
+    """Whether the writer also writes to subfolders."""
 
 
 def outputs_of(plan: Plan) -> list[Output]:
-    """Every folder that the writers of a plan publish to, kept dropped records included."""
+    """Return the folders that the plan's writers publish to, including those of dropped records."""
     found = []
     for planned in plan.stages:
         if not planned.stage.writes:

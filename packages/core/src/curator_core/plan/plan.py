@@ -17,7 +17,7 @@ from curator_core.model.tasks import AnyTask
 
 @dataclass(frozen=True)
 class PlannedStage:
-    """A stage with all that was decided about it."""
+    """A stage with all settings resolved."""
 
     index: int
     name: str
@@ -57,7 +57,7 @@ class PlannedStage:
         return may_fan_out(self.stage)
 
     def describe(self) -> dict[str, Any]:
-        """What decides its output: its class and options, not its speed."""
+        """Return what determines the output: name, class and options, without resources."""
         kind = type(self.stage)
         place = f"{kind.__module__}:{kind.__qualname__}"
         return {"name": self.name, "stage": place, "options": stage_options(self.stage)}
@@ -65,7 +65,7 @@ class PlannedStage:
 
 @dataclass(frozen=True)
 class Plan:
-    """The stages of a pipeline in order, composites replaced by their parts."""
+    """The stages of a pipeline in order, with composites replaced by their parts."""
 
     name: str
     stages: tuple[PlannedStage, ...]
@@ -92,7 +92,7 @@ _SPEED_ONLY = frozenset(("name", *HANDED_DOWN))
 
 
 def stage_options(stage: AnyStage) -> dict[str, Any]:
-    """The options that a stage was made with, as plain data."""
+    """Return the options of a stage as plain data, without those that only affect speed."""
     if is_dataclass(stage):
         options = {f.name: getattr(stage, f.name) for f in fields(stage) if f.init and f.repr}
     else:
@@ -102,7 +102,7 @@ def stage_options(stage: AnyStage) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it, the same in every process."""
+    """Return a value as JSON-compatible data that is the same in every process."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
@@ -120,10 +120,10 @@ def plain(value: Any) -> Any:
 
 
 def _source_of(function: Any) -> str:
-    """The name of a function or class, and a hash of its text: an edited one is another one."""
+    """Return the name of a function or class, and a hash of its source to detect edits."""
     module = getattr(function, "__module__", "builtins")  # str.split has none
     name = f"{module}:{function.__qualname__}"
     try:
         return f"{name}#{fingerprint(inspect.getsource(function))[:8]}"
-    except Exception:  # noqa: BLE001 - Python's own reader of source code may raise anything
+    except Exception:  # noqa: BLE001 - inspect.getsource may raise anything
         return name

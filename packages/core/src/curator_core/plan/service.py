@@ -1,4 +1,4 @@
-"""Services: pipelines that stay open, take tasks as they arrive and answer each of them."""
+"""Services: pipelines that stay open, accept tasks as they arrive and answer each of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class BusyError(CuratorError, TimeoutError):
-    """A service has no room for another task, or no answer yet, within the time given."""
+    """A service has no room for another task, or no reply yet, within the timeout."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """All that became of one submitted task: outputs, failures, or neither where it was dropped.
+    """The result of one submitted task: outputs, failures, or neither if it was dropped.
 
-    Where a stage made one output of several submitted tasks, they are answered together.
+    If a stage made one output from several submitted tasks, they share a reply.
     """
 
     tickets: tuple[str, ...]
     submitted: tuple[AnyTask, ...]
-    """The very tasks that were given to `submit`."""
+    """The same task objects that were passed to `submit`."""
 
     outputs: tuple[AnyTask, ...] = ()
     failures: tuple[QuarantineRecord, ...] = ()
     seconds: float = 0.0
-    """From the moment that there was room for it until everything of it was done."""
+    """Seconds from when there was room for it until it was done."""
 
     @property
     def ticket(self) -> str:
@@ -44,29 +44,33 @@ class Service(ABC):
 
     @abstractmethod
     def submit(self, task: AnyTask, timeout: float | None = None) -> str:
-        """Hand in a task; the ticket that its reply will carry.
+        """Submit a task and return the ticket that its reply will carry.
 
-        Waits until there is room: as long as it takes, or up to `timeout` seconds (`BusyError`).
+        Waits for room indefinitely, or up to `timeout` seconds, then raises `BusyError`.
         """
 
     @abstractmethod
     def take(self, timeout: float | None = None) -> Reply:
-        """The next reply; `BusyError` where there is none within `timeout` seconds."""
+        """Return the next reply. Raise `BusyError` if there is none within `timeout` seconds."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many submitted tasks have replies that are still to be taken."""
+        """Number of submitted tasks whose replies have not been taken."""
 
     @abstractmethod
     def close(self) -> None:
-        """Take no more tasks, finish those there are, and end the workers. Replies stay here."""
+        """Accept no more tasks, finish the submitted ones and stop the workers. Replies stay
+        available.
+        """
 
     @abstractmethod
     def break_off(self) -> None:
-        """End the workers now; what is under way gets no reply."""
+        """Stop the workers now. Unfinished tasks get no reply."""
 
     def results(self) -> Iterator[Reply]:
-        """Replies as they come, until the service is closed and the last one has been taken."""
+        """Yield replies as they arrive, until the service is closed and the last one has been
+        taken.
+        """
         while (reply := self._next_reply()) is not None:
             yield reply
 
@@ -89,7 +93,7 @@ class Service(ABC):
 
 
 def refuse(executor: "Executor") -> PipelineError:
-    """The error for executors that only run what has an end; it names one that can serve."""
+    """Return the error of executors that cannot keep a pipeline open; it suggests one that can."""
     name = type(executor).__name__
     return PipelineError(
         f"{name} runs a pipeline to its end and cannot keep it open for tasks; use "

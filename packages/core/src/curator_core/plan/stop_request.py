@@ -1,14 +1,14 @@
-"""A request to stop a run: by which signal, and since when."""
+"""A request to stop a run: its reason, signal and time."""
 
 import signal
 import time
 
 DRAIN_S = 10.0
-"""How long work under way may take to finish once a run was asked to stop."""
+"""Seconds that unfinished work may take after a run was asked to stop."""
 
 
 DRAIN_AFTER_SIGTERM_S = 4.0
-"""The same after SIGTERM: many who send it send SIGKILL 10 s later, and workers must end first."""
+"""The same after SIGTERM, which is often followed by SIGKILL after 10 s. Workers must end first."""
 
 
 class StopRequest:
@@ -31,10 +31,10 @@ class StopRequest:
 
     @property
     def drain_s(self) -> float:
-        """How long work under way may take to finish."""
+        """Seconds that unfinished work may take."""
         return DRAIN_AFTER_SIGTERM_S if self.signal_number == signal.SIGTERM else DRAIN_S
 
     @property
     def is_overdue(self) -> bool:
-        """Whether work under way has had its time, and is to be broken off."""
+        """Whether the drain time is over, so that unfinished work is aborted."""
         return self._since is not None and time.monotonic() - self._since > self.drain_s

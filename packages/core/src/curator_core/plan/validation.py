@@ -1,4 +1,4 @@
-"""Validation: find every problem of a pipeline before anything runs."""
+"""Validation: find all problems of a pipeline before it runs."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from curator_core.plan.plan import Plan, PlannedStage
 
 
 def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
-    """What is wrong with the stages of a plan, each with a way out."""
+    """Return the problems of a plan's stages, each with a solution."""
     stages = plan.stages
     if not stages:
         return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
@@ -37,7 +37,7 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
 
 
 def notes_on(plan: Plan) -> Iterator[str]:
-    """What is no problem, but worth saying."""
+    """Yield remarks that are worth showing but do not prevent a run."""
     asked = sum(planned.resources.cpus for planned in plan.stages)
     there = os.cpu_count() or 1
     if asked > there:
@@ -52,7 +52,7 @@ def _at(planned: PlannedStage, problem: str) -> str:
 
 
 def _unusable_name(plan: Plan) -> Iterator[str]:
-    """A pipeline's name becomes that of a folder."""
+    """The name of a pipeline is also the name of its run directory."""
     if not plan.name.strip() or plan.name.startswith(".") or re.search(r"[/\\\0]", plan.name):
         yield (
             f"{plan.name!r} cannot be a pipeline's name, since its run directory is called so: "
@@ -140,7 +140,7 @@ def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
 
 
 def _option_naming(planned: PlannedStage, column: str) -> str | None:
-    """The option of the stage that holds the name of this column, if one does."""
+    """Return the name of the stage option that holds this column name, if any."""
     for name, value in vars(planned.stage).items():
         if value == column and name.endswith("field"):
             return name
@@ -154,7 +154,7 @@ _ASKED: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
 
 
 def beyond(executor: Executor, plan: Plan) -> Iterator[str]:
-    """What stages ask for and this executor does not claim to be able to do."""
+    """Yield the features that stages ask for and this executor does not support."""
     for planned in plan.stages:
         for capability, what, is_asked in _ASKED:
             if is_asked(planned) and capability not in executor.capabilities:
@@ -167,7 +167,7 @@ def beyond(executor: Executor, plan: Plan) -> Iterator[str]:
 
 
 def _out_of_sight(plan: Plan) -> Iterator[str]:
-    """Files in the memory of this process, where workers are others."""
+    """Yield in-memory paths, which other worker processes cannot see."""
     told = set()
     for planned in plan.stages:
         for name, path in _paths_in_memory(planned):
@@ -195,11 +195,11 @@ def _way_out(capability: str) -> str:
 
 
 def _able(capability: str) -> Iterator[str]:
-    """Those that are installed, by the names that recipes have for them."""
+    """Yield the installed executors with this capability, by the names that recipes use."""
     from curator_core.plugins.registry import plugins
 
     known = plugins().executors
     for name in known.places:
-        with suppress(Exception):  # what cannot be imported here is no way out
+        with suppress(Exception):  # cannot be imported, so not worth suggesting
             if capability in known.load(name).capabilities:
                 yield name

@@ -1,1 +1,1 @@
-"""Plugins: the hooks, and the registry of what is installed."""
+"""Plugins: the hooks, and the registry of installed plugins."""

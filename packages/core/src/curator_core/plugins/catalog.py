@@ -1,4 +1,4 @@
-"""A catalog: names of one kind, each loaded when it is first used."""
+"""A catalog: names of one kind, each loaded on first use."""
 
 import importlib
 import re
@@ -13,7 +13,7 @@ from curator_core.errors import PluginError, hint
 
 @dataclass(frozen=True)
 class Offer:
-    """One name, where it leads, and who answers for it."""
+    """A name, the place of what it names, and the plugin that provides it."""
 
     name: str
     place: str
@@ -27,7 +27,9 @@ class Offer:
 
 
 class Catalog(Mapping[str, Offer]):
-    """Names of one kind. `short_names` lets the last part of a name stand for the whole."""
+    """Names of one kind. With `short_names`, the last part of a name can be used instead of the
+    whole.
+    """
 
     def __init__(self, kind: str, *, short_names: bool = False) -> None:
         self.kind = kind
@@ -45,14 +47,14 @@ class Catalog(Mapping[str, Offer]):
 
     @property
     def places(self) -> dict[str, str]:
-        """Every name with its place, for whoever only lists them."""
+        """All names with their places, for listing."""
         return {name: self._offers[name].place for name in self}
 
     def add(self, offer: Offer) -> None:
         self._offers[offer.name] = offer
 
     def find(self, name: str) -> Offer:
-        """What is offered under `name`, not loaded yet."""
+        """Return the entry for `name` without loading it."""
         if name in self._offers:
             return self._offers[name]
         full = self._full_names(name)
@@ -61,19 +63,19 @@ class Catalog(Mapping[str, Offer]):
         raise PluginError(f"no {self.kind} named {name!r}{self._suggestion(name, full)}")
 
     def load(self, name: str) -> Any:
-        """The thing itself, imported now."""
+        """Import and return the object called `name`."""
         offer = self.find(name)
         module, _, path = offer.place.partition(":")
         try:
             found: Any = importlib.import_module(module)
             for part in path.split("."):
                 found = getattr(found, part)
-        except Exception as error:  # importing runs a stranger's code
+        except Exception as error:  # importing runs third-party code
             raise PluginError(self._does_not_load(offer, error)) from error
         return found
 
     def name_of(self, thing: object) -> str | None:
-        """The name under which a class, or a ready-made thing, is offered."""
+        """Return the name of a class or object in this catalog, or None."""
         place = f"{getattr(thing, '__module__', '')}:{getattr(thing, '__qualname__', '')}"
         exact = [name for name in self if self._offers[name].place == place]
         if exact:
@@ -81,7 +83,9 @@ class Catalog(Mapping[str, Offer]):
         return next((name for name in self if self.loaded(name) is thing), None)
 
     def loaded(self, name: str) -> object:
-        """What `name` leads to, if its module is imported already: nothing new is."""
+        """Return the object called `name` if its module is already imported, without importing
+        anything.
+        """
         module, _, path = self._offers[name].place.partition(":")
         found: Any = sys.modules.get(module)
         for part in path.split("."):
@@ -103,7 +107,7 @@ class Catalog(Mapping[str, Offer]):
         return hint(name, self._offers) + self._other_executors()
 
     def _other_executors(self) -> str:
-        """Name the executors on Ray where none is installed."""
+        """Suggest installing the Ray executors if only core's executors are installed."""
         if self.kind != "executor" or any(not name.startswith("core.") for name in self):
             return ""
         return "; for the executors on Ray: pip install curator-streaming"
@@ -118,11 +122,11 @@ class Catalog(Mapping[str, Offer]):
 _SIBLINGS = frozenset(
     ("text", "dedup", "image", "video", "audio", "streaming", "ray_data", "actor_pool")
 )
-"""The plugins of this project, which may be named though they are not installed."""
+"""Plugins of this project, suggested if a name is unknown because they are not installed."""
 
 
 def extra_that_brings(module: str, distribution: str) -> str | None:
-    """The extra of a distribution whose requirements include `module`, by its name."""
+    """Return the name of the extra that installs the package of `module`, or None."""
     try:
         needed = requires(distribution) if distribution else None
     except PackageNotFoundError:
@@ -137,7 +141,7 @@ def extra_that_brings(module: str, distribution: str) -> str | None:
 
 
 _PACKAGES = {"pil": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml"}
-"""Packages that are imported under another name than they are installed by."""
+"""Packages whose import name differs from their distribution name."""
 
 
 def _normal(name: str) -> str:

@@ -1,11 +1,11 @@
-"""The hooks of a plugin. Each returns names and where to import what they name.
+"""The hooks of a plugin. Each returns names and the places to import them from.
 
-A plugin is a module that an installed package names under the entry-point group `curator_core`:
+A plugin is a module that an installed package lists in the entry-point group `curator_core`:
 
     [project.entry-points.curator_core]
     shout = "curator_shout.plugin"
 
-and `curator_shout/plugin.py` is no more than this:
+A complete `curator_shout/plugin.py`:
 
     from curator_core.plugins.hookspecs import hookimpl
 
@@ -13,8 +13,8 @@ and `curator_shout/plugin.py` is no more than this:
     def curator_stages() -> dict[str, str]:
         return {"shout.upper": "curator_shout.stages:Upper"}
 
-The entry point's name (`shout`) begins every name that the plugin offers, so two plugins cannot
-clash. Places are text, "module:attribute", so that nothing is imported before it is used.
+All names of a plugin begin with the name of its entry point (`shout`), so two plugins cannot clash.
+Places are strings, "module:attribute", so that nothing is imported before it is used.
 """
 
 import pluggy
@@ -27,7 +27,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @hookspec
 def curator_stages() -> dict[str, str]:  # type: ignore[empty-body]
-    """Stages, readers and writers among them: a class, or what `@processing_stage` makes."""
+    """Stages, including readers and writers: classes, or functions with `@processing_stage`."""
 
 
 @hookspec
@@ -37,7 +37,7 @@ def curator_executors() -> dict[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def curator_workflows() -> dict[str, str]:  # type: ignore[empty-body]
-    """Workflow classes: several pipelines, one after another.
+    """Workflow classes: several pipelines that run one after another.
 
     `shout.twice` is also the command `curate shout twice`, and `workflow: shout.twice` in a recipe.
     """
@@ -45,13 +45,13 @@ def curator_workflows() -> dict[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def curator_reports() -> dict[str, str]:  # type: ignore[empty-body]
-    """Sections of a run's report: functions of the run and of how many bytes there is room for.
+    """Sections of a run's report: functions of the run and of the number of bytes available.
 
-    They give a `curator_core.reporting.exhibits.Exhibit`, and are asked where stages of the same
-    package were in the run. InputError says that there is nothing to show.
+    They return a `curator_core.reporting.exhibits.Exhibit`, and are called if the run has stages of
+    the same package. They raise InputError if there is nothing to show.
     """
 
 
 @hookspec
 def curator_commands() -> dict[str, str]:  # type: ignore[empty-body]
-    """Commands of click: `shout.loudly` is `curate shout loudly`, and `curate shout.loudly`."""
+    """Click commands: `shout.loudly` is run as `curate shout loudly` or `curate shout.loudly`."""

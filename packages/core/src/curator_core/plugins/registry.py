@@ -1,4 +1,4 @@
-"""The registry of installed plugins. Broken ones are set aside with their reason."""
+"""The registry of installed plugins. Broken plugins are disabled, with the reason."""
 
 import inspect
 import os
@@ -23,7 +23,7 @@ _OWN = "core"
 
 @dataclass(frozen=True)
 class PluginInfo:
-    """A plugin that works, and what it offers: kind -> name -> place."""
+    """A working plugin and what it offers, as kind -> name -> place."""
 
     name: str
     distribution: str
@@ -33,7 +33,7 @@ class PluginInfo:
 
 @dataclass(frozen=True)
 class BrokenPlugin:
-    """A plugin that was set aside, and why."""
+    """A disabled plugin and the reason."""
 
     name: str
     distribution: str
@@ -46,7 +46,7 @@ class BrokenPlugin:
 
 
 class Plugins:
-    """What all plugins offer together, and which of them are broken."""
+    """All names that the installed plugins offer, and the plugins that are broken."""
 
     def __init__(self) -> None:
         self.manager = pluggy.PluginManager(GROUP)
@@ -62,7 +62,7 @@ class Plugins:
     def register(
         self, name: str, plugin: object, distribution: str = "", version: str = ""
     ) -> PluginInfo:
-        """Take in all that a plugin offers, or, where anything is wrong with it, nothing."""
+        """Register everything that a plugin offers, or nothing if any of it is invalid."""
         if self.manager.has_plugin(name):
             raise PluginError(f"plugin {name!r} is registered already")
         _refuse_unknown_hooks(plugin)
@@ -80,7 +80,9 @@ class Plugins:
         return info
 
     def register_entry_points(self, found: Iterable[EntryPoint]) -> None:
-        """Take in every entry point that loads; two claims to one name refuse each other."""
+        """Register every entry point that loads. If several claim one name, all of them are
+        refused.
+        """
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry_point in found:
             owner = _distribution(entry_point)
@@ -93,7 +95,7 @@ class Plugins:
                 self._take_in(entry_point, *owner)
 
     def to_json(self) -> dict[str, Any]:
-        """What each distribution offers, and what is broken and why."""
+        """Return what each distribution offers, and which plugins are broken and why."""
         return {
             "plugins": [asdict(info) for info in self.working],
             "broken": [asdict(broken) for broken in self.broken],
@@ -102,7 +104,7 @@ class Plugins:
     def _take_in(self, entry_point: EntryPoint, distribution: str, version: str) -> None:
         try:
             self.register(entry_point.name, entry_point.load(), distribution, version)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - importing runs a stranger's code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - importing runs third-party code
             cause = str(error) if isinstance(error, PluginError) else _cause(error)
             self.broken.append(BrokenPlugin(entry_point.name, distribution, version, cause))
 
@@ -136,7 +138,7 @@ class Plugins:
 
 @cache
 def plugins() -> Plugins:
-    """Every installed plugin, or only `core` and those that CURATOR_PLUGINS names (a,b,c)."""
+    """Return all installed plugins, or only `core` and those that CURATOR_PLUGINS lists (a,b,c)."""
     found = Plugins()
     available = list(entry_points(group=GROUP))
     wanted = os.environ.get(VARIABLE)
@@ -164,7 +166,7 @@ _HOOKS = frozenset(f"curator_{kind}" for kind in KINDS)
 
 
 def _refuse_unknown_hooks(plugin: object) -> None:
-    """A misspelt or unmarked hook would be ignored in silence, so it is refused here."""
+    """Refuse a misspelt or unmarked hook, which pluggy would silently ignore."""
     for name, function in inspect.getmembers(plugin, inspect.isroutine):
         options = getattr(function, f"{GROUP}_impl", None)
         hook = (options or {}).get("specname") or name
