@@ -109,7 +109,7 @@ _WHEN_ASKED_FOR = {
 
 
 def __getattr__(name: str) -> Any:
-    """Readers and writers need libraries that cost time to import, and not everybody needs them."""
+    """Import readers and writers on first use, because their libraries are slow to import."""
     if name not in _WHEN_ASKED_FOR:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_WHEN_ASKED_FOR[name]), name)

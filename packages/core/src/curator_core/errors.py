@@ -9,13 +9,13 @@ from typing import Any
 
 
 class CuratorError(Exception):
-    """Base of them all: catch this to catch anything Curator raises on purpose."""
+    """Base class of all errors that Curator raises on purpose."""
 
     exit_code = 2
 
 
 class PipelineError(CuratorError):
-    """A pipeline, recipe or option is wrong. Carries every problem found, not only the first."""
+    """A pipeline, recipe or option is wrong. Lists every problem found, not only the first."""
 
     def __init__(self, problems: str | Sequence[str]) -> None:
         self.problems = [problems] if isinstance(problems, str) else list(problems)
@@ -23,7 +23,7 @@ class PipelineError(CuratorError):
 
 
 class PluginError(CuratorError):
-    """A plugin is missing, broken or claims a name that is not its own."""
+    """A plugin is missing, broken or uses a name that belongs to another."""
 
 
 class InputError(CuratorError):
@@ -31,15 +31,15 @@ class InputError(CuratorError):
 
 
 class UnavailableError(InputError):
-    """Input data cannot be reached now, but may be later: a server is down, a disk is gone."""
+    """Input data cannot be reached now, but may be later, e.g. because a server is down."""
 
 
 class NothingFoundError(InputError):
-    """A path matches no file. Right where a pipeline may be empty, a mistake elsewhere."""
+    """A path matches no file. Fine where a pipeline may be empty, a mistake elsewhere."""
 
 
 class OutputError(CuratorError):
-    """Output cannot be written, or the place already holds something else."""
+    """Output cannot be written, or the folder already holds something else."""
 
 
 class ResumeError(CuratorError):
@@ -47,21 +47,21 @@ class ResumeError(CuratorError):
 
 
 class RemovedInputsError(ResumeError):
-    """Input files are gone whose output is still there; the run stopped before it wrote."""
+    """Input files were removed but their output still exists. The run stopped before writing."""
 
 
 class EmptyRunError(CuratorError):
-    """A run had nothing to do, or gave nothing without having dropped anything."""
+    """A run had no work, or produced nothing although nothing was dropped."""
 
 
 class ResourceError(CuratorError):
-    """A stage asks for hardware that is not there."""
+    """A stage asks for hardware that is not available."""
 
     exit_code = 5
 
 
 class StageError(CuratorError):
-    """A stage failed and its policy says that the run must not go on."""
+    """A stage failed and its policy stops the run."""
 
     exit_code = 1
 
@@ -91,7 +91,7 @@ def _rebuild_stage_error(message: str, facts: dict[str, str]) -> StageError:
 
 
 class BudgetError(CuratorError):
-    """More failures than `max_failures` allows. What is finished is kept, and is in `result`."""
+    """More failures than `max_failures` allows. Finished output is kept; see `result`."""
 
     exit_code = 4
     result: Any = None
@@ -99,7 +99,7 @@ class BudgetError(CuratorError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM stopped the run in order. The same command goes on where it stopped."""
+    """Ctrl-C or SIGTERM stopped the run cleanly. Run it again to resume."""
 
     def __init__(self, message: str, signal_number: int = 2) -> None:
         super().__init__(message)
@@ -107,7 +107,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to `name`, by spelling or by its last part."""
+    """Return the known name closest to `name`, by spelling or by its last part."""
     names = sorted(set(known))
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
@@ -118,7 +118,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """` (did you mean x?)`, or the known names where nothing comes near."""
+    """Return ` (did you mean x?)`, or the known names if none is similar."""
     names = sorted(set(known))
     found = nearest(name, names)
     if found:
@@ -140,7 +140,7 @@ _PLAIN = ("curator_core.",)
 
 
 def reason_of(error: BaseException) -> str:
-    """`ValueError: what it says`, in one line; our own errors need no name before the sentence."""
+    """Return the error as one line, `ValueError: message`; without the class for our own errors."""
     if type(error).__module__.startswith(_PLAIN):
         return str(error)
     said = str(error).strip().splitlines()
@@ -156,7 +156,7 @@ def _installed_folders() -> tuple[str, ...]:
 
 
 def place_of(error: BaseException) -> str:
-    """Where in the user's own code an error was raised, as ` (file.py:12)`; empty if nowhere."""
+    """Return where the user's code raised an error, as ` (file.py:12)`; empty if it did not."""
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
@@ -171,12 +171,12 @@ def place_of(error: BaseException) -> str:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the input is at fault, so that trying again changes nothing until it is mended."""
+    """Return whether the input is at fault, so that a retry fails until the input is fixed."""
     return isinstance(error, InputError | UnicodeError) and not isinstance(error, UnavailableError)
 
 
 def detail_of(error: BaseException) -> str:
-    """The traceback without the frames that called the stage."""
+    """Return the traceback without the frames that called the stage."""
     told = traceback.TracebackException.from_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     modules = [f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(error.__traceback__)]

@@ -1,6 +1,6 @@
-"""Loggers and messages whose control characters are made visible.
+"""Loggers and messages with visible control characters.
 
-Names of files, and messages about them, are anybody's. Control characters in them could clear a
+File names, and messages that contain them, are untrusted: control characters in them could clear a
 screen, rename a window or forge a line.
 """
 
@@ -9,11 +9,11 @@ import unicodedata
 from contextlib import suppress
 
 _SHOWN = frozenset("\n\t\u200c\u200d")
-"""Line ends, and what joins letters and emoji."""
+"""Line ends, tabs, and the joiners of letters and emoji."""
 
 
 def visible(text: str) -> str:
-    """The text with control characters, and signs that turn the direction, as [U+001B]."""
+    """Return the text with control and direction characters shown as [U+001B]."""
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
@@ -25,13 +25,13 @@ def _seen(character: str) -> str:
 
 
 def log(name: str = "curator_core") -> logging.Logger:
-    """A logger, whose every line is visible text."""
+    """Return a logger that makes control characters in every line visible."""
     logger = logging.getLogger(name)
-    logger.addFilter(_make_visible)  # once, however often
+    logger.addFilter(_make_visible)  # added only once
     return logger
 
 
 def _make_visible(record: logging.LogRecord) -> bool:
-    with suppress(TypeError, ValueError):  # a line that does not fit what it tells of
+    with suppress(TypeError, ValueError):  # the arguments do not fit the message
         record.msg, record.args = visible(record.getMessage()), ()
     return True

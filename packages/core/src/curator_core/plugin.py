@@ -1,4 +1,4 @@
-"""What core itself registers, through the same hooks as every plugin."""
+"""The plugin of core itself, registered through the same hooks as every plugin."""
 
 from curator_core.plugins.hookspecs import hookimpl
 
