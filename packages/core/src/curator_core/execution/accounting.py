@@ -183,9 +183,7 @@ class Account:
     def _subtask(
         self, task_id: str, of: AnyTask | None, rows: Sequence[int], known: Sequence[str]
     ) -> tuple[str, bytes | None, str]:
-        """Return id, bytes and class of a task with these rows. The id is empty if it cannot be
-        stored.
-        """
+        """Return id, bytes and class of a task with these rows; an empty id if not storable."""
         if not rows or not isinstance(of, self.planned.takes):
             return "", None, ""
         try:
@@ -202,9 +200,7 @@ class Account:
             self.counts.drop("not passed on", missing)
 
     def look_at(self, task: AnyTask) -> None:
-        """Remember the data of a task before the stage runs, because a stage may change it in
-        place.
-        """
+        """Remember the data of a task, because the stage may change it in place."""
         if self._is_looking:
             self._given = vars(task).get("data")
 
@@ -224,9 +220,7 @@ class Account:
             self.report.samples += self._sampler.drops(index, reason, records, inputs)
 
     def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
-        """Pass dropped records to the drop sink. Raise if it fails, so that none are lost
-        unnoticed.
-        """
+        """Pass dropped records to the drop sink. Raise if it fails: none may be lost unnoticed."""
         if self._drops is None:
             return
         try:

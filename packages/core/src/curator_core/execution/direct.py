@@ -30,8 +30,7 @@ class StageRun:
 
 
 def run_stage(stage: AnyStage, *tasks: AnyTask, on_error: OnError = "fail") -> list[AnyTask]:
-    """Return the outputs of a stage for `tasks`; set it up, run it and tear it down as a worker
-    would.
+    """Set up a stage, run it on `tasks` and tear it down, as a worker would; return its outputs.
 
     A failure raises StageError unless `on_error` says otherwise. Retries do not wait. A composite
     stage runs all its parts.

@@ -72,7 +72,7 @@ def _is_ctrl_c() -> bool:
 
 
 def _new_board(process: int) -> mmap.mmap:
-    """Create memory shared with forked processes. Processes forked earlier use other memory."""
+    """Create memory shared with processes that this one forks; other processes have their own."""
     _BOARDS.clear()
     board = _BOARDS[process] = mmap.mmap(-1, mmap.PAGESIZE)
     return board

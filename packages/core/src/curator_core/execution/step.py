@@ -110,9 +110,7 @@ class _BrokenFlowError(Exception):
 
 @dataclass
 class _Flow:
-    """Position of a generator: tasks yielded, and all items yielded, including drops and
-    rejections.
-    """
+    """Position of a generator: tasks yielded, and all items including drops and rejections."""
 
     given: int
     seen: int

@@ -142,9 +142,7 @@ class Call:
 
 
 def _call_id(task: AnyTask, first: PlannedStage) -> str:
-    """Return an id that differs per retry: dropped records of a retry must not replace earlier
-    ones.
-    """
+    """Return an id per retry, so that dropped records of a retry do not replace earlier ones."""
     _, _, retried = source_of(task.lineage).partition("-")
     again = f".retry{retried.rpartition('-')[2]}" if retried else ""
     return f"{task.task_id}.{first.index}{again}"

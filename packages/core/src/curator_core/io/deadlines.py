@@ -18,9 +18,7 @@ class Deadline:
         object.__setattr__(self, "end", time.monotonic() + self.total_s)
 
     def left_s(self, most_s: float) -> float:
-        """Return the seconds for the next step, at most `most_s`. Raise TimeoutError if none are
-        left.
-        """
+        """Return the seconds for the next step, at most `most_s`; TimeoutError if none are left."""
         left = self.end - time.monotonic()
         if left <= 0:
             raise TimeoutError(f"it took longer than {self.total_s:g} s")
@@ -28,8 +26,9 @@ class Deadline:
 
 
 class TimedSocket:
-    """A connected socket for http.client. Each step may take `silence_s`, and all steps together
-    may not exceed the deadline.
+    """A connected socket for http.client with timeouts.
+
+    Each step may take `silence_s`, and all steps together may not exceed the deadline.
     """
 
     def __init__(self, connected: socket, silence_s: float, deadline: Deadline) -> None:

@@ -50,9 +50,7 @@ _LOCAL_PREFIXES = ("file://", "local://")
 USUAL_PROTOCOLS = frozenset(
     ("file", "local", "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf")
 )
-"""Protocols that usually hold data. Other fsspec protocols execute what they read, or allow any
-target.
-"""
+"""Protocols that usually hold data. Others in fsspec execute what they read or allow any target."""
 
 _LIBRARIES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs",)),

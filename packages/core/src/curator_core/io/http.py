@@ -57,9 +57,7 @@ class Client:
 
     @contextmanager
     def response(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
-        """Yield the response after all redirects. Reading it raises TimeoutError after the
-        deadline.
-        """
+        """Yield the response after all redirects. Reading it may raise TimeoutError."""
         deadline = Deadline(self.total_s)
         given = self.headers
         first = target_of(url)[:3]

@@ -154,9 +154,7 @@ def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
 
 
 def _endings(extensions: Sequence[str]) -> str:
-    """Return `.jsonl .json (or these with .gz .zst)`, because a list of 17 extensions is
-    unreadable.
-    """
+    """Return `.jsonl .json (or these with .gz .zst)`, because 17 extensions are unreadable."""
     single = [ending for ending in extensions if ending.count(".") == 1]
     double = dict.fromkeys(f".{e.rpartition('.')[2]}" for e in extensions if e not in single)
     more = f" (or these with {' '.join(double)})" if double and single else ""

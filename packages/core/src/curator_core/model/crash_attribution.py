@@ -25,9 +25,7 @@ class Blame:
     reasons: dict[tuple[int, str], str] = field(default_factory=dict)
     suspected_stages: set[int] = field(default_factory=set)
     passed: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
-    """Outputs, and all items including drops and rejections, that a task passed on in earlier
-    attempts.
-    """
+    """Outputs, and all yielded items, that a task passed on in earlier attempts."""
 
     def charge(
         self, stage_index: int, task_ids: Sequence[str], reason: str, weight: float = 1.0

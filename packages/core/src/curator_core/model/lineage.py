@@ -47,9 +47,7 @@ def equal_share(lineage: Lineage, parts: int) -> Lineage:
 
 
 def halved(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
-    """Yield half of each. Lineages that share fractions share the halves: fractions are slow to
-    make.
-    """
+    """Yield half of each. Shared fractions are halved once, because making fractions is slow."""
     known: dict[int, tuple[Fraction, Fraction]] = {}
     for lineage in lineages:
         half = {}

@@ -56,12 +56,12 @@ class ErrorPolicy:
 
 @dataclass(frozen=True)
 class FailureBudget:
-    """How many failures a run tolerates: a count (`int`), or a share of one stage's tasks
-    (`float`).
+    """How many failures a run tolerates: a count (`int`), or a share of a stage (`float`).
 
-    A share means little for a few tasks, so it applies from `min_seen` tasks on. If a stage saw
-    fewer by the end of the run, more than half must have failed, or more than the share if that is
-    larger. With a count, a stage that failed on everything still exceeds the budget.
+    A share is of the tasks of one stage. It means little for a few tasks, so it applies from
+    `min_seen` tasks on. If a stage saw fewer by the end of the run, more than half must have
+    failed, or more than the share if that is larger. With a count, a stage that failed on
+    everything still exceeds the budget.
     """
 
     max_failures: int | float | None = 0.1
@@ -83,9 +83,7 @@ class FailureBudget:
         return is_number and limit >= 0 and not (isinstance(limit, float) and limit > 1)
 
     def is_exceeded(self, failed: int, seen: int) -> bool:
-        """Return whether `failed` of `seen` tasks exceed a share. Always false if the budget is a
-        count.
-        """
+        """Return whether `failed` of `seen` tasks exceed the share. False for a count."""
         share = self.max_failures
         if not isinstance(share, float):
             return False

@@ -95,8 +95,7 @@ class StageCounts:
 
 @dataclass(frozen=True)
 class QuarantineRecord:
-    """A task, or items of one, that could not be processed, with enough data to inspect and retry
-    it.
+    """A task, or items of one, that failed, with enough data to inspect and retry it.
 
     `source` names the file, if there is one. Before the failure, `passed` outputs were passed on,
     of `seen` items that the stage yielded: a retry skips those.

@@ -90,8 +90,9 @@ def hidden(value: Any, name: str = "") -> Any:
 
 
 def is_credential(name: str) -> bool:
-    """Return whether an option or header of this name holds a credential: `secret`, `hf_token`,
-    `X-Api-Key`, `account_key` …
+    """Return whether an option or header of this name holds a credential.
+
+    For example `secret`, `hf_token`, `X-Api-Key` or `account_key`.
     """
     return _CREDENTIAL.fullmatch(name.lower().replace("-", "_")) is not None
 

@@ -52,7 +52,7 @@ class StagePulse:
     writes: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        counts = replace(self.counts, scores={})  # large, and not used while the run is active
+        counts = replace(self.counts, scores={})  # large, and not used yet
         return {
             "index": self.index,
             "name": self.name,

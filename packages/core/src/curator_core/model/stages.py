@@ -113,8 +113,7 @@ class ProcessingStage(Generic[In, Out]):
     """Whether it publishes files. Its outputs are then shown only after the files are published."""
 
     fans_out: ClassVar[bool | None] = None
-    """Whether it may make several tasks from one. None: yes for generators and functions that
-    return a list.
+    """Whether it may make several tasks from one. None: as its code suggests (see `may_fan_out`).
 
     Executors spread such tasks over several workers, and pass them on while others are being made.
     """
@@ -198,9 +197,10 @@ class ProcessingStage(Generic[In, Out]):
         """Undo `setup`. Runs once in each worker that was set up, even after a failure."""
 
     def with_(self, **changes: Any) -> Self:
-        """Return a changed copy: name, resources, batch_size, num_workers, runtime_env, on_error,
-        retries, timeout_s, setup_timeout_s, or hints for one executor (`hints={"streaming":
-        {...}}`).
+        """Return a copy with other settings.
+
+        It can change name, num_workers, resources, batch_size, runtime_env, on_error, retries,
+        timeout_s, setup_timeout_s, and hints for executors, as in `hints={"streaming": {...}}`.
         """
         unknown = sorted(set(changes) - _CHANGEABLE)
         if unknown:

@@ -60,8 +60,8 @@ class Task(Generic[T]):
     """What a stage computed about the data, for the next stages in the same process.
 
     For example words or decoded pixels: costly to compute, easy to compute again. Never sent to
-    another process, stored with an output of the pipeline, or copied to other data, unless a stage
-    does so explicitly.
+    another process or stored with an output of the pipeline. Not copied to other data, unless a
+    stage does so explicitly.
     """
 
     def __getstate__(self) -> dict[str, Any]:

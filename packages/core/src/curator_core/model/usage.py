@@ -86,9 +86,7 @@ class Usage:
             self.times[bound] = self.times.get(bound, 0) + times
 
     def quantile(self, part: float) -> float:
-        """Return the seconds within which this share of all tasks finished, interpolated within a
-        bin.
-        """
+        """Return the seconds within which this share of all tasks finished (interpolated)."""
         rank, below = part * self.tasks, 0
         for bound in sorted(self.times):
             within = self.times[bound]

@@ -90,14 +90,11 @@ class Executor(ABC):
     """
 
     def check(self, plan: Plan) -> Iterable[str]:
-        """Yield the problems that prevent this executor from running the plan, each with a
-        solution.
-        """
+        """Yield the reasons why this executor cannot run the plan, each with a solution."""
         return ()
 
     def reach(self, plan: Plan) -> AbstractContextManager[None]:
-        """Connect to where the plan will run. Raise if it cannot be reached or has too few
-        resources.
+        """Connect to where the plan will run. Raise if unreachable or short of resources.
 
         Entered before the output of an earlier run is removed, and exited after the run.
         """

@@ -59,8 +59,9 @@ class Service(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Accept no more tasks, finish the submitted ones and stop the workers. Replies stay
-        available.
+        """Accept no more tasks, finish those submitted and stop the workers.
+
+        Replies can still be taken.
         """
 
     @abstractmethod
@@ -68,9 +69,7 @@ class Service(ABC):
         """Stop the workers now. Unfinished tasks get no reply."""
 
     def results(self) -> Iterator[Reply]:
-        """Yield replies as they arrive, until the service is closed and the last one has been
-        taken.
-        """
+        """Yield replies as they arrive, until the service is closed and all are taken."""
         while (reply := self._next_reply()) is not None:
             yield reply
 

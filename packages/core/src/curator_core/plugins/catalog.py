@@ -27,9 +27,7 @@ class Offer:
 
 
 class Catalog(Mapping[str, Offer]):
-    """Names of one kind. With `short_names`, the last part of a name can be used instead of the
-    whole.
-    """
+    """Names of one kind. `short_names` allows the last part of a name instead of the whole."""
 
     def __init__(self, kind: str, *, short_names: bool = False) -> None:
         self.kind = kind
@@ -83,9 +81,7 @@ class Catalog(Mapping[str, Offer]):
         return next((name for name in self if self.loaded(name) is thing), None)
 
     def loaded(self, name: str) -> object:
-        """Return the object called `name` if its module is already imported, without importing
-        anything.
-        """
+        """Return the object called `name` if its module is imported; import nothing."""
         module, _, path = self._offers[name].place.partition(":")
         found: Any = sys.modules.get(module)
         for part in path.split("."):

@@ -80,9 +80,7 @@ class Plugins:
         return info
 
     def register_entry_points(self, found: Iterable[EntryPoint]) -> None:
-        """Register every entry point that loads. If several claim one name, all of them are
-        refused.
-        """
+        """Register every entry point that loads. If several claim one name, refuse all of them."""
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry_point in found:
             owner = _distribution(entry_point)

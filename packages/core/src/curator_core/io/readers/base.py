@@ -133,7 +133,7 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
         except (
             InputError,
             OSError,
-        ):  # said by the stage that lists them, or met when they are read
+        ):  # reported by the listing stage, or when the file is read
             pass
         return None
 

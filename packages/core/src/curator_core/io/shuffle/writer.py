@@ -76,8 +76,10 @@ class ExchangeWriter(FileWriter):
 
 
 def _with_dictionary(schema: pa.Schema) -> bool | list[str]:
-    """Return the columns to dictionary-encode. Hashes and numbers rarely repeat: encoding them
-    takes longer than everything else and makes files larger.
+    """Return the columns to dictionary-encode.
+
+    Hashes and numbers rarely repeat: encoding them takes longer than everything else and makes
+    files larger.
     """
     if any(pa.types.is_nested(column.type) for column in schema):
         return True  # nested columns have other path names
