@@ -1,1 +1,1 @@
-"""Downloading: files from the web, whole, checked, and from public addresses only."""
+"""Downloading: complete, verified files from the web, from public addresses only."""

@@ -1,4 +1,4 @@
-"""Fetching: a URL becomes a file, whole or not at all; what was begun is gone on with."""
+"""Fetching: download a URL to a file atomically, resuming partial downloads."""
 
 import hashlib
 import http.client
@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class Checksum:
-    """What a file must add up to, such as `sha256:9f86…`."""
+    """Expected checksum of a file, such as `sha256:9f86…`."""
 
     algorithm: str
     digest: str
@@ -45,7 +45,7 @@ class Checksum:
 
 @dataclass(frozen=True)
 class Fetching:
-    """How files are fetched, and what is too much."""
+    """How to download files: HTTP client, size limit and retries."""
 
     client: Client
     max_bytes: int | None = None
@@ -53,7 +53,7 @@ class Fetching:
     backoff_s: float = 1.0
 
     def fetch(self, url: str, target: Path, checksum: Checksum | None = None) -> None:
-        """Where the file is there already, it stays, if it adds up."""
+        """Download `url` to `target`. An existing file is kept if its checksum matches."""
         if target.exists():
             if checksum is not None:
                 checksum.check(target, url)
@@ -126,7 +126,7 @@ def _told(url: str, error: Exception, attempts: int) -> str:
 
 
 def _state(part: Path) -> Path:
-    """What is known of a part: a part of one state of a file never gets the end of another."""
+    """Return the state file of a partial download. It ties the part to one version of the file."""
     return part.with_name(f"{part.name}.json")
 
 

@@ -1,4 +1,4 @@
-"""Stages that download: a list of URLs becomes files, which other stages read."""
+"""Download stages: turn a list of URLs into files for other stages to read."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ _UNSAFE = re.compile(r"[^\w.+=-]+")
 
 @dataclass
 class UrlListing(ProcessingStage[Empty, FileGroup]):
-    """Gives out URLs, a few to a task: each task is a source that a run resumes by."""
+    """Emits URLs, a few per task. Each task is a source for resuming."""
 
     urls: Sequence[str]
     per_task: int = 1
@@ -45,7 +45,7 @@ class UrlListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class Downloading(ProcessingStage[FileGroup, FileGroup]):
-    """Fetches the URLs of a task, several at a time. One that fails is set aside alone."""
+    """Downloads the URLs of a task in parallel. A failed URL is quarantined on its own."""
 
     folder: str
     fetching: Fetching
@@ -76,7 +76,7 @@ class Downloading(ProcessingStage[FileGroup, FileGroup]):
 
 
 def file_name(url: str) -> str:
-    """The last part of the path, made safe, behind a few digits that tell same names apart."""
+    """Return the last path component, made safe, with a hash prefix that makes names unique."""
     last = unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]
     safe = _UNSAFE.sub("_", last).strip("._")[-150:]
     return f"{hashlib.sha256(url.encode()).hexdigest()[:10]}-{safe or 'file'}"
@@ -84,50 +84,50 @@ def file_name(url: str) -> str:
 
 @dataclass
 class Downloader(CompositeStage[Empty, FileGroup]):
-    """Fetches files over http and https into a folder of this machine, and gives their paths.
+    """Downloads files over http and https into a local folder, and emits their paths.
 
-    What is there already is not fetched again, and what was begun is gone on with. For a source of
-    your own, derive from it and say in `listed` which URLs there are.
+    Files that already exist are not downloaded again, and partial downloads are resumed. For a
+    custom source, subclass this stage and return its URLs from `listed`.
     """
 
     urls: str | list[str]
-    """URLs; or the path of a file with one on each line, `URL` or `URL sha256:…`."""
+    """URLs, or the path of a file with one per line: `URL` or `URL sha256:…`."""
 
     folder: str
-    """Where the files go, which all workers must see."""
+    """Folder for the files. All workers must have access to it."""
 
     checksums: dict[str, str] = field(default_factory=dict, kw_only=True)
-    """What files must add up to, by URL: sha256:…, md5:…"""
+    """Expected checksums by URL, such as sha256:… or md5:…"""
 
     max_bytes: int | str | None = field(default="64GiB", kw_only=True)
     """Larger files are refused; null for no limit."""
 
     attempts: int = field(default=5, kw_only=True)
-    """How often to try, waiting twice as long each time."""
+    """Maximum number of attempts per file. The wait doubles after each failure."""
 
     backoff_s: float = field(default=1.0, kw_only=True)
-    """How long to wait after the first failure."""
+    """Seconds to wait after the first failure."""
 
     network_timeout_s: float = field(default=60.0, kw_only=True)
-    """How long a server may be silent."""
+    """Seconds without data from the server before an attempt fails."""
 
     total_timeout_s: float = field(default=6 * 3600.0, kw_only=True)
-    """How long one attempt may take; the next one goes on with what came."""
+    """Maximum seconds per attempt. The next attempt resumes the download."""
 
     parallel: int = field(default=4, kw_only=True)
-    """How many files a worker fetches at a time, and how many make one task."""
+    """Number of files that a worker downloads at a time, and number of files per task."""
 
     allow_private: bool = field(default=False, kw_only=True)
-    """Whether hosts in this network, or on this machine, may be asked."""
+    """Allow downloads from private networks and from this machine."""
 
     headers: dict[str, str] = field(default_factory=dict, kw_only=True, repr=False)
-    """Sent with each request. Take keys from ${secret:NAME}."""
+    """Headers to send with each request. Take keys from ${secret:NAME}."""
 
     limit: int | None = field(default=None, kw_only=True)
-    """No more than so many files, to try something out."""
+    """Maximum number of files, for trying things out."""
 
     def listed(self) -> Iterable[str]:
-        """The URLs, each perhaps with a blank and a checksum behind it."""
+        """Return the URLs, each optionally followed by a space and a checksum."""
         if isinstance(self.urls, str) and not is_url(self.urls):
             try:
                 return Path(self.urls).expanduser().read_text().splitlines()
@@ -138,7 +138,7 @@ class Downloader(CompositeStage[Empty, FileGroup]):
         return [self.urls] if isinstance(self.urls, str) else self.urls
 
     def problems(self) -> Iterator[str]:
-        """What is wrong with the options."""
+        """Yield what is wrong with the options."""
         for name in ("attempts", "parallel", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -1,1 +1,1 @@
-"""Which language a text is in, and which scripts it is written with."""
+"""Languages: identify the language and script of texts."""

@@ -1,4 +1,4 @@
-"""Codes of languages: one for each, however a model calls it."""
+"""Language codes: one code per language, whichever name a model uses."""
 
 UNDETERMINED = "und"
 
@@ -19,6 +19,6 @@ _OTHER_NAMES = {
 
 
 def language_code(given: str) -> str:
-    """`zh` for `zh-Hant`, `no` for `nb`; `und` for what is no language."""
+    """Normalize a code: `zh` for `zh-Hant`, `no` for `nb`, `und` for undetermined ones."""
     code = given.partition("-")[0].partition("_")[0].lower()
     return UNDETERMINED if code == "xx" else _OTHER_NAMES.get(code, code)

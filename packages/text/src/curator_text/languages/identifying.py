@@ -1,4 +1,4 @@
-"""Identifying languages and scripts: what a text is in, as columns beside it."""
+"""Identifying languages and scripts: add the result as columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from curator_text.text_columns import damage_of, text_column
 
 @dataclass
 class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Adds a name and a score to each text. A missing or blank one gets neither."""
+    """Adds a name and a score to each text. Missing or blank texts get neither."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
@@ -25,11 +25,11 @@ class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     @property
     @abstractmethod
     def _fields(self) -> tuple[str, str]:
-        """The columns for the name and the score."""
+        """Return the columns for the name and the score."""
 
     @abstractmethod
     def identify(self, text: str) -> Told:
-        """What a text is, and how surely."""
+        """Return the name for a text, and its score."""
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
@@ -59,24 +59,25 @@ class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
 @dataclass
 class LanguageIdentifier(_Identifier):
-    """Adds the language of each text as a two-letter code, and how sure the model is of it.
+    """Adds the language of each text as a two-letter code, and the model's confidence.
 
-    A language of several standards has one code: `zh`, `no`. A missing or blank text has none, and
-    one without letters is `und`.
+    Variants of a language share one code, such as `zh` or `no`. A missing or blank text gets no
+    language; a text without letters gets `und`.
     """
 
     model: str = CLD2
     """`cld2` (extra `languages`), `fasttext` (extra `lid`), or the path of a fastText model."""
 
     min_score: float = 0.0
-    """Texts of which the model is less sure are `und`, undetermined."""
+    """Texts with a lower confidence get `und` (undetermined)."""
 
     language_field: str = field(default="language", kw_only=True)
-    """A column for the language."""
+    """Output column for the language."""
 
     score_field: str = field(default="language_score", kw_only=True)
-    """A column for how sure the model is, from 0 to 1: a probability, or, where CLD2 is sure, the
-    share of the text that is in this language."""
+    """Output column for the confidence, from 0 to 1: a probability, or, where CLD2 is reliable, the
+    share of the text in this language.
+    """
 
     @property
     def _fields(self) -> tuple[str, str]:
@@ -98,13 +99,13 @@ class LanguageIdentifier(_Identifier):
 
 @dataclass
 class ScriptIdentifier(_Identifier):
-    """Adds the script that most letters of a text belong to, and their share of all letters."""
+    """Adds the script of most letters in a text, and its share of all letters."""
 
     script_field: str = field(default="script", kw_only=True)
-    """A column for the script: Latin, Cyrillic, Han …"""
+    """Output column for the script: Latin, Cyrillic, Han …"""
 
     score_field: str = field(default="script_share", kw_only=True)
-    """A column for its share of all letters."""
+    """Output column for the script's share of all letters."""
 
     @property
     def _fields(self) -> tuple[str, str]:

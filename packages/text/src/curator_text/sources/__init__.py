@@ -1,1 +1,1 @@
-"""Sources: what the world keeps text in, read into batches of documents."""
+"""Sources: readers for published text formats (WARC, WET, Wikipedia, arXiv, CSV, plain text)."""

@@ -1,4 +1,4 @@
-"""arXiv: archives with the LaTeX sources of papers."""
+"""arXiv: read tar files of paper sources in LaTeX."""
 
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -20,8 +20,6 @@ from curator_text.sources.records import Found, RecordReading
 
 @dataclass
 class ArxivReading(RecordReading):
-    """Reads tar files of papers, one after another."""
-
     max_paper_bytes: int | str = "64MiB"
     keep_latex: bool = False
 
@@ -71,7 +69,7 @@ class ArxivReading(RecordReading):
 
 
 def _paper_id(name: str) -> str:
-    """`2301.00001` of `2301/2301.00001.gz`; papers of old are `hep-th9901001`."""
+    """Return the paper id: `2301.00001` for `2301/2301.00001.gz`; older: `hep-th9901001`."""
     last = base_name(name)
     for ending in (".tar.gz", ".gz", ".tar", ".tex"):
         last = last.removesuffix(ending)
@@ -80,17 +78,18 @@ def _paper_id(name: str) -> str:
 
 @dataclass
 class ArxivReader(SourceReader):
-    """Reads tar files of papers as arXiv gives them: paper_id, and the LaTeX in text.
+    """Reads arXiv source archives (tar) into paper_id and the paper's LaTeX as text.
 
-    Files of one paper are put together; comments and bibliography go, and macros without arguments
-    are written out. Nothing is unpacked to a disk. A tar file is read by one worker.
+    The files of a paper are merged into one. Comments and the bibliography are removed, and macros
+    without arguments are expanded. Nothing is unpacked to disk. Each tar file is read by one
+    worker.
     """
 
     max_paper_bytes: int | str = field(default="64MiB", kw_only=True)
-    """Papers larger than this, packed or unpacked, are dropped."""
+    """Papers larger than this, compressed or decompressed, are dropped."""
 
     keep_latex: bool = field(default=False, kw_only=True)
-    """Whether to keep the source as it is, all files of a paper in one."""
+    """Keep the merged LaTeX source unchanged."""
 
     endings: ClassVar[tuple[str, ...]] = (".tar", ".tar.gz", ".tgz")
     reading = ArxivReading

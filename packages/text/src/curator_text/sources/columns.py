@@ -1,4 +1,4 @@
-"""Columns: rows are taken apart as they come, so that nothing of what they came from is kept."""
+"""Columns: collect rows column by column, so that source buffers can be freed."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ class _Column(Protocol):
 
 
 class Columns:
-    """The rows so far, and about how many bytes they are."""
+    """Rows collected so far, and their approximate size in bytes."""
 
     def __init__(self, schema: pa.Schema, expected_bytes: int) -> None:
         self._schema = schema

@@ -1,4 +1,4 @@
-"""Common Crawl: the archives of a crawl, read where they are or fetched first."""
+"""Common Crawl: read the archives of a crawl in place, or download them first."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -21,41 +21,44 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass
 class CommonCrawlReader(CompositeStage[Empty, DocumentBatch]):
-    """Reads the archives that a list of paths names (warc.paths.gz, wet.paths.gz of a crawl).
+    """Reads the archives listed in a paths file (a crawl's warc.paths.gz or wet.paths.gz).
 
-    With `download_to` each archive is fetched first, as a whole. Without, many workers read a part
-    each where it is: with `prefix: s3://commoncrawl` and s3fs, or from a folder.
+    With `download_to`, each archive is downloaded completely before it is read. Otherwise many
+    workers read parts of an archive in place: from `prefix: s3://commoncrawl` with s3fs, or from a
+    folder.
     """
 
     paths: str
-    """The list: a file or URL, also .gz, with a path on each line."""
+    """The list of archives: a file or URL, optionally gzipped, with one path per line."""
 
     prefix: str = HTTPS
-    """What stands before each path."""
+    """Prefix for each path."""
 
     download_to: str | None = None
-    """A folder for the archives, which all workers must see."""
+    """Folder for downloaded archives. All workers must have access to it."""
 
     kind: str = "warc"
-    """`warc` for what servers sent, `wet` for the text of it."""
+    """`warc` for raw server responses, `wet` for extracted text."""
 
     limit: int | None = None
-    """No more than so many archives; a crawl has tens of thousands, of 1 GB each."""
+    """Maximum number of archives. A crawl has tens of thousands, about 1 GB each."""
 
     content_types: Sequence[str] | None = field(default=("text/html",), kw_only=True)
-    """Only what the server called one of these; null for all of it. Of `wet` all is text."""
+    """Content types to keep, as declared by the server; null keeps all. Ignored for `wet`, which is
+    all text.
+    """
 
     max_record_bytes: int | str = field(default=DEFAULT_RECORD_BYTES, kw_only=True)
-    """Records larger than this, packed or unpacked, are dropped."""
+    """Records larger than this, compressed or decompressed, are dropped."""
 
     blocksize: int | str | None = field(default=None, kw_only=True)
-    """About so many bytes of an archive make one task, where it is not fetched first."""
+    """Approximate bytes of an archive per task, for archives read in place."""
 
     allow_private: bool = field(default=False, kw_only=True)
-    """Whether archives may be fetched from hosts in this network."""
+    """Allow downloads from hosts in private networks."""
 
     storage_options: StorageOptions | None = field(default=None, kw_only=True, repr=False)
-    """Options of fsspec for the list and the archives. Take keys from ${secret:NAME}."""
+    """fsspec options for the list and the archives. Take keys from ${secret:NAME}."""
 
     def decompose(self) -> Sequence[AnyStage]:
         problem, urls = None, ["-"]
@@ -104,7 +107,7 @@ def _unpacked(path: str, data: bytes) -> bytes:
 
 
 class _Unlisted(ProcessingStage[Empty, FileGroup]):
-    """Stands for archives that cannot be listed, to say why when the plan is checked."""
+    """Placeholder for archives that cannot be listed; reports the reason in `check`."""
 
     def __init__(self, problem: str) -> None:
         self._problem = problem

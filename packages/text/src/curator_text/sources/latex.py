@@ -1,4 +1,4 @@
-"""LaTeX: the source of a paper without what no reader sees."""
+"""LaTeX: remove the parts of a paper's source that readers never see."""
 
 import re
 
@@ -15,7 +15,7 @@ _BLANK_LINES = re.compile(r"\n\s{0,200}\n\s{0,200}\n")
 
 
 def cleaned(source: str) -> str:
-    """The document itself: comments and bibliography gone, macros without arguments written out."""
+    """Return the document body without comments and bibliography, with simple macros expanded."""
     source = _COMMENT.sub(r"\1", source)
     macros = _macros(source)
     text = _between(source, r"\begin{document}", r"\end{document}")
@@ -27,7 +27,7 @@ def cleaned(source: str) -> str:
 
 
 def _macros(source: str) -> dict[str, str]:
-    """Written out once: what stands for itself, or for one that stands for it, grows no further."""
+    """Map macro names to their text. Macros are expanded only once, so recursion cannot grow."""
     return {found[1] or found[3]: found[2] or found[4] or "" for found in _SIMPLE.finditer(source)}
 
 

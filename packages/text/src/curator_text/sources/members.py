@@ -1,7 +1,7 @@
-"""Members: files that are compressed piece by piece, read from any place in them.
+"""Members: read files of concatenated gzip or bzip2 streams from any byte offset.
 
-Crawls and encyclopedias are published as thousands of gzip or bzip2 streams behind each other.
-Where one begins can be seen, so a file can be divided at any byte, and damage to one leaves the
+Crawls and encyclopedias are published as thousands of compressed streams in one file. Member starts
+can be recognized, so a file can be split at any byte, and a damaged member does not affect the
 others.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 MemberKind: TypeAlias = Literal["gz", "bz2"]
 
 LOOK_BACK = 1024 * 1024
-"""How far in front of a range to begin: what looks like a member may be inside of a stored one."""
+"""Bytes to look back before a range, because a member header may be data inside a stored member."""
 
 _MARKS: dict[MemberKind, bytes] = {"gz": b"\x1f\x8b\x08", "bz2": b"BZh"}
 _INPUT_BYTES = 256 * 1024
@@ -26,20 +26,20 @@ _SHOWN_BYTES = 4096
 
 
 class Member(NamedTuple):
-    """One compressed stream. Its content has to be read before the next one is asked for."""
+    """One compressed stream. Consume its content before requesting the next member."""
 
     offset: int
     content: Iterator[bytes]
 
 
 class DamagedMemberError(Exception):
-    """A member ends too early, or its content is not what it was."""
+    """A member is truncated, or its data is corrupt."""
 
 
 class Members:
-    """The members that begin in a range of a file, from `start` up to `end`.
+    """Iterates over the members of a file that start in a byte range.
 
-    `begins` tells by its first bytes whether the content of a member can be one at all.
+    `begins` checks the first decompressed bytes and says whether they can start a member's content.
     """
 
     def __init__(self, file: BinaryIO, kind: MemberKind, begins: Callable[[bytes], bool]) -> None:
@@ -47,11 +47,11 @@ class Members:
         self._kind = kind
         self._begins = begins
         self._held = b""
-        self._at = 0  # how much of what is held has been used
-        self._start = -1  # where in the file what is held begins; nowhere yet
+        self._at = 0  # bytes of _held already consumed
+        self._start = -1  # file offset of _held; -1 is unknown
 
     def in_range(self, start: int, end: int | None) -> Iterator[Member]:
-        """Whoever finds damage in a member asks for the next one all the same."""
+        """Yield the members that start in [start, end), continuing after damaged ones."""
         offset = 0 if start == 0 else self._next_mark(max(0, start - LOOK_BACK), end)
         while offset is not None and (end is None or offset < end):
             self._go_to(offset)
@@ -63,7 +63,7 @@ class Members:
             offset = self._past(content, offset, end)
 
     def _past(self, content: Iterator[bytes], offset: int, end: int | None) -> int | None:
-        """Where the next member begins; behind a damaged one, where one can be seen to begin."""
+        """Return the offset of the next member; after damage, search for the next valid start."""
         try:
             for _ in content:
                 pass
@@ -75,7 +75,7 @@ class Members:
         return self._start + self._at
 
     def _content(self) -> Iterator[bytes]:
-        self._is_damaged = True  # until its end has been seen
+        self._is_damaged = True  # until its end is reached
         decoder = _new_decoder(self._kind)
         data: bytes | memoryview = self._input()
         while not decoder.eof:
@@ -96,7 +96,7 @@ class Members:
         self._is_damaged = False
 
     def _input(self) -> memoryview:
-        """Enough for most members, so that those come in one piece."""
+        """Return a block large enough for most members, so that they come in one piece."""
         if len(self._held) - self._at < _STEP_BYTES:
             self._read_on()
         start, self._at = self._at, min(self._at + _STEP_BYTES, len(self._held))
@@ -117,7 +117,7 @@ class Members:
         return bool(data)
 
     def _skip_padding(self) -> None:
-        """Tapes and disks fill up the last block with zeros."""
+        """Skip zero padding, as tapes and disks add to fill the last block."""
         while not self._at_end():
             if self._held[self._at]:
                 return
@@ -125,7 +125,7 @@ class Members:
             self._at = len(self._held) - len(left)
 
     def _next_mark(self, offset: int, end: int | None) -> int | None:
-        """The next place in the range where a member begins that can be one."""
+        """Return the next offset in the range where a valid member starts."""
         mark = _MARKS[self._kind]
         while end is None or offset < end:
             self._file.seek(offset)
@@ -156,12 +156,12 @@ class Members:
 
 
 def _first_input(kind: MemberKind) -> int:
-    """bzip2 gives nothing before a whole block of up to 900 kB is there."""
+    """Return how many bytes to test. bzip2 needs a whole block (up to 900 kB) before any output."""
     return 1024 * 1024 if kind == "bz2" else _SHOWN_BYTES
 
 
 def _left_of(decoder: Any) -> bytes:
-    """What a decompressor was given and has not used yet; bz2 keeps that to itself."""
+    """Return the input that a decompressor has not consumed yet; bz2 buffers it internally."""
     return getattr(decoder, "unconsumed_tail", b"")
 
 
@@ -173,11 +173,11 @@ def _new_decoder(kind: MemberKind) -> Any:
 def _inflating() -> Any:
     try:
         return import_module("isal.isal_zlib")
-    except ImportError:  # half as fast, and as good
+    except ImportError:  # half as fast, same results
         return zlib
 
 
 @cache
 def _errors() -> tuple[type[Exception], ...]:
-    """What damaged data makes a decompressor raise."""
+    """Return the exceptions that decompressors raise on damaged data."""
     return OSError, EOFError, ValueError, zlib.error, _inflating().error

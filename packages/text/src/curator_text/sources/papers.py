@@ -1,4 +1,4 @@
-"""Papers: the sources of one paper, put together to one text. Nothing is written to a disk."""
+"""Papers: merge the source files of a paper into one text, in memory."""
 
 import io
 import re
@@ -14,11 +14,14 @@ _ENDINGS = (".tex", ".ltx", ".latex")
 
 
 class NoPaperError(Exception):
-    """Why there is no text in it."""
+    """The paper has no usable text; the message is the reason."""
 
 
 def paper_of(packed: bytes, most: int) -> str:
-    """The source of a paper, of what arXiv keeps for it: a file or a tar of files, in gzip."""
+    """Return a paper's LaTeX from a member of an arXiv archive.
+
+    The member is a gzipped file, or a gzipped tar of files.
+    """
     data = _inflated(packed, most)
     if data.startswith(b"%PDF"):
         raise NoPaperError("PDF only")
@@ -43,7 +46,7 @@ def _inflated(packed: bytes, most: int) -> bytes:
 
 
 def _files(data: bytes) -> dict[str, str]:
-    """The sources in a tar. Names are only compared to each other: no file is opened by them."""
+    """Return the LaTeX files in a tar. Names are only compared, never used to open files."""
     found: dict[str, str] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
@@ -62,7 +65,7 @@ def _files(data: bytes) -> dict[str, str]:
 
 
 def _joined(files: Mapping[str, str], most: int) -> str:
-    """The main file, with the others where it takes them in."""
+    """Return the main file with the files that it includes inlined."""
     mains = [name for name, text in files.items() if _DOCUMENT.search(text)]
     main = min(mains or files, key=lambda name: (name.count("/"), -len(files[name]), name))
     left = [most]

@@ -1,4 +1,4 @@
-"""Payloads: what a web server sent, taken out of the wrapping that it was sent in."""
+"""Payloads: extract the body of an HTTP response, and undo its transfer and content encodings."""
 
 import re
 import zlib
@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 Bytes: TypeAlias = bytes | memoryview
-"""Part of an answer: cut out of it, it is only looked at where it is."""
+"""Part of a response: a slice of the original buffer where possible."""
 
 _HEADER_BYTES = 256 * 1024
 
@@ -15,7 +15,7 @@ _NEEDED = re.compile(rb"\n(content-type|content-encoding|transfer-encoding)[ \t]
 
 
 class Payload(NamedTuple):
-    """The body of an answer, and what its header says about it."""
+    """A response body, with the relevant fields of its header."""
 
     status: int | None
     content_type: str | None
@@ -24,11 +24,14 @@ class Payload(NamedTuple):
 
 
 class TooLargeError(Exception):
-    """Unwrapped it would be larger than allowed."""
+    """The decoded body would be larger than allowed."""
 
 
 def payload_of(answer: Bytes, most: int) -> Payload:
-    """A whole HTTP answer, taken apart. What is no answer is a body without a header."""
+    """Parse a whole HTTP response.
+
+    Data that is not a response becomes a body without header fields.
+    """
     if answer[:5] != b"HTTP/":
         return Payload(None, None, None, answer)
     empty = _EMPTY_LINE.search(answer)
@@ -42,13 +45,13 @@ def payload_of(answer: Bytes, most: int) -> Payload:
 
 
 def _needed_headers(head: bytes) -> dict[bytes, bytes]:
-    """In lower case; of several with one name the last counts, as in browsers."""
+    """Return the needed headers in lower case. Of repeated headers the last one counts."""
     return dict(_NEEDED.findall(head.lower()))
 
 
 @lru_cache(4096)
 def media_type(value: str | bytes | None) -> tuple[str | None, str | None]:
-    """`text/html` and `utf-8` of `Text/HTML; charset="UTF-8"`."""
+    """Parse a Content-Type: `text/html` and `utf-8` for `Text/HTML; charset="UTF-8"`."""
     if not value:
         return None, None
     said = value if isinstance(value, str) else value.decode("latin-1")
@@ -68,7 +71,7 @@ def _status(head: bytes) -> int | None:
 
 
 def _joined(body: bytes) -> bytes:
-    """The chunks of a body; one that only says it comes in chunks is left as it is."""
+    """Join the chunks of a body. Return it unchanged if it is not really chunked."""
     chunks: list[bytes] = []
     at = 0
     while at < len(body):
@@ -90,7 +93,10 @@ def _hexadecimal(digits: bytes) -> int | None:
 
 
 def _inflated(body: Bytes, encoding: bytes, most: int) -> Bytes:
-    """Many archives keep the header of a packed body and store it unpacked: look first."""
+    """Decompress a body.
+
+    Many archives store it decompressed but keep the original header, so check the data first.
+    """
     if encoding in (b"gzip", b"x-gzip") and body[:2] == b"\x1f\x8b":
         return _decompressed(body, 31, most) or body
     if encoding == b"deflate":
@@ -99,7 +105,7 @@ def _inflated(body: Bytes, encoding: bytes, most: int) -> Bytes:
 
 
 def _decompressed(body: Bytes, window: int, most: int) -> bytes | None:
-    """As much of it as can be unpacked, or None where nothing can."""
+    """Decompress as much as possible; None if nothing can be decompressed."""
     decoder = zlib.decompressobj(window)
     try:
         data = decoder.decompress(body, most + 1)

@@ -1,4 +1,4 @@
-"""Plain text: a document for each file, each line or each paragraph."""
+"""Plain text: one document per file, line or paragraph."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,15 +23,13 @@ from curator_text.sources.records import Found, RecordReading
 Unit: TypeAlias = Literal["file", "line", "paragraph"]
 
 LONGEST_TEXT = 256 * 1024 * 1024
-"""More than that is no document."""
+"""Larger files are refused as single documents."""
 
 _PLAIN = (".txt", ".text")
 
 
 @dataclass
 class TextReading(RecordReading):
-    """Reads files of plain text, or byte ranges of them."""
-
     unit: Unit = "file"
 
     def check(self) -> Iterator[str]:
@@ -92,7 +90,7 @@ def _single_lines(
 
 
 def _paragraphs(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Lines with no blank one between them."""
+    """Group consecutive non-blank lines."""
     held: list[bytes] = []
     begin = 0
     for offset, line in lines:
@@ -123,10 +121,10 @@ def _whole(part: FilePart, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes
 
 @dataclass
 class TextReader(SourceReader):
-    """Reads plain text (.txt, also .gz .zst .bz2 .xz) in UTF-8, with the path it came from."""
+    """Reads UTF-8 plain text (.txt, optionally .gz .zst .bz2 .xz), with the path of its file."""
 
     unit: Unit = field(default="file", kw_only=True)
-    """What makes a document: a `file`, a `line` or a `paragraph` (blank lines are between them)."""
+    """What becomes a document: a `file`, a `line` or a `paragraph` (separated by blank lines)."""
 
     endings: ClassVar[tuple[str, ...]] = (
         *_PLAIN,

@@ -1,4 +1,4 @@
-"""Readers: what those share whose way of reading has options of its own."""
+"""Readers: base class for readers whose reading stage has options."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from curator_core.io.readers.base import FileReader, ReadingStage
 
 
 class SourceReader(FileReader, ABC):
-    """Lists files, and hands its own options on to what reads them."""
+    """Lists files and passes the reader's own options to its reading stage."""
 
     @abstractmethod
     def reading_options(self) -> Sequence[Any]:
-        """What `reading` takes besides what every one takes, in its order."""
+        """Return the positional arguments for `reading` after the common ones."""
 
     def reading_stage(self, listing: FilePartitioning) -> ReadingStage[Any]:
         return self.reading(

@@ -1,4 +1,4 @@
-"""Records: what readers share whose files hold one kind of record, always with the same columns."""
+"""Records: base class for reading files that hold one kind of record with fixed columns."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -14,7 +14,7 @@ from curator_core.model.files import FilePart
 from curator_text.sources.columns import Columns
 
 Row: TypeAlias = tuple[Any, ...]
-"""The values of a record, in the order of the columns."""
+"""Values of a record, in column order."""
 
 Found: TypeAlias = Row | Dropped | Rejected
 
@@ -23,18 +23,18 @@ _PIECE_BYTES = 4 * 1024 * 1024
 
 @dataclass
 class RecordReading(ReadingStage[pa.Table], ABC):
-    """Reads files into rows. A format says which columns it has and what rows are in a file."""
+    """Reads files into rows. A format defines its columns and how to find rows in a file."""
 
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """The columns, whatever is in the files."""
+        """Return the columns, which are the same for all files."""
 
     @abstractmethod
     def rows(self, part: FilePart) -> Iterator[Found]:
-        """What is in a file or a range of it."""
+        """Yield the rows of a file or byte range."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Dropped | Rejected]:
-        """What was left out is told at the end, added up by its reason."""
+        """Yield tables of rows. Dropped records are counted by reason and reported at the end."""
         columns = self._columns()
         dropped: Counter[str] = Counter()
         for found in self.rows(part):

@@ -1,4 +1,4 @@
-"""Separated values: CSV and TSV, every value as text."""
+"""Separated values: CSV and TSV, with every value read as text."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ from curator_core.model.files import FilePart
 
 from curator_text.sources.readers import SourceReader
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also end lines at form feeds
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also split at form feeds
 
 _ROWS = 4096
 _LONGEST_FIELD = 64 * 1024 * 1024
@@ -30,7 +30,7 @@ _LONGEST_FIELD = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Dialect:
-    """How values are told apart."""
+    """How values are separated and quoted."""
 
     delimiter: str = ","
     quoting: bool = True
@@ -43,7 +43,7 @@ class Dialect:
             yield f"columns names one twice: {', '.join(self.columns)}"
 
     def rows(self, lines: Iterator[str]) -> Any:
-        csv.field_size_limit(_LONGEST_FIELD)  # 128 KiB otherwise, for the whole process
+        csv.field_size_limit(_LONGEST_FIELD)  # the default is 128 KiB; applies to the whole process
         if self.quoting:
             return csv.reader(lines, delimiter=self.delimiter)
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
@@ -51,7 +51,7 @@ class Dialect:
 
 @dataclass
 class SeparatedReading(ReadingStage[pa.Table]):
-    """Reads files of separated values, or byte ranges of those whose values hold no line ends."""
+    """Reads files of separated values, or byte ranges if values cannot contain line breaks."""
 
     dialect: Dialect = field(default_factory=Dialect)
 
@@ -95,7 +95,7 @@ class SeparatedReading(ReadingStage[pa.Table]):
         return Piece(table.select(self.fields) if self.fields else table, size)
 
     def _names(self, part: FilePart) -> list[str]:
-        """The names of the columns: as given, or as the first line has them."""
+        """Return the column names: the configured ones, or those in the first line."""
         if self.dialect.columns is not None:
             return list(self.dialect.columns)
         first: list[str] = next(self.dialect.rows(_texts(self._lines(FilePart(part.path)))), [])
@@ -168,20 +168,20 @@ def _with_compressed(plain: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass
 class CsvReader(SourceReader):
-    """Reads CSV (also .gz .zst .bz2 .xz) in UTF-8; every value is text.
+    """Reads UTF-8 CSV (optionally .gz .zst .bz2 .xz); every value is text.
 
-    A large file is read by one worker, as values in quotes may hold line ends; without `quoting`
-    it is divided. Rows with too many or too few values are set aside.
+    A large file is read by one worker because quoted values may contain line breaks. Without
+    `quoting`, it is split. Rows with too many or too few values are quarantined.
     """
 
     delimiter: str = field(default=",", kw_only=True)
-    """What stands between values."""
+    """Separator between values."""
 
     quoting: bool = field(default=True, kw_only=True)
-    """Whether quotation marks enclose values that hold delimiters or line ends."""
+    """Quotation marks enclose values that contain delimiters or line breaks."""
 
     columns: list[str] | None = field(default=None, kw_only=True)
-    """The names of the columns, for files whose first line does not hold them."""
+    """Column names, for files without a header line."""
 
     endings: ClassVar[tuple[str, ...]] = _with_compressed(_CSV)
     reading = SeparatedReading
@@ -196,15 +196,15 @@ class CsvReader(SourceReader):
 
 @dataclass
 class TsvReader(CsvReader):
-    """Reads values with tabs between them, in UTF-8; every value is text.
+    """Reads UTF-8 tab-separated values; every value is text.
 
-    Quotation marks are characters like others, unless `quoting` says so: a large file is divided.
+    Quotation marks are ordinary characters unless `quoting` is set, so a large file is split.
     """
 
     delimiter: str = field(default="\t", kw_only=True)
-    """What stands between values."""
+    """Separator between values."""
 
     quoting: bool = field(default=False, kw_only=True)
-    """Whether quotation marks enclose values that hold delimiters or line ends."""
+    """Quotation marks enclose values that contain delimiters or line breaks."""
 
     endings: ClassVar[tuple[str, ...]] = _with_compressed(_TSV)

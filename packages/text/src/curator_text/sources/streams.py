@@ -1,10 +1,10 @@
-"""Streams: pieces of bytes that are asked for by length, or up to a mark, in bounded memory."""
+"""Streams: read bytes by length or up to a delimiter, in bounded memory."""
 
 from collections.abc import Iterator
 
 
 class Stream:
-    """Bytes that come in pieces, and how many of them have been taken."""
+    """A byte stream that arrives in pieces. `taken` counts the bytes consumed so far."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -20,13 +20,13 @@ class Stream:
         return self._at == len(self._data) and not self._more()
 
     def take(self, size: int) -> memoryview:
-        """The next so many bytes, or what there is, where they are: nothing is copied."""
+        """Return the next `size` bytes, or fewer at the end, without copying."""
         self._hold(size)
         start, self._at = self._at, min(self._at + size, len(self._data))
         return memoryview(self._data)[start : self._at]
 
     def take_mark(self, mark: bytes) -> bool:
-        """Whether a mark is next, which is then taken."""
+        """Consume `mark` if it comes next; return whether it did."""
         self._hold(len(mark))
         is_there = self._data.startswith(mark, self._at)
         if is_there:
@@ -38,7 +38,7 @@ class Stream:
         return self._data[self._at : self._at + size]
 
     def take_to(self, mark: bytes, most: int) -> bytes | None:
-        """All up to a mark, which is taken as well; None where it is not within `most` bytes."""
+        """Return everything before `mark` and consume both; None if not within `most` bytes."""
         searched = self._at
         while True:
             place = self._data.find(mark, searched, self._at + most)
@@ -53,7 +53,7 @@ class Stream:
             searched = max(self._at, self._at + held - len(mark) + 1)
 
     def skip(self, size: int) -> int:
-        """Leave out so many bytes, or what there is of them."""
+        """Skip `size` bytes; return how many were skipped."""
         left = size
         while True:
             step = min(left, len(self._data) - self._at)
@@ -67,7 +67,7 @@ class Stream:
             pass
 
     def _more(self) -> bool:
-        """Take one more piece on; what has been used of the others is let go."""
+        """Append the next piece and free consumed data."""
         piece = next(self._pieces, None)
         if piece is None:
             return False

@@ -1,4 +1,4 @@
-"""Web archives: WARC files with the answers of servers, WET files with the text of pages."""
+"""Web archives: WARC files of server responses, and WET files of extracted text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _TOO_LARGE = "larger than max_record_bytes"
 
 @dataclass
 class _Choice:
-    """Which records are wanted."""
+    """Which records to keep."""
 
     record_types: Sequence[str] = ("response",)
     content_types: Sequence[str] | None = None
@@ -88,7 +88,7 @@ class _WarcReading(RecordReading):
 
 @dataclass
 class WarcReading(_WarcReading):
-    """Reads WARC files, or byte ranges of them, into a row for each record."""
+    """Reads WARC files, or byte ranges, into one row per record."""
 
     def schema(self) -> pa.Schema:
         texts = {name: pa.string() for name in ("url", "warc_id", "date", "content_type")}
@@ -112,7 +112,7 @@ class WarcReading(_WarcReading):
 
 @dataclass
 class WetReading(_WarcReading):
-    """Reads WET files, or byte ranges of them, into a row for each page."""
+    """Reads WET files, or byte ranges, into one row per page."""
 
     def schema(self) -> pa.Schema:
         names = ("url", "warc_id", "date", "languages", self.text_field or "text")
@@ -131,7 +131,7 @@ class WetReading(_WarcReading):
 
 
 def _is_answer(headers: dict[str, str], content: memoryview) -> bool:
-    """Whether a record holds an HTTP answer; some archives do not label them."""
+    """Return whether a record holds an HTTP response; some archives do not label them."""
     return headers.get("warc-type", "").lower() in _ANSWERS and bytes(content[:5]) == b"HTTP/"
 
 
@@ -144,18 +144,20 @@ def _name(headers: dict[str, str]) -> tuple[str | None, str | None, str | None]:
 class WarcReader(SourceReader):
     """Reads web archives: url, warc_id, date, content_type, http_status, charset, content.
 
-    `content` is what the server sent, as bytes: put an HtmlExtractor behind. A large file is
-    divided at its records, compressed or not. Damage is set aside, and the rest is kept.
+    `content` is the response body as bytes; follow with an HtmlExtractor. A large file is split
+    between records, whether compressed or not. Damaged records are quarantined, and the rest is
+    kept.
     """
 
     record_types: Sequence[str] = field(default=("response",), kw_only=True)
-    """Which records: response, resource, request, metadata, revisit, conversion, warcinfo."""
+    """Record types to keep: response, resource, request, metadata, revisit, conversion, warcinfo.
+    """
 
     content_types: Sequence[str] | None = field(default=None, kw_only=True)
-    """Only what the server called one of these, such as text/html; all of it unless given."""
+    """Content types to keep, such as text/html, as declared by the server. Keeps all if unset."""
 
     max_record_bytes: int | str = field(default=DEFAULT_RECORD_BYTES, kw_only=True)
-    """Records larger than this, packed or unpacked, are dropped."""
+    """Records larger than this, compressed or decompressed, are dropped."""
 
     endings: ClassVar[tuple[str, ...]] = (".warc.gz", ".warc")
     split: ClassVar[Split] = "members"
@@ -167,13 +169,13 @@ class WarcReader(SourceReader):
 
 @dataclass
 class WetReader(SourceReader):
-    """Reads the text that Common Crawl makes of pages: url, warc_id, date, languages, text."""
+    """Reads Common Crawl's extracted text: url, warc_id, date, languages, text."""
 
     record_types: Sequence[str] = field(default=("conversion",), kw_only=True)
-    """Which records hold text."""
+    """Record types that hold text."""
 
     content_types: Sequence[str] | None = field(default=None, kw_only=True)
-    """Only records of these types; all of them unless given."""
+    """Content types to keep. Keeps all if unset."""
 
     max_record_bytes: int | str = field(default=DEFAULT_RECORD_BYTES, kw_only=True)
     """Records larger than this are dropped."""

@@ -1,4 +1,4 @@
-"""WARC records: what stands in the files of web archives, each found once, also in damaged ones."""
+"""WARC records: find each record exactly once in web archives, even in damaged ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SHOWN = 60
 
 
 class WarcRecord(NamedTuple):
-    """A record; of one that is larger than allowed only the header."""
+    """One record. Its content is None if it is larger than allowed."""
 
     offset: int
     headers: dict[str, str]
@@ -27,23 +27,23 @@ class WarcRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Damage:
-    """A place in a file where something is not as it should be."""
+    """A damaged place in a file."""
 
     offset: int
     reason: str
 
 
 class _DamagedRecordError(Exception):
-    """A record breaks the rules of the format."""
+    """A record violates the format."""
 
 
 def warc_records(
     file: BinaryIO, start: int, end: int | None, most: int
 ) -> Iterator[WarcRecord | Damage]:
-    """The records that begin in a range of a file; their content up to `most` bytes each.
+    """Yield the records that start in a range of a file, with content of at most `most` bytes each.
 
-    In a compressed file the range is one of compressed bytes, and the beginning of a record is
-    that of the member that it is in.
+    For a compressed file, the range counts compressed bytes, and a record starts where its member
+    does.
     """
     file.seek(0)
     sign = file.read(16)
@@ -102,7 +102,7 @@ def _of_plain(
 
 
 def _next_mark(file: BinaryIO, offset: int, end: int | None) -> int | None:
-    """Where the next record of an uncompressed file seems to begin."""
+    """Return the offset where the next record of an uncompressed file seems to start."""
     offset = max(0, offset - len(_END))
     while end is None or offset < end:
         file.seek(offset)
@@ -118,7 +118,7 @@ def _next_mark(file: BinaryIO, offset: int, end: int | None) -> int | None:
 
 
 def _record(stream: Stream, offset: int, most: int) -> WarcRecord:
-    """The next record, once it is known to end where it says that it does."""
+    """Read the next record and check that it ends where its length says."""
     head = stream.take_to(_END, _HEADER_BYTES)
     if head is None or not head.startswith(b"WARC/"):
         raise _DamagedRecordError(_headless(head if head is not None else stream.peek(_SHOWN)))
@@ -142,7 +142,7 @@ def _headless(beginning: bytes) -> str:
 
 
 def _headers_of(head: bytes) -> dict[str, str]:
-    """The lines of a header, names in lower case; of several with one name the first counts."""
+    """Parse a header; names in lower case. The first of several with one name counts."""
     lines = [line.partition(":") for line in head.decode("utf-8", "replace").split("\n")]
     return {name.rstrip().lower(): value.strip() for name, _, value in reversed(lines)}
 

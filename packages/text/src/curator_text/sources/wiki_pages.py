@@ -1,4 +1,4 @@
-"""Pages of a wiki: what an XML dump holds, read bit by bit. Entities are never expanded."""
+"""Wiki pages: parse an XML dump incrementally. Entities are never expanded."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ _KEPT = ("title", "ns", "id", "timestamp", "text")
 
 
 class WikiPage(NamedTuple):
-    """A page; the text is missing where it is larger than allowed."""
+    """A page. `wikitext` is None if it is larger than allowed."""
 
     title: str
     namespace: int
@@ -19,11 +19,11 @@ class WikiPage(NamedTuple):
 
 
 class DamagedDumpError(Exception):
-    """It is no dump, or not any more."""
+    """The XML is damaged, truncated, or not a dump."""
 
 
 def wiki_pages(pieces: Iterable[bytes], most: int, is_beginning: bool) -> Iterator[WikiPage]:
-    """The pages in some XML. All but the beginning of a dump lacks the outermost element."""
+    """Yield the pages in a piece of XML. Only the start of a dump has the root element."""
     reader = _Reader(most)
     try:
         if not is_beginning:
@@ -68,7 +68,7 @@ class _Reader:
         elif self._values is not None and name == "redirect":
             self._values["redirect"] = []
         elif self._values is not None and name in _KEPT and name not in self._values:
-            self._into = self._values[name] = []  # the first id is the page's, others follow
+            self._into = self._values[name] = []  # the page's id comes first
 
     def _text(self, data: str) -> None:
         if self._into is not None:

@@ -1,4 +1,4 @@
-"""Wikipedia: dumps of its pages (pages-articles, multistream or not), as text."""
+"""Wikipedia: read page dumps (pages-articles, multistream or not) as text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -69,14 +69,14 @@ class WikipediaReading(RecordReading):
 
 
 def _small(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Few pages at a time are in memory, and a piece of them."""
+    """Split pieces so that only a few pages are in memory at a time."""
     for piece in pieces:
         for start in range(0, len(piece), _PIECE_BYTES):
             yield piece[start : start + _PIECE_BYTES]
 
 
 def _members(file: BinaryIO, part: FilePart) -> Iterator[Member]:
-    """A dump that is not compressed is read by whoever has its beginning."""
+    """Yield members. An uncompressed dump is read whole, by the task that has its start."""
     sign = file.read(3)
     kind = next((kind for magic, kind in _MAGIC.items() if sign.startswith(magic)), None)
     if kind is not None:
@@ -89,7 +89,7 @@ def _members(file: BinaryIO, part: FilePart) -> Iterator[Member]:
 
 
 def _of_dump(part: FilePart, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces of a file, once it is seen to begin like one with pages in it."""
+    """Yield the pieces of a file, after checking that it starts like XML."""
     for number, piece in enumerate(pieces):
         if number == 0 and not piece[:1024].lstrip(b"\xef\xbb\xbf \r\n").startswith(b"<"):
             raise InputError(
@@ -105,17 +105,17 @@ def _begins_page(data: bytes) -> bool:
 
 @dataclass
 class WikipediaReader(SourceReader):
-    """Reads dumps of Wikipedia (*-pages-articles*.xml.bz2): title, page_id, namespace, text.
+    """Reads Wikipedia dumps (*-pages-articles*.xml.bz2): title, page_id, namespace, text.
 
-    Of a multistream dump many workers read a part each; no index is needed. Redirects and pages of
-    other namespaces are dropped. Templates, tables, references and pictures are not text.
+    Many workers can read parts of a multistream dump, without an index. Redirects and pages in
+    other namespaces are dropped. Templates, tables, references and pictures are removed.
     """
 
     namespaces: Sequence[int] = field(default=(0,), kw_only=True)
-    """Which kinds of pages: 0 is articles, 1 what is said about them, 14 categories."""
+    """Namespaces to keep: 0 is articles, 1 is talk pages, 14 is categories."""
 
     keep_wikitext: bool = field(default=False, kw_only=True)
-    """Whether to keep the text as its authors wrote it."""
+    """Keep the original wikitext."""
 
     max_page_bytes: int | str = field(default="16MiB", kw_only=True)
     """Larger pages are dropped."""

@@ -1,7 +1,7 @@
-"""Wikitext: what a reader of a page sees, without templates, tables, references and pictures.
+"""Wikitext: convert to plain text, without templates, tables, references and pictures.
 
-One walk over the marks in the text, with a stack: the time grows with the length, also where marks
-are never closed or nested a million times.
+A single pass with a stack: time grows linearly with length, even if markup is never closed or
+nested a million times.
 """
 
 import html
@@ -20,11 +20,11 @@ _MARKS = re.compile(
 _CLOSING = {"<!--": "-->", "{|": "|}", "[[": "]]"}
 _TEMPLATE, _PARAMETER = "}}", "}}}"
 _VERBATIM = frozenset({"nowiki", "pre", "syntaxhighlight", "source"})
-"""Tags in which marks mean nothing, and readers see all that is inside."""
+"""Tags whose content is shown as written, without parsing markup."""
 
 _CODE = frozenset({"syntaxhighlight", "source"})
 _KEPT = re.compile("\x02([0-9]{1,9})\x03")
-"""What stands for a text that is kept as it is until all else is done."""
+"""Placeholder for text that is restored unchanged at the end."""
 
 _PICTURES = frozenset("""
     file image media category datei bild kategorie fichier catégorie archivo imagen categoría
@@ -52,7 +52,7 @@ def plain_text(wikitext: str) -> str:
 
 
 def _without_marks(text: str, kept: list[str]) -> str:
-    """What is never closed is text, without the mark that opened it."""
+    """Remove markup. Unclosed markup is kept as text, without its opening mark."""
     walk = _Walk(kept)
     end = 0
     for mark in _MARKS.finditer(text):
@@ -64,7 +64,7 @@ def _without_marks(text: str, kept: list[str]) -> str:
 
 
 class _Walk:
-    """The marks that are open: which mark closes each, and the text inside."""
+    """A stack of open marks: for each, the mark that closes it and the text inside."""
 
     def __init__(self, kept: list[str]) -> None:
         self.frames: list[tuple[str, list[str]]] = [("", [])]
@@ -74,7 +74,7 @@ class _Walk:
         said = mark[0]
         opened, closed = mark["open"], mark["close"]
         awaited = self.frames[-1][0]
-        if awaited in _VERBATIM or awaited == "-->":  # marks mean nothing in there
+        if awaited in _VERBATIM or awaited == "-->":  # markup is ignored in here
             if (closed.lower() if closed else said) == awaited:
                 self._close()
             elif awaited in _VERBATIM:
@@ -93,7 +93,7 @@ class _Walk:
             self.frames.append((awaited, []))
 
     def _open_braces(self, count: int) -> None:
-        """Three are a parameter; of five the outer two are a template that the others name."""
+        """Open braces: three start a parameter; of five, the outer two start a template."""
         while count >= 2 and len(self.frames) <= _DEEPEST:
             size = 3 if count in (3, 6) else 2
             self._open(_PARAMETER if size == 3 else _TEMPLATE)
@@ -122,7 +122,7 @@ class _Walk:
         if awaited == "]]":
             shown = _link(inside)
         elif awaited == _PARAMETER:
-            shown = inside.partition("|")[2]  # its default
+            shown = inside.partition("|")[2]  # the parameter's default
         elif awaited in _VERBATIM:
             self._kept.append(inside.strip("\n") if awaited in _CODE else html.unescape(inside))
             shown = f"\x02{len(self._kept) - 1}\x03"
@@ -130,7 +130,7 @@ class _Walk:
 
 
 def _link(inside: str) -> str:
-    """What a link shows: nothing for pictures, categories and pages of other languages."""
+    """Return a link's visible text: empty for pictures, categories and pages in other languages."""
     target, _, shown = inside.partition("|")
     space, colon, _ = target.partition(":")
     if colon and (space.strip().lower() in _PICTURES or _LANGUAGE.fullmatch(space)):
