@@ -1,1 +1,1 @@
-"""Contamination: texts of benchmarks that stand in a corpus."""
+"""Contamination: find and remove benchmark text in a corpus."""

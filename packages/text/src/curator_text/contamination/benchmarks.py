@@ -1,4 +1,4 @@
-"""Benchmarks: the texts of their files, one example after another."""
+"""Benchmarks: read the examples in benchmark files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ WANTED = Wanted((*JSONL_ENDINGS, *_PARQUET, *_TEXTS))
 
 
 class Example(NamedTuple):
-    """A text of a benchmark, and where it stands."""
+    """A text of a benchmark, and its location."""
 
     benchmark: str
     name: str
@@ -28,7 +28,7 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """Files of benchmarks by name, and which of their columns count."""
+    """Benchmark files by name, and the columns to use."""
 
     paths: Mapping[str, Sequence[str]]
     fields: Sequence[str] | None = None
@@ -40,8 +40,10 @@ class Benchmarks:
                 yield name, part
 
     def examples(self) -> Iterator[Example]:
-        """Every text column of a record; paragraphs of plain text. Damage is an error: what is
-        not read is not looked for."""
+        """Yield every text column of each record, or the paragraphs of plain text.
+
+        Damage is an error, because examples that cannot be read would not be searched for.
+        """
         for name, part in self.files():
             for place, texts in enumerate(self._records(part)):
                 where = f"{base_name(part.path)}:{place + 1}"
@@ -84,7 +86,10 @@ class Benchmarks:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Texts in a value; those of a list, such as answers to choose from, as one."""
+    """Yield the texts in a value.
+
+    The texts of a list, such as answer options, are joined into one.
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

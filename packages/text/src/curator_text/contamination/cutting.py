@@ -1,10 +1,13 @@
-"""Cutting: spans taken out of a text, with a margin around each."""
+"""Cutting: remove spans from a text, with a margin around each."""
 
 from collections.abc import Iterable
 
 
 def without_spans(text: str, spans: Iterable[tuple[int, int]], margin: int, shortest: int) -> str:
-    """What is left, in paragraphs. No word is torn; pieces that are too short go too."""
+    """Return the rest as paragraphs.
+
+    Words are kept whole; pieces that are too short are removed.
+    """
     pieces = []
     at = 0
     for start, end in spans:
@@ -16,7 +19,7 @@ def without_spans(text: str, spans: Iterable[tuple[int, int]], margin: int, shor
 
 
 def _before(text: str, place: int) -> int:
-    """The place itself, or the begin of the word that it stands in."""
+    """Return the position itself, or the start of the word around it."""
     if place <= 0:
         return 0
     while place > 0 and not text[place - 1].isspace():

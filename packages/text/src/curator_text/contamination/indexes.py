@@ -1,14 +1,11 @@
-"""Indexes: the n-grams of benchmarks as files that all workers of a node share.
+"""Indexes: the n-grams of benchmarks, in files shared by all workers of a node.
 
-Each file is mapped into memory, so that it is there once, however many workers look into it:
+Each file is memory-mapped, so that it is in memory once for any number of workers:
 
-    hashes    the hashes of how n-grams begin, sorted
-    starts    where each of them begins in `texts`
-    ends      where it ends
-    examples  the number of its example
-    sieve     a byte for each possible value of a hash's last bits: 0 where no n-gram has them
-    texts     the words of all examples, with spaces in between
-    facts     what else there is to know, as JSON
+hashes    hashes of the n-grams' beginnings, sorted starts    where each n-gram starts in `texts`
+ends      where it ends examples  the number of its example sieve     one byte per value of a hash's
+last bits: 0 if no n-gram has this value texts     the words of all examples, separated by spaces
+facts     everything else, as JSON
 """
 
 import json
@@ -34,7 +31,7 @@ _SIEVE_PER_GRAM = 16
 
 
 class Gram(NamedTuple):
-    """An n-gram of a benchmark, and where it stands there."""
+    """An n-gram of a benchmark, and the example that contains it."""
 
     benchmark: str
     example: str
@@ -53,20 +50,20 @@ class GramOptions:
 
 @dataclass
 class Facts:
-    """What an index is of."""
+    """Metadata of an index."""
 
     size: int
-    """How many words of an n-gram its hash is made of: as many as the shortest has."""
+    """Number of words covered by an n-gram's hash, which is the length of the shortest n-gram."""
     grams: int = 0
     too_common: int = 0
     ignored: int = 0
     too_short: dict[str, int] = field(default_factory=dict)
-    """By benchmark, the examples that are too short to be looked for."""
+    """By benchmark, the number of examples too short to index."""
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Index:
-    """The n-grams of benchmarks, to be asked."""
+    """The n-grams of benchmarks, for lookup."""
 
     def __init__(self, folder: Path) -> None:
         raw = json.loads((folder / "facts").read_text())
@@ -82,9 +79,10 @@ class Index:
         self._numbers = WordNumbers()
 
     def found_in(self, words: list[str]) -> Iterator[tuple[int, int, int]]:
-        """Each n-gram that stands in a row of words: its first word, the one behind it, its number.
+        """Yield each n-gram in a list of words.
 
-        A hash only says where to look: the words themselves are compared.
+        Yields its first word, the word after its last, and its number. Hashes only select
+        candidates; the words themselves are compared.
         """
         hashes = rolling(self._numbers.of(words), self.size)
         sieve, mask = self.sieve, self.mask
@@ -113,7 +111,7 @@ class Index:
 
 
 def _mapped(path: Path) -> memoryview:
-    """A file as memory that processes share; an empty one cannot be mapped."""
+    """Map a file into memory shared between processes. An empty file cannot be mapped."""
     if not path.stat().st_size:
         return memoryview(b"")
     with open(path, "rb") as file:
@@ -121,7 +119,7 @@ def _mapped(path: Path) -> memoryview:
 
 
 def build(examples: Iterable[Example], options: GramOptions, folder: Path) -> None:
-    """Write an index; it is there as a whole or not at all."""
+    """Write an index atomically, unless it exists."""
     if folder.exists():
         return
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -130,14 +128,14 @@ def build(examples: Iterable[Example], options: GramOptions, folder: Path) -> No
         _Builder(options).write(examples, draft)
         os.rename(draft, folder)
     except OSError:
-        if not folder.exists():  # else somebody was faster
+        if not folder.exists():  # otherwise another process was faster
             raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
 class _Builder:
-    """Gathers the n-grams of examples in 40 bytes each."""
+    """Collects the n-grams of examples, 40 bytes each."""
 
     def __init__(self, options: GramOptions) -> None:
         self._options = options
@@ -199,7 +197,7 @@ class _Builder:
         return starts, ends
 
     def _chosen(self) -> pa.Table:
-        """Every n-gram once, with its first place; those left out that do not count."""
+        """Return each n-gram once, with its first position, without ignored and too common ones."""
         table = pa.table({name: _column(values) for name, values in self._columns.items()})
         grouped = table.group_by("whole").aggregate(
             [(name, "min") for name in ("hash", "start", "end", "example")]
@@ -217,7 +215,7 @@ class _Builder:
         return grouped.filter(pa.array(mask, pa.bool_())).sort_by("hash_min")
 
     def _ignored(self) -> set[int]:
-        """The n-grams of texts that do not count, of every length that is looked for."""
+        """Return the n-grams of the ignored texts, in every length that is indexed."""
         found: set[int] = set()
         for text in self._options.ignored:
             numbers = self._numbers.of(words_of(composed(text)))

@@ -1,4 +1,4 @@
-"""Matching: where a text holds n-grams of benchmarks."""
+"""Matching: find the n-grams of benchmarks in a text."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from curator_text.contamination.wording import composed, spans_of, words_of
 
 @dataclass(frozen=True)
 class Match:
-    """What of a text is benchmark text."""
+    """The benchmark text found in a document."""
 
     text: str
-    """The text in the form that places are counted in."""
+    """The normalized text, to which positions refer."""
     words: int
     stretches: tuple[tuple[int, int], ...]
-    """The first word of each stretch and the one behind it; no two touch."""
+    """First word of each stretch and the word after its last. Stretches never touch."""
     grams: tuple[Gram, ...]
     benchmark: str
-    """The one that most of the n-grams are of."""
+    """The benchmark with the most matching n-grams."""
 
     @property
     def share(self) -> float:
-        """How much of the text is benchmark text, in words."""
+        """Return the share of words that are benchmark text."""
         return sum(end - start for start, end in self.stretches) / self.words
 
     def spans(self) -> list[tuple[int, int]]:
-        """The stretches in characters."""
+        """Return the stretches as character ranges."""
         places = spans_of(self.text)
         return [(places[start][0], places[end - 1][1]) for start, end in self.stretches]
 
 
 def match(text: str, index: Index, most_grams: int) -> Match | None:
-    """What benchmarks have in common with a text, and some of the n-grams that tell."""
+    """Return what a text shares with benchmarks, with up to `most_grams` n-grams as evidence."""
     whole = composed(text)
     words = words_of(whole)
     if len(words) < index.size:

@@ -1,4 +1,4 @@
-"""Removing benchmark text from a corpus."""
+"""Removing: drop or cut benchmark text from a corpus."""
 
 import hashlib
 import json
@@ -35,61 +35,65 @@ _HITS = pa.list_(
 
 @dataclass
 class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Drops documents that hold text of benchmarks, or cuts that text out.
+    """Drops documents that contain benchmark text, or cuts that text out.
 
-    Texts are compared word by word: runs of letters and digits, whatever their case and whatever
-    stands between them; each character of Chinese, Japanese, Thai and the like is a word. The
-    n-grams are gathered once on each node, in files that all of its workers share; a hash says
-    where to look, then the words themselves are compared. A document without text stays.
+    Texts are compared word by word: runs of letters and digits, regardless of case and of the
+    characters between them. In Chinese, Japanese, Thai and similar scripts, each character is a
+    word. The n-grams are collected once per node, in files that its workers share. Hashes select
+    candidates, and then the words themselves are compared. Documents without text are kept.
     """
 
     benchmarks: dict[str, str | list[str]] | list[str] | str
-    """Files, folders or patterns: JSON lines, Parquet, or plain text (.txt) whose paragraphs are
-    examples. By the name of the benchmark; or one or a list, where files are called by theirs."""
+    """Benchmark files, folders or patterns: JSON lines, Parquet, or plain text (.txt) with one
+    example per paragraph. A mapping from names to paths, or one path or a list of paths, named
+    after their files.
+    """
 
     ngram_size: int = 13
-    """How many words in a row must be the same."""
+    """Number of consecutive words that must match."""
 
     shortest: int = 8
-    """An example of fewer words than that is looked for as a whole, unless it has fewer than
-    this."""
+    """Examples shorter than `ngram_size` are matched as a whole, unless they have fewer words than
+    this.
+    """
 
     max_share: float = 0.0
-    """More than this share of a document's words must be benchmark text; 0: a single n-gram
-    suffices."""
+    """A document matches if more than this share of its words is benchmark text; with 0, a single
+    n-gram suffices.
+    """
 
     action: Action = "drop"
     """`drop` the document, or `cut` the benchmark text out of it."""
 
     margin: int = 200
-    """Cutting: how many characters go on each side as well."""
+    """Cutting: number of characters to remove on each side as well."""
 
     min_piece: int = 200
-    """Cutting: pieces with fewer characters than this go too."""
+    """Cutting: remaining pieces with fewer characters than this are removed."""
 
     max_cuts: int = 10
-    """Cutting: a document with more stretches of benchmark text than this is dropped."""
+    """Cutting: documents with more stretches of benchmark text than this are dropped."""
 
     max_examples: int | None = None
-    """N-grams that stand in more examples than this are too common to tell anything."""
+    """N-grams that occur in more examples than this are ignored as too common."""
 
     ignore: list[str] = field(default_factory=list)
-    """Texts whose n-grams do not count, such as instructions that all examples begin with."""
+    """Texts whose n-grams are ignored, such as instructions that all examples start with."""
 
     fields: list[str] | None = None
-    """The columns of the benchmarks that count; all that hold text, unless given."""
+    """Columns of the benchmark files to use; by default all text columns."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     hits_field: str | None = field(default=None, kw_only=True)
-    """A column for what was found: benchmark, example and n-gram, at most 20 of them."""
+    """Output column for the matches: benchmark, example and n-gram, at most 20 of them."""
 
     index_path: str | None = field(default=None, kw_only=True)
-    """Where each node keeps the n-grams; in a folder for temporary files, unless given."""
+    """Folder on each node for the n-gram index; by default a folder for temporary files."""
 
     storage_options: StorageOptions | None = field(default=None, kw_only=True, repr=False)
-    """Options of fsspec for benchmarks on an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for benchmarks on an object store. Take keys from ${secret:NAME}."""
 
     def __post_init__(self) -> None:
         self._index: Index | None = None
@@ -144,10 +148,10 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     @property
     def index(self) -> Index:
-        """The n-grams that are looked for."""
+        """The index of n-grams, built on first use."""
         if self._index is None:
             folder = self._folder()
-            build(self._sources.examples(), self._grams, folder)  # does nothing where it is there
+            build(self._sources.examples(), self._grams, folder)  # no-op if it exists
             self._index = Index(folder)
         return self._index
 
@@ -190,7 +194,7 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
         return [good, *dropped]
 
     def _left_of(self, found: Match) -> "str | Dropped":
-        """What is left of a text, or why all of it goes."""
+        """Return the text that remains, or the reason to drop all of it."""
         if self.action == "drop":
             return Dropped(f"holds text of {found.benchmark}")
         if len(found.stretches) > self.max_cuts:
@@ -216,7 +220,10 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
         return GramOptions(self.ngram_size, shortest, self.max_examples, tuple(self.ignore))
 
     def _folder(self) -> Path:
-        """Where the index is: a name for what it is made of, this version of Python included."""
+        """Return the index folder.
+
+        Its name is a hash of everything that the index depends on, including this Python version.
+        """
         files = [[n, p.path, p.size, p.version] for n, p in self._sources.files()]
         facts = [_FORMAT, files, self.fields, list(vars(self._grams).values()), sys.version]
         digest = hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
@@ -225,14 +232,17 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _named(paths: list[str]) -> Mapping[str, str | list[str]]:
-    """Files by what they are called; by their whole path where two are called the same."""
+    """Name files after their base names, or after their whole paths if base names collide."""
     names = [base_name(path).partition(".")[0] for path in paths]
     pairs = zip(names, paths, strict=True)
     return {name if name and names.count(name) == 1 else path: path for name, path in pairs}
 
 
 def _private(folder: Path) -> Path:
-    """A folder that nobody else may write to: what lies in it is believed."""
+    """Return a folder after checking that no other user can write to it.
+
+    The content of the folder is trusted.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     facts = folder.stat()
     if facts.st_uid != os.getuid() or facts.st_mode & 0o022:

@@ -1,7 +1,8 @@
-"""Words as contamination is told by: letters and digits, whatever their case.
+"""Words as compared for contamination: letters and digits, regardless of case.
 
-Everything else only separates words: marks, line breaks, the underscore. Letters are compared in
-Unicode's composed form, folded. Each character of scripts written without spaces is a word.
+Everything else is a separator: punctuation, line breaks, the underscore. Letters are compared in
+Unicode's composed form (NFC), case-folded. In scripts written without spaces, each character is a
+word.
 """
 
 import re
@@ -19,7 +20,7 @@ _MOST_CACHED = 500_000
 
 
 def composed(text: str) -> str:
-    """The text in the form that its words are found in."""
+    """Normalize a text so that its words can be compared."""
     if text.isascii():
         return text
     safe = stream_safe(text)
@@ -27,17 +28,17 @@ def composed(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a composed text."""
+    """Return the words of a normalized text, case-folded."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
-    """Where each of these words begins and ends."""
+    """Return the character range of each word."""
     return [found.span() for found in _WORD.finditer(text)]
 
 
 class WordNumbers(dict[str, int]):
-    """A number of 60 bits for each word, the same in every process."""
+    """Maps each word to a 60-bit number that is the same in every process."""
 
     def __missing__(self, word: str) -> int:
         if len(self) >= _MOST_CACHED:
@@ -51,8 +52,8 @@ class WordNumbers(dict[str, int]):
 
 
 def rolling(numbers: list[int], size: int) -> "list[int]":
-    """A hash of 64 bits for each n-gram of that size.
+    """Return a 64-bit hash for each n-gram of this size.
 
-    Python hashes a row of numbers, unlike one of strings, alike in all processes of one version.
+    Unlike strings, tuples of numbers hash the same in all processes of one Python version.
     """
     return list(map(hash, zip(*(numbers[start:] for start in range(size)), strict=False)))

@@ -1,1 +1,1 @@
-"""HTML: the text of web pages."""
+"""HTML: extract text from web pages."""

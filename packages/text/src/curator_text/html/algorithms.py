@@ -1,4 +1,4 @@
-"""Algorithms: how the text of a page is told from what stands around it."""
+"""Algorithms: the libraries that extract the main text of a page, and their options."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,7 +9,7 @@ from curator_text.html.stop_lists import stop_list
 Algorithm: TypeAlias = Literal["resiliparse", "trafilatura", "justext"]
 
 Extract: TypeAlias = Callable[[str, str | None], str]
-"""Makes text of a page, given its language where that is known."""
+"""Extracts text from a page, given its language if known."""
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "resiliparse": {
@@ -36,14 +36,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "no_headings": False,
     },
 }
-"""The options of each algorithm, and what they are when nothing is said."""
+"""Options of each algorithm, with their defaults."""
 
 MODULES = {"resiliparse": "resiliparse", "trafilatura": "trafilatura", "justext": "justext"}
 EXTRAS = {"resiliparse": "web", "trafilatura": "trafilatura", "justext": "justext"}
 
 
 def extractor(algorithm: str, options: Mapping[str, Any]) -> Extract:
-    """An algorithm with its options; those that are not given are as OPTIONS has them."""
+    """Return an algorithm as a function; options not given have the defaults in OPTIONS."""
     chosen = {**OPTIONS[algorithm], **options}
     if algorithm == "justext":
         return _justext(chosen)
@@ -59,7 +59,7 @@ def _resiliparse(options: dict[str, Any]) -> Callable[[str], str]:
 
 
 def _trafilatura(options: dict[str, Any]) -> Callable[[str], str]:
-    """Its own looking for duplicates is off: what it gives would depend on the pages before."""
+    """Deduplication is off, because results would depend on the pages seen before."""
     from trafilatura import extract
 
     links = options.pop("links")
@@ -70,7 +70,7 @@ def _trafilatura(options: dict[str, Any]) -> Callable[[str], str]:
 def _justext(options: dict[str, Any]) -> Extract:
     from justext import justext
 
-    # Without a stop list the thresholds are 0: only lengths and links decide.
+    # Without a stop list, the thresholds are 0 and only lengths and links decide.
     no_words = {**options, "stopwords_low": 0.0, "stopwords_high": 0.0}
 
     def extract(page: str, language: str | None) -> str:
@@ -82,7 +82,7 @@ def _justext(options: dict[str, Any]) -> Extract:
 
 
 def _dense(extract: Callable[[str], str], density: float, page: str, language: str | None) -> str:
-    """Only lines with enough stop words; all where those of the language are unknown."""
+    """Keep lines with enough stop words; keep all lines if the language has no stop list."""
     words = stop_list(language)
     text = extract(page)
     if not words:

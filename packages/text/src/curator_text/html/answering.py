@@ -1,7 +1,6 @@
-"""Answering: the life of the process beside a worker that makes text of pages.
+"""Main loop of the child process that extracts text from pages.
 
-Nothing is imported here that the work does not need: the process starts again after each page
-that ends it.
+Import only what this process needs: it is restarted after every page that kills it.
 """
 
 import json
@@ -16,31 +15,31 @@ from curator_text.html.heads import language_of, title_of
 from curator_text.html.messages import put, received, send
 
 PLACE_BYTES = 1
-"""What the file with texts begins with: which page of a message is being read."""
+"""Size of the header of the texts file, which holds the number of the page being processed."""
 
 Answer: TypeAlias = tuple[str | None, int, str | None, str | None]
-"""Of a page the error, the length of its text, its title and its language."""
+"""For each page: error, length of its text, title and language."""
 
 
 class _Work(NamedTuple):
-    """What the worker says when it starts the process."""
+    """Settings that the worker passes on the command line."""
 
     algorithm: str
     options: dict[str, Any]
     language: str | None
     seconds: float
     pages: int
-    """The file into which it puts pages."""
+    """File descriptor of the pages that the worker writes."""
 
     texts: int
-    """The file in which it wants texts."""
+    """File descriptor of the texts that the worker reads."""
 
 
 def main() -> None:
-    """Read pages until nobody sends any."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the worker's business
+    """Process pages until the worker closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the worker handles Ctrl-C
     messages, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # keep output printed by libraries out of the answers
     work = _Work(*json.loads(sys.argv[1]))
     extract = extractor(work.algorithm, work.options)
     while (chunk := received(messages)) is not None:
@@ -64,7 +63,7 @@ def _answers(work: _Work, extract: Extract, chunk: list[tuple[int, str | None]])
 def _answer(
     extract: Extract, page: str, language: str | None
 ) -> tuple[str | None, bytes, str | None, str | None]:
-    """An error, or nothing; then what there is."""
+    """Return an error or None, then the text, the title and the language."""
     named = language_of(page)
     try:
         text = extract(page, language or named).encode() if page.strip() else b""

@@ -1,4 +1,4 @@
-"""Charsets: bytes of a page become text as a browser would have it."""
+"""Charsets: decode the bytes of a page as a browser would."""
 
 import codecs
 import re
@@ -17,14 +17,15 @@ _MARKS = {
 }
 _UTF_16 = frozenset({"utf-16-le", "utf-16-be"})
 _PRIVATE_USE = {byte: 0xF700 + byte for byte in range(0x80, 0x100)}
-"""Where x-user-defined has the bytes beyond ASCII."""
+"""x-user-defined maps bytes beyond ASCII to these code points."""
 
 
 def decoded(page: bytes, charset: str | None = None) -> str:
-    """The text of a page.
+    """Decode a page.
 
-    A byte order mark counts most, then what the server said, then what the page says. A page that
-    declares nothing is UTF-8 if it can be; otherwise its charset is detected.
+    A byte order mark takes precedence, then the server's charset, then the one declared in the
+    page. An undeclared page is decoded as UTF-8 if it is mostly valid; otherwise its charset is
+    detected.
     """
     for mark, name in _MARKS.items():
         if page.startswith(mark):
@@ -40,13 +41,19 @@ def decoded(page: bytes, charset: str | None = None) -> str:
 
 
 def _served(page: bytes, charset: str | None) -> str | None:
-    """The server's charset. Without a NUL byte a page is not UTF-16, whatever the server says."""
+    """Return the server's charset.
+
+    A page without NUL bytes is not UTF-16, whatever the server says.
+    """
     codec = codec_of(charset)
     return None if codec in _UTF_16 and b"\0" not in page[:_SEARCHED] else codec
 
 
 def _declared(page: bytes) -> str | None:
-    """The charset in the page. Where it can be read, it is neither UTF-16 nor x-user-defined."""
+    """Return the charset declared in the page.
+
+    If the declaration is readable as ASCII, the page cannot be UTF-16 or x-user-defined.
+    """
     codec = codec_of(_in_meta(page))
     if codec in _UTF_16:
         return "utf-8"

@@ -1,7 +1,7 @@
-"""Children: a process beside the worker that reads pages, so that none can hang or end the worker.
+"""Children: run HTML extraction in a child process, so that no page can hang or kill the worker.
 
-The libraries that parse pages are compiled, and some pages keep them busy for hours. The child is
-ended by the system when it has worked on one page for too long; the next page gets a new one.
+The libraries that parse pages are compiled, and some pages keep them busy for hours. The system
+kills the child when one page takes too long; a new child continues with the next page.
 """
 
 import json
@@ -22,11 +22,11 @@ from curator_text.html.messages import put, received, send
 _CHUNK_BYTES = 1024 * 1024
 _CHUNK_PAGES = 64
 _KEPT_BYTES = 32 * 1024 * 1024
-"""So much free memory stays with the process. glibc takes no more than this for large pieces."""
+"""Free memory that the child keeps. glibc accepts at most this value for the mmap threshold."""
 
 
 class Page(NamedTuple):
-    """A page as it was found: bytes, and the charset that somebody named."""
+    """A page as read: its bytes, and a charset if the server declared one."""
 
     content: pa.Buffer
     charset: str | None = None
@@ -34,14 +34,14 @@ class Page(NamedTuple):
 
 class Extracted(NamedTuple):
     text: memoryview
-    """In UTF-8."""
+    """UTF-8."""
 
     title: str | None
     language: str | None
 
 
 class Child:
-    """The process, started when first needed and again when it is gone."""
+    """A child process that is started on demand and restarted after it dies."""
 
     def __init__(
         self, algorithm: str, options: Mapping[str, Any], language: str | None, seconds: float
@@ -51,7 +51,7 @@ class Child:
         self._process: _Process | None = None
 
     def extracted(self, pages: Sequence[Page]) -> Iterator[Extracted | InputError]:
-        """What each page holds, in order."""
+        """Yield the result for each page, in order."""
         left = list(pages)
         while left:
             chunk = _first_of(left)
@@ -64,7 +64,7 @@ class Child:
                 continue
             last, told = self._process.place(), self._epitaph(self._process.ended())
             self._process = None
-            yield from self.extracted(chunk[:last])  # their answers went with it
+            yield from self.extracted(chunk[:last])  # their results were lost with the child
             yield InputError(told)
             left = left[last + 1 :]
 
@@ -81,9 +81,9 @@ class Child:
 
 
 class _Process:
-    """The process while it lives, and the files in memory that both sides have.
+    """A running child process, and the in-memory files that it shares with the worker.
 
-    Pages and texts go through these, so that the messages stay small.
+    Pages and texts are exchanged through these files, so that messages stay small.
     """
 
     def __init__(self, settings: Sequence[Any]) -> None:
@@ -102,7 +102,7 @@ class _Process:
         self._questions, self._answers = self._process.stdin, self._process.stdout
 
     def asked(self, pages: Sequence[Page]) -> list[Extracted | InputError] | None:
-        """What the pages hold; None where the process ended over one of them."""
+        """Return the results for the pages; None if the child died."""
         os.pwrite(self._texts.fileno(), bytes(PLACE_BYTES), 0)
         put(self._pages.fileno(), (page.content for page in pages), 0)
         try:
@@ -120,11 +120,11 @@ class _Process:
             yield Extracted(text, title, language) if error is None else InputError(error)
 
     def place(self) -> int:
-        """Which of the pages it was at."""
+        """Return the index of the page that was being processed."""
         return os.pread(self._texts.fileno(), PLACE_BYTES, 0)[0]
 
     def ended(self) -> int:
-        """Its exit code, once it has ended of itself."""
+        """Wait for the child to exit, clean up, and return the exit code."""
         code = self._process.wait()
         self.kill()
         return code
@@ -137,9 +137,10 @@ class _Process:
 
 
 def _environment() -> dict[str, str]:
-    """Memory is kept for the next page: to have it from the system anew costs a tenth of the work.
+    """Return the child's environment, with memory kept for the next page.
 
-    Only glibc knows these variables, and only where nobody has set them.
+    Returning memory to the system and requesting it again costs a tenth of the total time. Only
+    glibc reads these variables, and values that are already set take precedence.
     """
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     kept = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(_KEPT_BYTES))
@@ -153,7 +154,7 @@ def _memory_file(name: str) -> BinaryIO:
 
 
 def _first_of(pages: Sequence[Page]) -> Sequence[Page]:
-    """As many as are worth one message."""
+    """Return the pages for one message."""
     size = 0
     for count, page in enumerate(pages[:_CHUNK_PAGES], start=1):
         size += page.content.size

@@ -1,4 +1,4 @@
-"""Detection: the charset of a page that declares none."""
+"""Detection: guess the charset of a page that declares none."""
 
 import re
 
@@ -6,20 +6,20 @@ from curator_text.html.labels import codec_of
 
 MODULE = "resiliparse"
 DEFAULT = "cp1252"
-"""Where the detector cannot tell either."""
+"""Fallback if the detector finds nothing either."""
 
 _TAGS = re.compile(rb"[<>]")
 _SAMPLE_BYTES = 128 * 1024
 _BROKEN_SHARE = 0.1
-"""A page is still UTF-8 if this share of its characters beyond ASCII is damaged or cut off."""
+"""A page still counts as UTF-8 if at most this share of its non-ASCII characters is broken."""
 
 _UTF_16 = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 _JAPANESE = (b"\x1b$B", b"\x1b$@")
-"""How ISO-2022-JP, which is all ASCII, changes to Japanese."""
+"""Escape sequences that switch ISO-2022-JP, which is pure ASCII, to Japanese."""
 
 
 def decode_undeclared(page: bytes) -> str:
-    """The text in the charset that it most likely has."""
+    """Decode a page in its most likely charset."""
     codec = _UTF_16.get(page[:2])
     if codec is None and b"\x1b$" in page and any(mark in page for mark in _JAPANESE):
         codec = "iso2022_jp_ext"
@@ -33,9 +33,9 @@ def decode_undeclared(page: bytes) -> str:
 
 
 def _is_utf_8(text: str) -> bool:
-    """Whether a text that was decoded with replacements is UTF-8 for the most part.
+    """Return whether text decoded with replacements is mostly valid UTF-8.
 
-    Other charsets hardly ever form a valid sequence of several bytes.
+    Other charsets hardly ever form valid multi-byte sequences.
     """
     broken = text.count("\ufffd")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))

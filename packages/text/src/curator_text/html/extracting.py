@@ -1,4 +1,4 @@
-"""Extracting: web pages become text."""
+"""Extracting: the stage that turns web pages into text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,86 +21,88 @@ from curator_text.rejecting import RowErrors
 
 @dataclass
 class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Makes text of HTML, and adds the title and the language that the page names.
+    """Extracts text from HTML, and adds the title and the language that the page declares.
 
-    The same page gives the same text, whatever came before it. A page that a library cannot read,
-    or not in time, is set aside alone.
+    The same page always gives the same text, regardless of earlier pages. A page that the library
+    cannot read, or that takes too long, is quarantined on its own.
     """
 
     algorithm: Algorithm = "resiliparse"
-    """`resiliparse` (extra `web`), `trafilatura` or `justext` (extras of those names)."""
+    """`resiliparse` (extra `web`), `trafilatura` or `justext` (extras of the same names)."""
 
     html_field: str = field(default="content", kw_only=True)
-    """The column that holds the pages, as bytes or as text."""
+    """The column that holds the pages, as bytes or text."""
 
     charset_field: str = field(default="charset", kw_only=True)
-    """The column with the charsets that servers named, where there is one."""
+    """The column with the charsets declared by servers, if there is one."""
 
     text_field: str = field(default="text", kw_only=True)
-    """A column for the text."""
+    """Output column for the text."""
 
     title_field: str = field(default="title", kw_only=True)
-    """A column for the title of the page."""
+    """Output column for the page title."""
 
     language_field: str = field(default="html_language", kw_only=True)
-    """A column for the language that the page names, such as `de`; a hint, and often wrong."""
+    """Output column for the language that the page declares, such as `de`; often wrong."""
 
     keep_html: bool = field(default=False, kw_only=True)
-    """Whether to keep the column of pages."""
+    """Keep the column of pages."""
 
     language: str | None = field(default=None, kw_only=True)
-    """justext, and with stop_word_density: the language of the stop list, such as `de`. By default
-    the one that each page names. Without a list stop words do not count: Chinese, Japanese, Korean
-    and Thai have none."""
+    """justext, or with stop_word_density: language of the stop list, such as `de`; by default the
+    one that each page declares. Without a list, stop words are ignored: Chinese, Japanese, Korean
+    and Thai have none.
+    """
 
     page_timeout_s: float = field(default=5.0, kw_only=True)
-    """How many seconds of CPU time a page may take; ordinary ones take a few milliseconds."""
+    """Maximum seconds of CPU time per page. Ordinary pages take a few milliseconds."""
 
     main_content: bool | None = field(default=None, kw_only=True)
-    """resiliparse: leave out menus and the like (true)."""
+    """resiliparse: remove menus and other boilerplate (true)."""
 
     alt_texts: bool | None = field(default=None, kw_only=True)
-    """resiliparse: write out what stands for pictures (false)."""
+    """resiliparse: include the alternative texts of pictures (false)."""
 
     links: bool | None = field(default=None, kw_only=True)
-    """resiliparse, trafilatura: write out the targets of links (false)."""
+    """resiliparse, trafilatura: include link targets (false)."""
 
     stop_word_density: float | None = field(default=None, kw_only=True)
-    """resiliparse, trafilatura: the least share of stop words in a line (none; NeMo Curator: .32).
-    Needs `curator-text[justext]` for the stop lists."""
+    """resiliparse, trafilatura: minimum share of stop words in a line (none; NeMo Curator: .32).
+    Needs the stop lists of `curator-text[justext]`.
+    """
 
     favor_precision: bool | None = field(default=None, kw_only=True)
-    """trafilatura: rather less text, but only what is text (false)."""
+    """trafilatura: extract less text, but with fewer errors (false)."""
 
     favor_recall: bool | None = field(default=None, kw_only=True)
-    """trafilatura: rather too much text than too little (false)."""
+    """trafilatura: extract more text, even if some is boilerplate (false)."""
 
     include_comments: bool | None = field(default=None, kw_only=True)
-    """trafilatura: with the comments of readers (false)."""
+    """trafilatura: include reader comments (false)."""
 
     include_tables: bool | None = field(default=None, kw_only=True)
-    """trafilatura: with tables (true)."""
+    """trafilatura: include tables (true)."""
 
     length_low: int | None = field(default=None, kw_only=True)
-    """justext: shorter paragraphs are short (70 characters)."""
+    """justext: paragraphs shorter than this count as short (70 characters)."""
 
     length_high: int | None = field(default=None, kw_only=True)
-    """justext: longer paragraphs are long (200 characters)."""
+    """justext: paragraphs longer than this count as long (200 characters)."""
 
     stopwords_low: float | None = field(default=None, kw_only=True)
-    """justext: a smaller share of stop words is low (.30)."""
+    """justext: a share of stop words below this is low (.30)."""
 
     stopwords_high: float | None = field(default=None, kw_only=True)
-    """justext: a larger share of stop words is high (.32)."""
+    """justext: a share of stop words above this is high (.32)."""
 
     max_link_density: float | None = field(default=None, kw_only=True)
-    """justext: paragraphs with more of their text in links are none (.2)."""
+    """justext: paragraphs with a larger share of link text are boilerplate (.2)."""
 
     max_heading_distance: int | None = field(default=None, kw_only=True)
-    """justext: how many characters behind a short heading good text may begin (200)."""
+    """justext: maximum characters between a short heading and the good text after it (200)."""
 
     no_headings: bool | None = field(default=None, kw_only=True)
-    """justext: headings count like other paragraphs (false)."""
+    """justext: treat headings like other paragraphs (false)."""
 
     def inputs(self) -> Sequence[str]:
         return (self.html_field,)

@@ -1,4 +1,4 @@
-"""Heads: what a page says of itself, read without parsing all of it."""
+"""Heads: read the title and language of a page without parsing all of it."""
 
 import html
 import re
@@ -8,7 +8,7 @@ _TITLE = re.compile(r"<title\b[^<>]{0,500}+>([^<]{0,2000}+)", re.I)
 _BEGINNING = 16 * 1024
 _TAG = re.compile(r"<html\b([^>]{0,2000}+)", re.I)
 _LANGUAGE = re.compile(r"\blang\s*+=\s*+[\"']?+\s*+([a-z]{2,3}+)\b", re.I)
-"""Possessive, and within one tag: nothing is looked at twice, whatever the page holds."""
+"""Possessive quantifiers within one tag, so that no page causes backtracking."""
 
 
 def title_of(page: str) -> str | None:
@@ -17,7 +17,7 @@ def title_of(page: str) -> str | None:
 
 
 def language_of(page: str) -> str | None:
-    """The language that the page names, such as `de`: a hint, and often wrong."""
+    """Return the language that the page declares, such as `de`. It is often wrong."""
     for tag in _TAG.finditer(page, 0, _BEGINNING):
         if found := _LANGUAGE.search(tag[1]):
             return found[1].lower()

@@ -1,4 +1,4 @@
-"""Labels: the names that pages and servers give to charsets, after the WHATWG Encoding Standard."""
+"""Labels: map charset names of pages and servers to codecs, after the WHATWG Encoding Standard."""
 
 import codecs
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 USER_DEFINED = "x-user-defined"
 REPLACEMENT = "replacement"
 
-_LABELS = {  # Python's codec: the labels that mean it
+_LABELS = {  # Python's codec: its labels
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8",
     "cp866": "866 cp866 csibm866 ibm866",
     "iso8859-2": """
@@ -93,23 +93,23 @@ _NO_CHARSETS = frozenset(
         "utf-16",
     ]
 )
-"""Codecs of Python that turn bytes into text, but that no page is written in."""
+"""Python codecs that decode bytes to text, but that no page uses."""
 
 
 @lru_cache(1024)
 def codec_of(label: str | None) -> str | None:
-    """Python's codec for a charset, or None where nobody knows the name.
+    """Return Python's codec for a charset label, or None if it is unknown.
 
-    The standard comes first; names that only Python knows, such as `cp850`, count too. Pages in HZ
-    and ISO-2022-KR are read: the standard forbids that because they can hide scripts from filters,
-    and extracted text has no scripts.
+    The standard takes precedence; names that only Python knows, such as `cp850`, work too. HZ and
+    ISO-2022-KR are decoded: the standard forbids them because they can hide scripts from filters,
+    but extracted text has no scripts.
     """
     name = (label or "").strip("\t\n\f\r ").lower()
     if name in _CODECS:
         return _CODECS[name]
     try:
         found = codecs.lookup(name).name
-        "x".encode(found)  # base64 and the like are no charsets
+        "x".encode(found)  # raises for codecs such as base64, which are not charsets
     except (LookupError, ValueError, TypeError):
         return None
     if found.replace("_", "-") in _NO_CHARSETS:

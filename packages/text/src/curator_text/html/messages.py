@@ -1,4 +1,4 @@
-"""Messages: what a worker and the process beside it tell each other, and bytes handed over."""
+"""Messages: JSON lines between a worker and its child process, and bytes in shared files."""
 
 import json
 import os
@@ -12,13 +12,13 @@ def send(stream: IO[bytes], message: Any) -> None:
 
 
 def received(stream: IO[bytes]) -> Any:
-    """The next message, or None where the other side is gone, maybe in the middle of a word."""
+    """Return the next message, or None if the other side died, even in the middle of a message."""
     line = stream.readline()
     return json.loads(line) if line.endswith(b"\n") else None
 
 
 def put(file: int, pieces: Iterable[Any], start: int) -> int:
-    """Write pieces behind each other into a file that both sides have; where they end."""
+    """Write pieces one after another into a shared file; return the end offset."""
     for piece in pieces:
         left = memoryview(piece)
         while left:

@@ -1,7 +1,7 @@
-"""Stop lists: the common words of each language, as jusText ships them.
+"""Stop lists: common words of each language, as shipped with jusText.
 
-The thresholds of jusText are made for these lists. English has 453 words and Russian 4,754, because
-all forms of a word are listed; a shorter list would call most of a page boilerplate.
+jusText's thresholds are tuned for these lists. English has 453 words and Russian 4,754, because all
+inflected forms are listed; a shorter list would classify most of a page as boilerplate.
 """
 
 from functools import cache
@@ -9,7 +9,7 @@ from typing import cast
 
 MODULE = "justext"
 
-# Korean has a list, but its particles are written as parts of words: no text is dense in it.
+# Korean is left out: its particles are parts of words, so texts never have enough stop words.
 _NAMES = {
     "af": "Afrikaans", "an": "Aragonese", "ar": "Arabic", "ast": "Asturian", "az": "Azerbaijani",
     "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali", "bpy": "Bishnupriya_Manipuri",
@@ -36,12 +36,12 @@ _NAMES = {
 _OTHER_CODES = {"fil": "tl", "in": "id", "iw": "he", "jw": "jv", "mo": "ro", "nb": "no"}
 
 LANGUAGES = tuple(sorted(_NAMES))
-"""The codes of all languages that have a list."""
+"""Codes of all languages that have a stop list."""
 
 
 @cache
 def stop_list(language: str | None) -> frozenset[str] | None:
-    """The stop list of a language in lower case; None where there is none."""
+    """Return a language's stop list in lower case; None if there is none."""
     name = _NAMES.get(_OTHER_CODES.get(language or "", language or ""))
     if name is None:
         return None

@@ -1,1 +1,1 @@
-"""Personal data: e-mail and IP addresses, numbers of phones, cards and bank accounts."""
+"""Personal data: find email addresses, IP addresses, phone numbers, card numbers and IBANs."""

@@ -1,4 +1,4 @@
-"""Check digits: what tells a number of a card or an account from any other number."""
+"""Check digits: validate card numbers and IBANs."""
 
 IBAN_LENGTHS = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22,
@@ -11,7 +11,7 @@ IBAN_LENGTHS = {
     "SA": 24, "SC": 31, "SE": 24, "SI": 19, "SK": 24, "SM": 27, "ST": 25, "SV": 28, "TL": 23,
     "TN": 24, "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20,
 }  # fmt: skip
-"""How many characters an IBAN has in each country of the registry."""
+"""Length of an IBAN in each country of the registry."""
 
 _CARDS = (
     (4000, 4999, (13, 16, 19)),
@@ -28,26 +28,26 @@ _CARDS = (
     (3600, 3699, (14, 16, 19)),
     (3800, 3999, (14, 16, 19)),
 )
-"""Between which four digits the numbers of each kind of card begin, and how long they are."""
+"""First and last four-digit prefix of each card type, and its valid lengths."""
 
 _DOUBLED = {str(digit): digit * 2 - 9 * (digit > 4) for digit in range(10)}
 
 
 def is_luhn(digits: str) -> bool:
-    """Whether the last digit is the one that the others call for."""
+    """Return whether the last digit is a valid Luhn check digit."""
     plain = sum(map(int, digits[::-2]))
     return (plain + sum(_DOUBLED[digit] for digit in digits[-2::-2])) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
-    """Whether a card could have this number: its beginning, its length and its check digit."""
+    """Return whether a card can have this number, by prefix, length and check digit."""
     start, length = int(digits[:4]), len(digits)
     known = any(first <= start <= last and length in lengths for first, last, lengths in _CARDS)
     return known and is_luhn(digits)
 
 
 def is_iban(compact: str) -> bool:
-    """Whether the remainder is 1, as it is of every IBAN; digits and capitals only."""
+    """Return whether the length and checksum are valid. Expects digits and capitals only."""
     if len(compact) != IBAN_LENGTHS.get(compact[:2]):
         return False
     return int("".join(str(int(sign, 36)) for sign in compact[4:] + compact[:4])) % 97 == 1

@@ -1,4 +1,4 @@
-"""Finding personal data in a text."""
+"""Finding: locate and redact personal data in a text."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ ALL_KINDS: tuple[Kind, ...] = tuple(FINDERS)
 def find_pii(
     text: str, kinds: Sequence[Kind] = ALL_KINDS, public_ips_only: bool = False
 ) -> list[Span]:
-    """All of these kinds in a text, in the order in which they stand there, none over another."""
+    """Return the matches of these kinds, in text order and without overlaps."""
     found: list[tuple[int, int, Kind]] = []
     for kind, finder in FINDERS.items():
         if kind not in kinds:
@@ -25,14 +25,14 @@ def find_pii(
 
 
 def _is_taken(found: Sequence[tuple[int, int, Kind]], start: int, end: int) -> bool:
-    """Whether any of the others, which do not overlap each other, lies between these places."""
+    """Return whether the range overlaps any of the sorted, non-overlapping matches."""
     place = bisect_left(found, (start,))
     before = place > 0 and found[place - 1][1] > start
     return before or (place < len(found) and found[place][0] < end)
 
 
 def redacted(text: str, spans: Sequence[Span], replacement: str) -> str:
-    """The text with each of the spans replaced; `{kind}` stands for what it was."""
+    """Replace each span in the text; `{kind}` in the replacement is the span's kind."""
     return "".join(_parts(text, spans, replacement))
 
 

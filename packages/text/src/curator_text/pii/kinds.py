@@ -1,4 +1,4 @@
-"""Kinds of personal data, each found by one function in time that grows with the text alone."""
+"""Kinds of personal data: one finder function each, all in linear time."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,15 +12,15 @@ Kind: TypeAlias = Literal["email", "ip", "phone", "credit_card", "iban"]
 
 
 class Span(NamedTuple):
-    """What was found, and where: characters from `start` up to `end`."""
+    """A match: its kind, and the characters from `start` up to `end`."""
 
     kind: Kind
     start: int
     end: int
 
 
-# Whatever repeats within a pattern is bounded, so that no text makes it start over and over.
-# Letters of languages that are written without spaces are not part of a name: they are text.
+# All repetition is bounded to prevent backtracking. Letters of languages written without spaces are
+# not part of a name, because they belong to the surrounding text.
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u052f"
 _NAME = rf"{_LETTERS}0-9!#$%&'*+/=?^_`{{|}}~\-"
 _EMAIL = re.compile(
@@ -32,7 +32,7 @@ _EMAIL = re.compile(
 _ELLIPSIS = "..."
 _IPV4 = re.compile(r"(?<![0-9.])(?<![vV])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
 _SHORTEST_TOUCHING = len("10.0.2.15")
-"""What is shorter and touches letters is mostly a version: `rc1.0.0.1`, `1.2.3.4b`."""
+"""Shorter addresses that touch letters are mostly versions: `rc1.0.0.1`, `1.2.3.4b`."""
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}"
     r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{1,4}|(?<=::))(?![\w:]|\.[0-9])",
@@ -52,25 +52,25 @@ _DIGITS = re.compile(r"[0-9]+")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?=[ A-Z0-9])")
 
 _LONGEST_PHONE = 17
-"""15 digits with the code of the country, and the zeros before it."""
+"""15 digits with the country code, and the zeros before it."""
 
 _CARD_GROUPS = ((4, 4, 4, 4, 3), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 1))
 _SHORTEST_CARD, _LONGEST_CARD = 13, 19
 
 
 def find_emails(text: str) -> Iterator[tuple[int, int]]:
-    """Addresses as people write them, also wrongly (`a..b@c.org`), and in other scripts."""
+    """Find email addresses, including malformed ones (`a..b@c.org`) and ones in other scripts."""
     if "@" in text:
         for found in _EMAIL.finditer(text):
             local = found[0].partition("@")[0]
             if not local.endswith("."):
                 start, end = found.span()
-                before = local.rfind(_ELLIPSIS)  # it ends what was said before the address
+                before = local.rfind(_ELLIPSIS)  # an ellipsis ends the text before the address
                 yield (start if before < 0 else start + before + len(_ELLIPSIS)), end
 
 
 def find_ips(text: str, public_only: bool = False) -> Iterator[tuple[int, int]]:
-    """Addresses of machines, version 4 and 6. `a::b`, without a digit, is a name in a program."""
+    """Find IPv4 and IPv6 addresses. `a::b`, without a digit, is an identifier in code."""
     patterns = [pattern for sign, pattern in ((":", _IPV6), (".", _IPV4)) if sign in text]
     for pattern in patterns:
         for found in pattern.finditer(text):
@@ -82,7 +82,7 @@ def find_ips(text: str, public_only: bool = False) -> Iterator[tuple[int, int]]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether an address touches no letters, or is too long for the number of a version."""
+    """Return whether an address touches no letters, or is too long for a version number."""
     touches = _WORD.match(text, max(0, start - 1), start) or _WORD.match(text, end)
     return end - start >= _SHORTEST_TOUCHING or touches is None
 
@@ -97,7 +97,7 @@ def _address(written: str) -> IPv4Address | IPv6Address | None:
 
 
 def find_phones(text: str) -> Iterator[tuple[int, int]]:
-    """Numbers with a country's code (+44 …, 0044 …), and North American ones with an area."""
+    """Find numbers with a country code (+44 …, 0044 …), and North American ones with area code."""
     place = 0
     while found := _PHONE.search(text, place):
         start, end = found.start(), _end_of_phone(text, *found.span())
@@ -107,14 +107,14 @@ def find_phones(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_phone(text: str, start: int, end: int) -> int:
-    """Where the number ends: what would make it too long is another one behind it."""
+    """Return the end of the number. Digits beyond the maximum length belong to the next number."""
     while sum(map(str.isdigit, text[start:end])) > _LONGEST_PHONE:
         end = max(text.rfind(sign, start, end) for sign in " ./-")
     return max(end, start)
 
 
 def find_cards(text: str) -> Iterator[tuple[int, int]]:
-    """Numbers of cards, written in one, or in groups as they stand on cards."""
+    """Find card numbers, written without separators or grouped as on cards."""
     for run in _RUN_OF_DIGITS.finditer(text):
         if run.end() - run.start() >= _SHORTEST_CARD:
             groups = [digits.span() for digits in _DIGITS.finditer(text, *run.span())]
@@ -132,7 +132,7 @@ def _cards_in(text: str, groups: Sequence[tuple[int, int]]) -> Iterator[tuple[in
 
 
 def _card_at(text: str, groups: Sequence[tuple[int, int]], sizes: Sequence[int], first: int) -> int:
-    """How many groups from here on are the number of a card; 0 where they are not."""
+    """Return how many groups form a card number from this one on; 0 if none do."""
     if sizes[first] != 4:
         start, end = groups[first]
         alone = _SHORTEST_CARD <= sizes[first] <= _LONGEST_CARD
@@ -148,7 +148,7 @@ def _card_at(text: str, groups: Sequence[tuple[int, int]], sizes: Sequence[int],
 
 
 def find_ibans(text: str) -> Iterator[tuple[int, int]]:
-    """Numbers of accounts, in one or in groups."""
+    """Find IBANs, written without separators or in groups."""
     for found in _IBAN.finditer(text):
         shape = _iban_of(found[0][:2])
         whole = shape.match(text, found.start()) if shape else None
@@ -158,7 +158,7 @@ def find_ibans(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _iban_of(country: str) -> re.Pattern[str] | None:
-    """As many digits and capitals as the country says, with single spaces between them."""
+    """Return a pattern for a country's IBANs, with optional single spaces."""
     length = IBAN_LENGTHS.get(country)
     if length is None:
         return None
@@ -172,4 +172,4 @@ FINDERS: dict[Kind, Callable[[str], Iterator[tuple[int, int]]]] = {
     "ip": find_ips,
     "phone": find_phones,
 }
-"""Those with check digits first: where two kinds overlap, the first one counts."""
+"""Kinds with check digits first: where two kinds overlap, the first one wins."""

@@ -1,4 +1,4 @@
-"""Stages for personal data: say where it is, take it out, or drop what has it."""
+"""Stages for personal data: locate it, redact it, or drop texts that contain it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,17 +19,18 @@ from curator_text.texts import Text
 
 @dataclass
 class PiiSearch:
-    """What to look for."""
+    """Options for the personal data to search for."""
 
     kinds: Sequence[Kind] = ALL_KINDS
-    """Of `email`, `ip`, `phone`, `credit_card` (with a right check digit) and `iban` (with right
-    check digits)."""
+    """Kinds to search for: `email`, `ip`, `phone`, `credit_card` and `iban`. Card numbers and IBANs
+    must have valid check digits.
+    """
 
     public_ips_only: bool = False
-    """Leave addresses alone that mean something in one's own network only, such as 192.168.0.1."""
+    """Ignore addresses that are not public, such as 192.168.0.1."""
 
     def problems(self) -> Iterable[str]:
-        """What is wrong with the kinds."""
+        """Yield what is wrong with the kinds."""
         if isinstance(self.kinds, str):
             yield f"kinds is the text {self.kinds!r}, but must be a list: [{self.kinds}]"
         elif not self.kinds:
@@ -45,16 +46,16 @@ class PiiSearch:
 
 @dataclass
 class PiiFinder(PiiSearch, ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Adds what personal data there is in each text: a list of its kind, and from where to where.
+    """Adds a list of the personal data in each text: the kind, start and end of each match.
 
-    Places count characters from 0, as Python does. A missing text has a missing list.
+    Positions count characters from 0, as in Python. A missing text gets a missing list.
     """
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     pii_field: str = field(default="pii", kw_only=True)
-    """A column for what was found."""
+    """Output column for the matches."""
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
@@ -79,10 +80,10 @@ class PiiFinder(PiiSearch, ProcessingStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class PiiRedactor(PiiSearch, TextRewriter):
-    """Writes something else in place of personal data."""
+    """Replaces personal data in texts."""
 
     replacement: str = "<{kind}>"
-    """What to write; `{kind}` stands for what it was, such as EMAIL or CREDIT_CARD."""
+    """Replacement text; `{kind}` is the kind of data, such as EMAIL or CREDIT_CARD."""
 
     def check(self) -> Iterable[str]:
         return self.problems()
@@ -94,10 +95,10 @@ class PiiRedactor(PiiSearch, TextRewriter):
 
 @dataclass
 class PiiFilter(PiiSearch, TextFilter):
-    """Drops texts with personal data. Its score is how many pieces of it there are."""
+    """Drops texts with personal data. The score is the number of matches."""
 
     max_found: int = 0
-    """How many pieces a text may have."""
+    """Maximum number of matches in a text."""
 
     @property
     def reason(self) -> str:
