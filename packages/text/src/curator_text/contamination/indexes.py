@@ -2,10 +2,13 @@
 
 Each file is memory-mapped, so that it is in memory once for any number of workers:
 
-hashes    hashes of the n-grams' beginnings, sorted starts    where each n-gram starts in `texts`
-ends      where it ends examples  the number of its example sieve     one byte per value of a hash's
-last bits: 0 if no n-gram has this value texts     the words of all examples, separated by spaces
-facts     everything else, as JSON
+    hashes    hashes of the n-grams' beginnings, sorted
+    starts    where each n-gram starts in `texts`
+    ends      where it ends
+    examples  the number of its example
+    sieve     one byte per value of a hash's last bits: 0 if no n-gram has this value
+    texts     the words of all examples, separated by spaces
+    facts     everything else, as JSON
 """
 
 import json
@@ -40,7 +43,7 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True)
 class GramOptions:
-    """Which n-grams of the examples are looked for."""
+    """Which n-grams of the examples to index."""
 
     size: int
     shortest: int

@@ -1,1 +1,1 @@
-"""Mixing: which documents go into a corpus, how often, and in which order."""
+"""Mixing: choose which documents go into a corpus, how often, and in which order."""

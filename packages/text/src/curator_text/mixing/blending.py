@@ -1,4 +1,4 @@
-"""Blending corpora by weights."""
+"""Blending: mix corpora by weight."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +18,16 @@ from curator_text.mixing.shares import apportioned, most_without_repeating, spre
 
 @dataclass(frozen=True)
 class BlendSource:
-    """One corpus of a blend, and how much of the result it makes."""
+    """One corpus of a blend, and its weight."""
 
     paths: str | list[str]
-    """Files, folders, or patterns, of JSON lines or of Parquet."""
+    """Files, folders or patterns of JSON lines or Parquet."""
 
     weight: float
-    """Its share of the rows, beside the weights of the others."""
+    """Share of the rows, relative to the weights of the other sources."""
 
     name: str = ""
-    """What it is called; its paths unless given."""
+    """Name of the source; by default its paths."""
 
     @property
     def path_list(self) -> list[str]:
@@ -41,7 +41,7 @@ class BlendSource:
 
 @dataclass(frozen=True)
 class _Counted:
-    """What is known of a source once its rows are counted."""
+    """A source after counting its rows."""
 
     batches: list[BatchCount]
     wanted: int
@@ -51,7 +51,7 @@ class _Counted:
         return sum(batch.rows for batch in self.batches)
 
     def copies(self) -> dict[str, tuple[int, int]]:
-        """By batch, how often all of its rows are taken, and how many of them once more."""
+        """Map each batch to the number of full copies, and the number of rows to take once more."""
         whole, rest = divmod(self.wanted, self.rows)
         extras = spread(rest, [batch.rows for batch in self.batches])
         pairs = zip(self.batches, extras, strict=True)
@@ -62,23 +62,23 @@ class _Counted:
 class BlendWorkflow(Exchange):
     """Mixes corpora in given proportions, in random order.
 
-    First the rows of every source are counted; then each gives its share, exactly: a source that
-    has too few rows repeats all of them, and some once more; one that has too many gives a random
-    sample, evenly from all of its files. No source is off by a whole row. With neither `rows` nor
-    `epochs` the result is the largest in which no row is repeated.
+    The rows of each source are counted first; then each source contributes its exact share. A
+    source with too few rows repeats all of them, and some once more; a source with too many
+    contributes a random sample, spread evenly over its files. No source is off by a whole row. With
+    neither `rows` nor `epochs`, the result is the largest one without repeated rows.
     """
 
     sources: Sequence[BlendSource]
     """The corpora and their weights."""
 
     rows: int | None = None
-    """How many rows the result has."""
+    """Number of rows in the result."""
 
     epochs: float | None = None
-    """Or how many times as many as all sources together have."""
+    """Size of the result, as a multiple of the rows of all sources together."""
 
     source_field: str | None = None
-    """A column for the name of the source that a row is from."""
+    """Output column for the name of a row's source."""
 
     name = "blend"
 
@@ -147,7 +147,7 @@ class BlendWorkflow(Exchange):
         return most_without_repeating(counts, weights)
 
     def _size(self, counted: Sequence[_Counted]) -> int:
-        """About how many bytes the result has."""
+        """Estimate the size of the result in bytes."""
         return sum(
             self.size_of(source.path_list) * one.wanted // one.rows
             for source, one in zip(self.sources, counted, strict=True)

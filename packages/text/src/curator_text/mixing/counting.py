@@ -1,4 +1,4 @@
-"""Counting rows: the first pass over a source, which says how many rows each batch has."""
+"""Counting: the first pass over a source, which counts the rows of each batch."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from curator_text.mixing.keys import batch_label
 
 
 class BatchCount(NamedTuple):
-    """How many rows a batch has. In this order batches stand wherever their files lie."""
+    """The number of rows in a batch. Sort order does not depend on the location of the files."""
 
     label: str
     rows: int
@@ -26,7 +26,7 @@ class BatchCount(NamedTuple):
 
 @dataclass
 class RowCounts(FileWriter):
-    """Writes down how many rows each batch has."""
+    """Writes the number of rows of each batch to a file."""
 
     ending = ".json"
 
@@ -45,7 +45,7 @@ class RowCounts(FileWriter):
 
 
 def counted_batches(folder: str, storage_options: StorageOptions | None) -> list[BatchCount]:
-    """The batches of a source, in an order that does not depend on how they were found."""
+    """Return the batches of a source, in an order independent of how they were found."""
     try:
         parts = list(find_files([folder], Wanted((".json",)), storage_options))
     except NothingFoundError:

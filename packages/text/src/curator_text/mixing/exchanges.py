@@ -1,4 +1,4 @@
-"""Exchanges: rows of many files through buckets on disk into new files, in a random order."""
+"""Exchanges: move rows from many files through buckets on disk into new files, in random order."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,38 +33,38 @@ _INFLATION = 4
 
 @dataclass
 class Exchange(Workflow):
-    """What shuffling and blending share: where rows go, and how they get there.
+    """Base class of shuffling and blending: where rows go, and how they get there.
 
-    The rows lie in the work directory in between, once more as large as the result. It can be
-    deleted once the result is there, and will not be made again.
+    The work directory holds an intermediate copy of the rows, as large as the result. It can be
+    deleted once the result is complete, and is not created again.
     """
 
     output_path: str = field(kw_only=True)
-    """The folder for the result."""
+    """Folder for the result."""
 
     seed: int = field(default=0, kw_only=True)
     """The same data and the same seed give the same rows in the same order."""
 
     output_format: Format = field(default="jsonl", kw_only=True)
-    """Which files to write."""
+    """Format of the files to write."""
 
     compression: str | None = field(default=None, kw_only=True)
-    """How to compress them, as the writer of that format takes it."""
+    """Compression of the files, as the writer of the format accepts it."""
 
     mode: Mode = field(default="error", kw_only=True)
-    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+    """What to do if the output folder holds other data: refuse, append to it, or overwrite."""
 
     text_field: str = field(default="text", kw_only=True)
-    """The column of text, which the random order is made of, with the place of each row."""
+    """The text column. The random order depends on its content and on each row's position."""
 
     bucket_size: int | str = field(default="256MB", kw_only=True)
-    """About how much of the data is held in memory at once by each worker."""
+    """Approximate amount of data that each worker holds in memory at once."""
 
     work_path: str | None = field(default=None, kw_only=True)
-    """Where rows lie in between; beside the result, hidden, unless given."""
+    """Folder for intermediate data; by default a hidden folder inside the output folder."""
 
     storage: StorageOptions = field(default_factory=dict, kw_only=True, repr=False)
-    """Options of fsspec for an object store."""
+    """fsspec options for an object store."""
 
     work_option: ClassVar[str] = "work_path"
 
@@ -77,7 +77,7 @@ class Exchange(Workflow):
         return dict(self.storage)
 
     def check(self) -> Iterable[str]:
-        """What is wrong with the options."""
+        """Yield what is wrong with the options."""
         if not self.output_path:
             yield "output_path is empty; name the folder for the result"
         if self.output_format not in get_args(Format):
@@ -92,7 +92,10 @@ class Exchange(Workflow):
             yield f"bucket_size is {self.bucket_size}, but must not exceed 1GiB"
 
     def bucket_count(self, num_bytes: int) -> int:
-        """So many buckets that each fits in memory; a power of 2, so that it seldom changes."""
+        """Return how many buckets are needed so that each fits in memory.
+
+        The number is a power of 2, so that it seldom changes.
+        """
         size = parsed_size(self.bucket_size) or 1
         number = 1 << max(0, -(-num_bytes // size) - 1).bit_length()
         if number > MOST_PARTITIONS:
@@ -120,7 +123,7 @@ class Exchange(Workflow):
         return [listing, BucketReading(buckets, self.storage_options), self._writer()]
 
     def reader(self, paths: Sequence[str]) -> CompositeStage[Any, Any]:
-        """What reads the files that paths stand for, by how their names end."""
+        """Return the reader for the files that the paths match, chosen by file name endings."""
         options = {"text_field": self.text_field, "storage_options": self.storage_options}
         is_parquet = {_is_parquet(part.path) for part in self._files(paths)}
         if len(is_parquet) > 1:
@@ -132,7 +135,7 @@ class Exchange(Workflow):
         return kind(list(paths), **options)  # type: ignore[arg-type]
 
     def size_of(self, paths: Sequence[str]) -> int:
-        """About how many bytes the files hold, unpacked."""
+        """Estimate the decompressed size of the files in bytes."""
         return sum(
             part.size * (_INFLATION if part.path.lower().endswith(_COMPRESSED) else 1)
             for part in self._files(paths)
@@ -142,7 +145,7 @@ class Exchange(Workflow):
         wanted = Wanted((*JSONL_ENDINGS, *PARQUET_ENDINGS))
         try:
             return list(find_files(paths, wanted, self.storage_options))
-        except NothingFoundError:  # the reader says so, unless that is allowed
+        except NothingFoundError:  # the reader reports it, unless an empty input is allowed
             return []
 
     def _writer(self) -> FileWriter:

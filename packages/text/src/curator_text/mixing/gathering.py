@@ -1,4 +1,4 @@
-"""Gathering: all rows of a bucket, from whichever batches they came, in the order of their keys."""
+"""Gathering: read all rows of a bucket, from all batches, in the order of their keys."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _BATCH_BYTES = 32 * 1024 * 1024
 
 @dataclass
 class BucketReading(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads a bucket whole, sorts it, and gives it on in batches."""
+    """Reads a whole bucket, sorts it, and emits it in batches."""
 
     buckets: int
     storage_options: StorageOptions | None = field(default=None, repr=False)

@@ -1,7 +1,7 @@
-"""Keys: a number for each row of a batch, by a seed, the row's content and its place.
+"""Keys: a random number for each row, derived from a seed, the row's content and its position.
 
-They do not depend on where files lie or when they were written, on the executor, or on what else
-there is: the same data and the same seed give the same keys. Equal texts get keys of their own.
+Keys do not depend on the location or age of files, on the executor, or on other data: the same data
+and the same seed give the same keys. Rows with equal texts get different keys.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _STORED = pa.binary(8)
 
 
 def key_of(*parts: bytes | str, seed: int) -> int:
-    """64 bits of a hash in which the borders between parts count."""
+    """Return a 64-bit hash of the parts. Boundaries between parts count."""
     digest = blake2b(digest_size=8, key=seed.to_bytes(16, "big", signed=True))
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -32,31 +32,31 @@ def key_of(*parts: bytes | str, seed: int) -> int:
 
 
 def batch_label(task: DocumentBatch) -> str:
-    """The files that a batch is of, without their folders, and which part of them it is."""
+    """Return the names of a batch's files, without folders, and which part of them the batch is."""
     files = task.metadata.get("source_files") or ()
     return "/".join((*map(base_name, files), task.task_id.partition(".")[2]))
 
 
 def row_keys(task: DocumentBatch, text_field: str, seed: int, copy: int) -> Iterator[int]:
-    """The key of each row. Every copy of a row has another one."""
+    """Yield the key of each row. Each copy of a row has a different key."""
     label = batch_label(task)
     for row, content in enumerate(_contents(task.data, text_field)):
         yield key_of(f"{label} {row} {copy}", content, seed=seed)
 
 
 def key_column(keys: Iterator[int]) -> pa.Array:
-    """Keys as an exchange takes hashes: rows lie in its partitions by the size of their keys."""
+    """Return keys in the form of an exchange's hashes, so that partitions are ranges of keys."""
     return pa.array(list(keys), pa.uint64()).view(_STORED)
 
 
 def sorted_by_key(table: pa.Table) -> pa.Table:
-    """The rows in the order of their keys, which are left out."""
+    """Sort the rows by key and remove the key column."""
     keys = table.column(KEY).combine_chunks().view(pa.uint64())
     return rows_at(table.drop_columns([KEY]), pc.sort_indices(keys))
 
 
 def _contents(table: pa.Table, text_field: str) -> Iterator[bytes]:
-    """The bytes of the texts: also of such as are no UTF-8."""
+    """Yield the bytes of the texts, even if they are not valid UTF-8."""
     if text_field not in table.column_names:
         yield from (b"" for _ in range(table.num_rows))
         return

@@ -1,4 +1,4 @@
-"""Scattering: rows get random keys, by which an exchange puts them into buckets."""
+"""Scattering: assign random keys, by which an exchange distributes rows to buckets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,22 +14,23 @@ _CHOICE = -1
 
 @dataclass
 class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Gives each row a key. With `copies`, rows are also repeated or left out.
+    """Assigns a key to each row. With `copies`, rows are also repeated or left out.
 
-    One batch goes out for each copy, so that many copies need no more memory than one.
+    Each copy is emitted as a separate batch, so that many copies need no more memory than one.
     """
 
     seed: int
     text_field: str = "text"
     copies: Mapping[str, tuple[int, int]] | None = field(default=None, repr=False)
-    """By batch, how often all of its rows are taken, and how many of them once more. Without,
-    each row is taken once."""
+    """By batch, the number of full copies, and the number of rows to take once more. If unset, each
+    row is taken once.
+    """
     shares: str = ""
-    """A hash of `copies`: with others it is another pipeline, with another result."""
+    """A hash of `copies`, so that other copies make a different pipeline."""
 
     source: str | None = None
     source_field: str | None = None
-    """A column that says where a row is from."""
+    """Output column for the source of a row."""
 
     def outputs(self) -> Sequence[str]:
         return (KEY,) if self.source_field is None else (KEY, self.source_field)
@@ -55,7 +56,10 @@ class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
             ) from None
 
     def _chosen(self, task: DocumentBatch, number: int) -> list[int]:
-        """The rows of smallest keys, by keys that say nothing of where the rows will go."""
+        """Return the rows with the smallest keys.
+
+        These keys are independent of the output order.
+        """
         keys = list(row_keys(task, self.text_field, self.seed, _CHOICE))
         return sorted(sorted(range(len(keys)), key=keys.__getitem__)[:number])
 

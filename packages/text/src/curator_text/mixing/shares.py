@@ -1,4 +1,4 @@
-"""Shares: how many rows each source, and each batch of a source, gives to a blend."""
+"""Shares: how many rows each source, and each batch of a source, contributes to a blend."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -6,9 +6,9 @@ from itertools import accumulate, pairwise
 
 
 def apportioned(total: int, weights: Sequence[float]) -> list[int]:
-    """Whole numbers in these proportions that add up to `total`, none off by a whole row.
+    """Return integers proportional to the weights that add up to `total`.
 
-    Largest remainders: everybody gets what is certain, and the largest rests get one more.
+    Uses the largest remainder method, so each number is less than 1 off its exact share.
     """
     exact = [Fraction(weight) for weight in weights]
     quotas = [total * weight / sum(exact) for weight in exact]
@@ -20,9 +20,9 @@ def apportioned(total: int, weights: Sequence[float]) -> list[int]:
 
 
 def most_without_repeating(counts: Sequence[int], weights: Sequence[float]) -> int:
-    """The largest total for which no source is to give more rows than it has.
+    """Return the largest total for which no source must contribute more rows than it has.
 
-    A rest that is rounded up does no harm: what a source has is a whole number too.
+    Rounding up is safe, because the number of rows in a source is an integer too.
     """
     whole = sum(map(Fraction, weights))
     pairs = zip(counts, weights, strict=True)
@@ -30,7 +30,7 @@ def most_without_repeating(counts: Sequence[int], weights: Sequence[float]) -> i
 
 
 def spread(wanted: int, counts: Sequence[int]) -> list[int]:
-    """How many rows to take of each batch so that they are `wanted` together, evenly spread."""
+    """Return how many rows to take from each batch, evenly spread, `wanted` in total."""
     total = sum(counts)
     edges = [0, *accumulate(counts)]
     return [wanted * end // total - wanted * start // total for start, end in pairwise(edges)]

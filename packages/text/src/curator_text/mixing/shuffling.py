@@ -1,4 +1,4 @@
-"""Shuffling a corpus that is larger than memory."""
+"""Shuffling: randomize the order of a corpus that is larger than memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from curator_text.mixing.scattering import Scattering
 
 @dataclass
 class ShuffleWorkflow(Exchange):
-    """Puts the rows of all files into one random order, which the seed decides.
+    """Puts the rows of all files into one random order, determined by the seed.
 
-    The first pipeline writes each row to a bucket, by a hash; the second sorts each bucket by the
-    hash. Each bucket becomes a file, or some where it is large: the same rows in the same order on
-    every executor, with any number of workers, wherever the input lies. Only the names of the
-    files differ. Killed at any moment, it goes on where it was.
+    The first pipeline writes each row to a bucket, chosen by a hash; the second sorts each bucket
+    by the hash. Each bucket becomes one file, or several if it is large. The rows and their order
+    are the same on every executor, with any number of workers, and regardless of the location of
+    the input; only file names differ. An interrupted run can be resumed at any point.
     """
 
     input_paths: str | list[str]
-    """Files, folders, or patterns, of JSON lines or of Parquet."""
+    """Files, folders or patterns of JSON lines or Parquet."""
 
     name = "shuffle"
 

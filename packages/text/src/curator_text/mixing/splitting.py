@@ -1,4 +1,4 @@
-"""Splitting a corpus into training, validation and test data."""
+"""Splitting: divide a corpus into training, validation and test data."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,26 +17,27 @@ THREE_PARTS = {"train": 0.98, "validation": 0.01, "test": 0.01}
 
 @dataclass
 class HashSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says of each document which part of the corpus it belongs to, by a hash.
+    """Assigns each document to a part of the corpus, by a hash.
 
-    A document stays in its part when others are added, files are moved or the order changes, and
-    documents that agree in all columns of `by` are never parted: name the column of the site to
-    keep sites together. Write the parts to folders with `partition_by="split"` of a writer. Shares
-    are exact on average: of n documents, a part of share p gets n·p, give or take √(n·p·(1-p)).
+    A document stays in its part when others are added, files are moved or the order changes.
+    Documents that agree in all columns of `by` stay together: name the site's column to keep sites
+    together. Write the parts to folders with a writer's `partition_by="split"`. Shares are exact on
+    average: of n documents, a part with share p gets n·p, give or take √(n·p·(1-p)).
     """
 
     shares: Mapping[str, float] = field(default_factory=lambda: dict(THREE_PARTS))
-    """The parts and their shares, which add up to 1. Their order counts: where a border between
-    two of them moves, only documents near that border change sides."""
+    """The parts and their shares, which must add up to 1. Their order matters: if a border between
+    two parts moves, only documents near that border change parts.
+    """
 
     by: list[str] = field(default_factory=lambda: ["text"])
-    """The columns whose values decide; the text itself, or such as `url` or `domain`."""
+    """Columns whose values decide: the text itself, or for example `url` or `domain`."""
 
     seed: int = 0
-    """Another number, another division."""
+    """A different seed gives a different split."""
 
     split_field: str = field(default="split", kw_only=True)
-    """The column for the name of the part."""
+    """Output column for the name of the part."""
 
     def __post_init__(self) -> None:
         self.by = [self.by] if isinstance(self.by, str) else list(self.by)
@@ -73,14 +74,14 @@ class HashSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
         return task.with_data(with_column(task.data, self.split_field, named))
 
     def _borders(self) -> tuple[list[str], list[int]]:
-        """The parts, and the keys at which each but the first begins."""
+        """Return the parts, and the first key of each part except the first."""
         names = [name for name, share in self.shares.items() if share]
         ends = accumulate(self.shares[name] for name in names)
         return names, [round(end * KEYS) for end in ends][:-1]
 
 
 def _as_bytes(column: pa.ChunkedArray) -> list[bytes]:
-    """Values so that equal ones are equal bytes, whichever file they come from."""
+    """Convert values to bytes so that equal values are equal bytes in every file."""
     kind = column.type
     if pa.types.is_large_string(kind):
         return _marked(column.cast(pa.large_binary()).to_pylist())
@@ -91,5 +92,5 @@ def _as_bytes(column: pa.ChunkedArray) -> list[bytes]:
 
 
 def _marked(values: Sequence[bytes | None]) -> list[bytes]:
-    """A missing value is a value of its own."""
+    """Mark missing values, so that they differ from all others."""
     return [b"-" if value is None else b"+" + value for value in values]
