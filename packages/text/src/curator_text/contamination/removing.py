@@ -46,21 +46,18 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
     benchmarks: dict[str, str | list[str]] | list[str] | str
     """Benchmark files, folders or patterns: JSON lines, Parquet, or plain text (.txt) with one
     example per paragraph. A mapping from names to paths, or one path or a list of paths, named
-    after their files.
-    """
+    after their files."""
 
     ngram_size: int = 13
     """Number of consecutive words that must match."""
 
     shortest: int = 8
     """Examples shorter than `ngram_size` are matched as a whole, unless they have fewer words than
-    this.
-    """
+    this."""
 
     max_share: float = 0.0
     """A document matches if more than this share of its words is benchmark text; with 0, a single
-    n-gram suffices.
-    """
+    n-gram suffices."""
 
     action: Action = "drop"
     """`drop` the document, or `cut` the benchmark text out of it."""

@@ -138,7 +138,7 @@ class Downloader(CompositeStage[Empty, FileGroup]):
         return [self.urls] if isinstance(self.urls, str) else self.urls
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with the options."""
+        """Yield the problems with the options."""
         for name in ("attempts", "parallel", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -51,8 +51,7 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
     language: str | None = field(default=None, kw_only=True)
     """justext, or with stop_word_density: language of the stop list, such as `de`; by default the
     one that each page declares. Without a list, stop words are ignored: Chinese, Japanese, Korean
-    and Thai have none.
-    """
+    and Thai have none."""
 
     page_timeout_s: float = field(default=5.0, kw_only=True)
     """Maximum seconds of CPU time per page. Ordinary pages take a few milliseconds."""
@@ -68,8 +67,7 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     stop_word_density: float | None = field(default=None, kw_only=True)
     """resiliparse, trafilatura: minimum share of stop words in a line (none; NeMo Curator: .32).
-    Needs the stop lists of `curator-text[justext]`.
-    """
+    Needs the stop lists of `curator-text[justext]`."""
 
     favor_precision: bool | None = field(default=None, kw_only=True)
     """trafilatura: extract less text, but with fewer errors (false)."""

@@ -76,8 +76,7 @@ class LanguageIdentifier(_Identifier):
 
     score_field: str = field(default="language_score", kw_only=True)
     """Output column for the confidence, from 0 to 1: a probability, or, where CLD2 is reliable, the
-    share of the text in this language.
-    """
+    share of the text in this language."""
 
     @property
     def _fields(self) -> tuple[str, str]:

@@ -77,7 +77,7 @@ class Exchange(Workflow):
         return dict(self.storage)
 
     def check(self) -> Iterable[str]:
-        """Yield what is wrong with the options."""
+        """Yield the problems with the options."""
         if not self.output_path:
             yield "output_path is empty; name the folder for the result"
         if self.output_format not in get_args(Format):

@@ -23,8 +23,7 @@ class Scattering(ProcessingStage[DocumentBatch, DocumentBatch]):
     text_field: str = "text"
     copies: Mapping[str, tuple[int, int]] | None = field(default=None, repr=False)
     """By batch, the number of full copies, and the number of rows to take once more. If unset, each
-    row is taken once.
-    """
+    row is taken once."""
     shares: str = ""
     """A hash of `copies`, so that other copies make a different pipeline."""
 

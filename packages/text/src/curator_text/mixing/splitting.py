@@ -27,8 +27,7 @@ class HashSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     shares: Mapping[str, float] = field(default_factory=lambda: dict(THREE_PARTS))
     """The parts and their shares, which must add up to 1. Their order matters: if a border between
-    two parts moves, only documents near that border change parts.
-    """
+    two parts moves, only documents near that border change parts."""
 
     by: list[str] = field(default_factory=lambda: ["text"])
     """Columns whose values decide: the text itself, or for example `url` or `domain`."""

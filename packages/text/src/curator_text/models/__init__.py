@@ -1,1 +1,1 @@
-"""Stages that run a model over texts. Only what runs one imports torch."""
+"""Stages that run models on texts. Only the modules that run a model import torch."""

@@ -1,4 +1,4 @@
-"""Adapters: what LoRA learned is added to the weights of a model, with no library for it."""
+"""Adapters: merge LoRA adapters into a model's weights, without extra libraries."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,7 @@ _DOWN, _UP = ".lora_A.weight", ".lora_B.weight"
 
 
 def add_adapter(model: Any, folder: Path) -> Any:
-    """The model with an adapter's changes in its own weights, as fast as it was without them."""
+    """Merge an adapter into the model's own weights, so that it runs as fast as before."""
     import torch
 
     settings = settings_in(folder, "adapter_config.json")
@@ -66,7 +66,7 @@ def _state(folder: Path) -> "dict[str, Tensor]":
 
 def _weight(model: Any, layer: str, folder: Path) -> Any:
     inside = layer.removeprefix(_PREFIX)
-    for name in (inside, inside.removeprefix("model.")):  # with or without a head around it
+    for name in (inside, inside.removeprefix("model.")):  # with or without a head around the model
         try:
             return model.get_submodule(name).weight
         except AttributeError:

@@ -1,4 +1,4 @@
-"""Buckets: scores as names, such as low, medium and high."""
+"""Buckets: turn scores into names, such as low, medium and high."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -13,34 +13,34 @@ from curator_core.model.resources import NodeInfo, WorkerInfo
 from curator_text.models.samples import scores_in
 
 LEAST_SAMPLE = 100
-"""Quantiles of fewer scores say little."""
+"""Quantiles of fewer scores are unreliable."""
 
 
 @dataclass
 class ScoreBuckets(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Adds the bucket that a score falls into. A missing score falls into none.
+    """Adds the bucket of a score. A missing score gets no bucket.
 
     Thresholds are scores; quantiles are shares of the scores in files that an earlier run wrote.
-    A score that equals a threshold belongs to the bucket above it.
+    A score equal to a threshold belongs to the bucket above it.
     """
 
     score_field: str
     """The column that holds the score."""
 
     thresholds: list[float] | None = None
-    """The least score of each bucket but the lowest, in rising order: `[0.3, 0.7]`."""
+    """Lower limit of each bucket except the lowest, in ascending order: `[0.3, 0.7]`."""
 
     quantiles: list[float] | None = None
-    """In its place, shares of the scores that lie below: `[0.5, 0.9]`."""
+    """Alternative to thresholds: shares of the scores below each limit: `[0.5, 0.9]`."""
 
     measured_on: str | None = None
     """For quantiles: a Parquet or JSONL file, or a folder of them, with the same column."""
 
     names: list[str] = field(default_factory=lambda: ["low", "medium", "high"])
-    """The buckets, the lowest first: one more than there are limits between them."""
+    """Names of the buckets, lowest first: one more than there are limits."""
 
     bucket_field: str = field(default="bucket", kw_only=True)
-    """A column for the bucket."""
+    """Output column for the bucket."""
 
     def inputs(self) -> Sequence[str]:
         return (self.score_field,)
@@ -95,7 +95,7 @@ class ScoreBuckets(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def edges_of(scores: Sequence[float], shares: Sequence[float]) -> list[float]:
-    """The scores that these shares of all scores lie below."""
+    """Return the scores at these quantiles."""
     if len(scores) < LEAST_SAMPLE:
         raise InputError(
             f"measured_on has {len(scores)} scores, too few to take quantiles of "

@@ -1,4 +1,4 @@
-"""Classifiers that give each text a label."""
+"""Classifiers: stages that label texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,25 +19,26 @@ from curator_text.models.labelling import (
 
 @dataclass(kw_only=True)
 class Classifier(TextModel):
-    """Adds a label to each text, and keeps those whose label is asked for.
+    """Adds a label to each text, and optionally keeps only some labels.
 
-    A missing or blank text has no label: it stays, unless `filter_by` says which labels do.
+    A missing or blank text gets no label. It is kept, unless `filter_by` is set.
     """
 
     label_field: str | None = "label"
-    """A column for the label."""
+    """Output column for the label."""
 
     score_field: str | None = None
-    """A column for how likely the label is, from 0 to 1."""
+    """Output column for the probability of the label, from 0 to 1."""
 
     probabilities_field: str | None = None
-    """A column for how likely each label is, in the order of the model."""
+    """Output column for the probabilities of all labels, in the model's order."""
 
     filter_by: list[str] | None = None
-    """The labels to keep; all documents stay unless given."""
+    """Labels to keep. If unset, all documents are kept."""
 
     base_model: str | None = None
-    """Where the settings of the transformer are, if the model only names it: a folder or a name."""
+    """Folder or Hugging Face name of the transformer's configuration; by default the one that the
+    model names."""
 
     def __post_init__(self) -> None:
         if self.label_field is None:
@@ -65,13 +66,14 @@ class Classifier(TextModel):
 
 @dataclass(kw_only=True)
 class SequenceClassifier(Classifier):
-    """Any model for sequence classification that transformers can load.
+    """Runs any sequence classification model that transformers can load.
 
-    One that gives a single number (a regression) takes `label_field: null` and a `score_field`.
+    For a model with a single output number (regression), set `label_field: null` and a
+    `score_field`.
     """
 
     base_model: None = None
-    """Not needed: such a model brings its settings."""
+    """Not needed, because these models include their configuration."""
 
     def __post_init__(self) -> None:
         if self.label_field is not None:
@@ -94,55 +96,67 @@ class SequenceClassifier(Classifier):
 
 @dataclass(kw_only=True)
 class QualityClassifier(Classifier):
-    """The quality of a web page in English: High, Medium or Low, by NVIDIA's DeBERTa model."""
+    """Classifies English web pages as High, Medium or Low quality.
+
+    Uses NVIDIA's DeBERTa model.
+    """
 
     model: str = "nvidia/quality-classifier-deberta"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     label_field: str | None = "quality_pred"
-    """A column for the label."""
+    """Output column for the label."""
 
     max_chars: int | None = 6000
-    """How much of a text is tokenized; the rest is not looked at."""
+    """Number of characters of a text to tokenize; the rest is ignored."""
 
     max_seq_length: int | None = 1024
-    """How many tokens of a text the model is shown."""
+    """Maximum number of tokens of a text passed to the model."""
 
 
 @dataclass(kw_only=True)
 class DomainClassifier(Classifier):
-    """What a page in English is about, such as Health or Sports, by NVIDIA's DeBERTa model."""
+    """Classifies the topic of English pages, such as Health or Sports.
+
+    Uses NVIDIA's DeBERTa model.
+    """
 
     model: str = "nvidia/domain-classifier"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     label_field: str | None = "domain_pred"
-    """A column for the label."""
+    """Output column for the label."""
 
     max_chars: int | None = 2000
-    """How much of a text is tokenized; the rest is not looked at."""
+    """Number of characters of a text to tokenize; the rest is ignored."""
 
 
 @dataclass(kw_only=True)
 class MultilingualDomainClassifier(DomainClassifier):
-    """What a page in one of 52 languages is about, by NVIDIA's multilingual DeBERTa model."""
+    """Classifies the topic of pages in 52 languages.
+
+    Uses NVIDIA's multilingual DeBERTa model.
+    """
 
     model: str = "nvidia/multilingual-domain-classifier"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
 
 @dataclass(kw_only=True)
 class ContentTypeClassifier(Classifier):
-    """The kind of a document, such as News or Reviews, by NVIDIA's DeBERTa model."""
+    """Classifies the type of documents, such as News or Reviews.
+
+    Uses NVIDIA's DeBERTa model.
+    """
 
     model: str = "nvidia/content-type-classifier-deberta"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     label_field: str | None = "content_pred"
-    """A column for the label."""
+    """Output column for the label."""
 
     max_chars: int | None = 6000
-    """How much of a text is tokenized; the rest is not looked at."""
+    """Number of characters of a text to tokenize; the rest is ignored."""
 
     max_seq_length: int | None = 1024
-    """How many tokens of a text the model is shown."""
+    """Maximum number of tokens of a text passed to the model."""

@@ -1,4 +1,4 @@
-"""Complexity: what a prompt asks for, and how hard that is."""
+"""Complexity: classify prompts by task, and score how hard they are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ WEIGHTS = {
     "contextual_knowledge": 0.05,
     "number_of_few_shots": 0.05,
 }
-"""What each dimension counts for in the complexity as a whole."""
+"""Weight of each dimension in the overall complexity."""
 
 DIMENSIONS = (
     "creativity_scope",
@@ -42,20 +42,20 @@ _KEYS = ("target_sizes", "task_type_map", "weights_map", "divisor_map")
 
 @dataclass(kw_only=True)
 class PromptTaskComplexity(TextModel):
-    """What kind of task a prompt is, and its complexity in seven dimensions, by NVIDIA's model.
+    """Classifies the task of a prompt and scores its complexity, by NVIDIA's model.
 
-    It adds task_type_1, task_type_2 (NA below 10 %) and task_type_prob, the dimensions under their
-    names, and prompt_complexity_score, their weighted sum.
+    Adds task_type_1, task_type_2 (NA below 10 %) and task_type_prob, seven dimensions under their
+    own names, and prompt_complexity_score, their weighted sum.
     """
 
     model: str = "nvidia/prompt-task-and-complexity-classifier"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     max_chars: int | None = 2000
-    """How much of a text is tokenized; the rest is not looked at."""
+    """Number of characters of a text to tokenize; the rest is ignored."""
 
     base_model: str = "microsoft/deberta-v3-base"
-    """Where the settings of the transformer are, if the model has none: a folder or a name."""
+    """Folder or Hugging Face name of the transformer's configuration, if the model has none."""
 
     def model_stage(self) -> ModelStage:
         return ComplexityModel(
@@ -65,7 +65,7 @@ class PromptTaskComplexity(TextModel):
 
 @dataclass(frozen=True)
 class Heads:
-    """How the numbers of the model are laid out, and what they stand for."""
+    """Layout and meaning of the model's output numbers."""
 
     sizes: Mapping[str, int]
     tasks: Sequence[str]
@@ -89,7 +89,7 @@ class Heads:
         )
 
     def parted(self, answer: Any) -> dict[str, Any]:
-        """The probabilities of each head."""
+        """Split an answer into the probabilities of each head."""
         parts, start = {}, 0
         for name, size in self.sizes.items():
             parts[name] = answer[start : start + size]
@@ -120,7 +120,7 @@ _COLUMNS = (*_TEXTS, "task_type_prob", *DIMENSIONS, SCORE)
 
 @dataclass
 class ComplexityModel(ModelStage):
-    """Adds what a model with several heads says about prompts."""
+    """Adds the answers of a model with several heads."""
 
     base_model: ModelSource
 

@@ -1,4 +1,4 @@
-"""Composing: a model as a pipeline has it, in parts that run side by side on different tasks."""
+"""Composing: split a model into pipeline stages that process different tasks in parallel."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,58 +16,58 @@ from curator_text.models.tokenizing import Tokenizing
 
 @dataclass(kw_only=True)
 class TextModel(CompositeStage[DocumentBatch, DocumentBatch], ABC):
-    """A model over one column of text: tokens on the CPU, the model on its device, then a filter.
+    """Runs a model on a text column: tokenizer on the CPU, model on its device, then a filter.
 
-    A missing or blank text gets no answer. Answers do not depend on how texts are batched, beyond
-    what a device rounds off.
+    Missing or blank texts get no answer. Answers do not depend on batching, apart from the device's
+    rounding errors.
     """
 
     model: str
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     text_field: str = "text"
     """The column that holds the text."""
 
     max_chars: int | None = None
-    """How many characters of a text are tokenized; 100 for each token unless given."""
+    """Number of characters of a text to tokenize; if unset, 100 per token."""
 
     max_seq_length: int | None = 512
-    """How many tokens of a text the model is shown, at most as many as it knows."""
+    """Maximum tokens of a text passed to the model, limited by what the model supports."""
 
     model_inference_batch_size: int = 256
-    """How many texts go through the model together, until that is more than the device holds."""
+    """Texts per micro-batch. Reduced automatically if the device runs out of memory."""
 
     sort_by_length: bool = True
-    """Put texts of like length together, so that less is filled up; their order stays."""
+    """Batch texts of similar length together to reduce padding. The output order is unchanged."""
 
     autocast: Autocast = True
-    """Half precision on a GPU. On a CPU only by name: `bf16`, `fp16`."""
+    """Half precision on a GPU. On a CPU, only if named: `bf16`, `fp16`."""
 
     device: Device = "auto"
-    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+    """`cuda` requests a GPU, `cpu` does not, `auto` does if this machine has one."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Version at Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads; by default the Hugging Face cache."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used automatically."""
 
     @abstractmethod
     def model_stage(self) -> ModelStage:
-        """The part that runs the model."""
+        """Return the stage that runs the model."""
 
     def prompt(self) -> Prompt:
-        """What is put around each text."""
+        """Return the template around each text."""
         return Prompt()
 
     def tokenizer_source(self) -> ModelSource:
         return self.source_of(self.model)
 
     def filters(self) -> Sequence[LabelFilter]:
-        """The parts that drop what the answers speak against."""
+        """Return the stages that drop documents by their answers."""
         return ()
 
     def decompose(self) -> Sequence[AnyStage]:
@@ -87,7 +87,10 @@ class TextModel(CompositeStage[DocumentBatch, DocumentBatch], ABC):
         ]
 
     def parts(self) -> Sequence[AnyStage]:
-        """Resources and workers are meant for the model; the other parts need neither."""
+        """Return the stages.
+
+        Resources and workers apply to the model only; the others need neither.
+        """
         return [
             part
             if isinstance(part, ModelStage)

@@ -1,4 +1,4 @@
-"""Education: how much a page teaches, from 0 to 5."""
+"""Education: score the educational value of a page from 0 to 5."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from curator_text.models.labelling import LabelFilter, NumberModel, label_filter
 HIGH, LOW = "high_quality", "low_quality"
 MOST = 5
 THRESHOLD = 2.5
-"""From here on a score is that of a good page."""
+"""Minimum score of a high-quality page."""
 
 
 @dataclass(kw_only=True)
 class FineWebEduClassifier(TextModel):
-    """How much a page teaches: a score, the score as a whole number from 0 to 5, and a label.
+    """Scores the educational value of a page, with a rounded score from 0 to 5 and a label.
 
-    The label is high_quality from a score of 2.5 on. NVIDIA's two models of the same shape can be
-    named in `model`: nemocurator-fineweb-mixtral-edu-classifier and its nemotron-4 sibling.
+    The label is high_quality for scores of 2.5 or more. `model` can also name NVIDIA's two models
+    of the same architecture: nemocurator-fineweb-mixtral-edu-classifier and its nemotron-4 variant.
     """
 
     model: str = "HuggingFaceFW/fineweb-edu-classifier"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     label_field: str = "fineweb-edu-score-label"
-    """A column for the label."""
+    """Output column for the label."""
 
     float_score_field: str = "fineweb-edu-score-float"
-    """A column for the score as the model gives it."""
+    """Output column for the model's raw score."""
 
     int_score_field: str = "fineweb-edu-score-int"
-    """A column for the score, rounded, from 0 to 5."""
+    """Output column for the score, rounded, from 0 to 5."""
 
     filter_by: list[str] | None = None
-    """The labels to keep; all documents stay unless given."""
+    """Labels to keep. If unset, all documents are kept."""
 
     def model_stage(self) -> ModelStage:
         return EducationModel(
@@ -54,7 +54,7 @@ class FineWebEduClassifier(TextModel):
 
 @dataclass
 class EducationModel(NumberModel):
-    """Adds a score, and what follows from it."""
+    """Adds the score, the rounded score and the label."""
 
     int_score_field: str
     label_field: str

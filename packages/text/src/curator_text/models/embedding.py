@@ -1,4 +1,4 @@
-"""Embedding: texts become vectors."""
+"""Embedding: turn texts into vectors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,32 +38,32 @@ _KNOWN_PARTS = ("Transformer", "Pooling", "Normalize")
 
 @dataclass(kw_only=True)
 class TextEmbedder(TextModel):
-    """Adds a vector to each text. Folders of sentence-transformers are read as they stand.
+    """Adds a vector to each text. Reads sentence-transformers folders directly.
 
-    A missing or blank text has no vector.
+    A missing or blank text gets no vector.
     """
 
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its Hugging Face name."""
 
     embedding_field: str = "embedding"
-    """A column for the vector, which semantic deduplication reads by default."""
+    """Output column for the vector. Semantic deduplication reads it by default."""
 
     pooling: PoolingChoice = "auto"
-    """How the vectors of tokens become one: `mean`, `last_token`, `cls`; `auto`: as the folder
-    says, and `mean` where it does not."""
+    """How to combine token vectors: `mean`, `last_token` or `cls`. `auto` uses the setting in the
+    model's folder, or `mean` if there is none."""
 
     normalize: bool | None = None
-    """Whether vectors have length 1; as the folder says unless given."""
+    """Normalize vectors to length 1. If unset, uses the setting in the model's folder."""
 
     prefix: str = ""
-    """What is put before each text, such as `query: ` for models that want it."""
+    """Prefix for each text, such as `query: ` for models that need one."""
 
     max_seq_length: int | None = None
-    """How many tokens of a text the model is shown; as the model says unless given."""
+    """Maximum number of tokens of a text passed to the model; by default the model's own limit."""
 
     model_inference_batch_size: int = 1024
-    """How many texts go through the model together, until that is more than the device holds."""
+    """Texts per micro-batch. Reduced automatically if the device runs out of memory."""
 
     def prompt(self) -> Prompt:
         return Prompt(self.prefix + PLACE)
@@ -80,7 +80,7 @@ class TextEmbedder(TextModel):
 
 @dataclass
 class EmbeddingModel(ModelStage):
-    """Adds vectors."""
+    """Adds the vector of each text."""
 
     embedding_field: str
     pooling: PoolingChoice
@@ -106,7 +106,7 @@ class EmbeddingModel(ModelStage):
 
 
 def pooling_of(folder: Path, parts: Iterable[Mapping[str, Any]]) -> "Pooling":
-    """What a folder of sentence-transformers says about it."""
+    """Return the pooling configured in a sentence-transformers folder; `mean` if there is none."""
     for part in parts:
         if _kind(part) != "Pooling":
             continue

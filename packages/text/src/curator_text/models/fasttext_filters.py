@@ -1,4 +1,4 @@
-"""Rules over what a fastText model says about a text."""
+"""fastText filters: keep texts by the score of a fastText model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,30 +15,30 @@ from curator_text.texts import Text
 
 @dataclass
 class FastTextQualityFilter(TextFilter):
-    """Keeps texts that a fastText model finds good, and some of the others.
+    """Keeps texts that a fastText model scores as good, and some of the others.
 
-    With `alpha`, a text of score s also stays if a draw from Pareto's distribution exceeds 1 - s,
-    as for GPT-3: some of what looks bad is wanted. The draw goes by a hash of the text, so it is
-    the same in every run. With `alpha` null only `min_score` decides.
+    With `alpha`, a text with score s is also kept if a draw from a Pareto distribution exceeds
+    1 - s, as for GPT-3, so that some low-scoring texts remain. The draw is derived from a hash of
+    the text, so it is the same in every run. With `alpha` null, only `min_score` decides.
     """
 
     cost: ClassVar[float] = 200.0
 
     model: str
-    """A file of fastText (.bin, .ftz: extra `lid`), or one trained here (.floret: extra
-    `fasttext`)."""
+    """Model file: fastText (.bin, .ftz: extra `lid`) or floret (.floret: extra `fasttext`)."""
 
     label: str = "__label__hq"
     """The label of good texts."""
 
     alpha: float | None = 3.0
-    """The shape of the distribution: the larger, the fewer of the others stay. Null: none."""
+    """Shape of the Pareto distribution: the larger, the fewer low-scoring texts are kept. Null
+    keeps none."""
 
     seed: int = 42
-    """Another seed, other draws."""
+    """A different seed gives different draws."""
 
     min_score: float = field(default=1.0, kw_only=True)
-    """From this score on a text stays whatever the draw."""
+    """Texts with at least this score are always kept."""
 
     @property
     def reason(self) -> str:
@@ -58,7 +58,7 @@ class FastTextQualityFilter(TextFilter):
         return judge(self.model, self.label)(text)
 
     def keeps(self, score: float) -> bool:
-        """Whether the score alone is enough; a draw may keep a text that it is not enough for."""
+        """Return whether the score alone is sufficient. A draw may still keep other texts."""
         return score >= self.min_score
 
     def judge(self, text: Text) -> Said:
@@ -67,7 +67,7 @@ class FastTextQualityFilter(TextFilter):
         return score, None if stays != self.invert else self.blank_reason
 
     def draw(self, text: str) -> float:
-        """A draw from Pareto's distribution (of the second kind), the same for the same text."""
+        """Return a Pareto (Lomax) draw derived from the text, the same in every run."""
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, salt=_salt(self.seed))
         share = int.from_bytes(digest.digest(), "big") / 2**64
         return float((1 - share) ** (-1 / (self.alpha or 1)) - 1)

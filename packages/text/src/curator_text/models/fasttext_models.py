@@ -1,7 +1,7 @@
-"""fastText models that judge texts: read as published, or trained here with floret.
+"""fastText models: read published models, or train new ones with floret.
 
-floret is the maintained branch of fastText that comes in wheels. It learns in the same way, but
-its files are its own: they end in .floret, and only floret reads them.
+floret is the maintained fork of fastText with prebuilt wheels. It trains in the same way, but has
+its own file format: files end in .floret, and only floret reads them.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from curator_core.errors import hint
 from curator_core.model.optional_dependencies import not_installed
 
 Judge: TypeAlias = Callable[[str], float]
-"""How likely its label is for a text, from 0 to 1."""
+"""Returns the probability of a label for a text, from 0 to 1."""
 
 FLORET = ".floret"
 MARK = "__label__"
@@ -23,7 +23,7 @@ _NEEDS = {FLORET: ("floret", "fasttext"), "": ("fasttext", "lid")}
 
 
 def missing_for(model: str) -> str | None:
-    """What to do before this model can be used, or None where it can."""
+    """Return what to do before this model can be used; None if it is ready."""
     package, extra = _NEEDS[FLORET if model.endswith(FLORET) else ""]
     if not Path(model).is_file():
         return f"model {model!r} is no file: give one of fastText (.bin, .ftz), or train one"
@@ -32,12 +32,12 @@ def missing_for(model: str) -> str | None:
 
 @cache
 def _predictor(model: str) -> Any:
-    """The model, loaded once in each process."""
+    """Load a model, once per process."""
     if (problem := missing_for(model)) is not None:
         raise CuratorError(problem)
     library: Any = __import__(_NEEDS[FLORET if model.endswith(FLORET) else ""][0])
     try:
-        # The predictor behind the wrapper, which makes arrays that are not needed.
+        # Call the underlying predictor: the wrapper creates arrays that are not needed.
         return library.load_model(model).f
     except ValueError as error:
         raise CuratorError(f"{model} cannot be read as a model of fastText: {error}") from error
@@ -45,9 +45,9 @@ def _predictor(model: str) -> Any:
 
 @cache
 def judge(model: str, label: str) -> Judge:
-    """Asks a model about one of its labels."""
+    """Return a function that scores texts by one label of a model."""
     predict = _predictor(model).predict
-    # Of any text all labels are told, but of none by a model that was pruned of the line's end.
+    # Any text returns all labels, or none if the line end was pruned from the model.
     known = [name for _, name in predict("\n", -1, -1.0, "replace")]
     if known and label not in known:
         raise CuratorError(f"{model} knows no label {label!r}{hint(label, known)}")
@@ -60,7 +60,7 @@ def judge(model: str, label: str) -> Judge:
 
 
 def one_line(text: str) -> str:
-    """A text as fastText learns from it and judges it: in one line, and without marks of labels."""
+    """Normalize a text for training and scoring: one line, without label markers."""
     return " ".join(text.split()).replace(MARK, " ")
 
 
@@ -73,9 +73,9 @@ def train_quality_model(
     word_ngrams: int = 2,
     dimensions: int = 100,
 ) -> str:
-    """Teach a model to tell good texts (__label__hq) from others (__label__cc), and save it.
+    """Train a model to separate good texts (__label__hq) from others (__label__cc), and save it.
 
-    The same texts in the same order make the same model: one thread learns, with a fixed seed.
+    Training is deterministic: a single thread with a fixed seed.
     """
     import tempfile
 
@@ -106,7 +106,7 @@ def train_quality_model(
 
 
 def _write(good: Iterable[str], bad: Iterable[str], file: Any) -> tuple[int, int]:
-    """The texts in turn, since a model forgets what it does not meet for long."""
+    """Write the texts alternately, because a model forgets what it has not seen recently."""
     from itertools import zip_longest
 
     counts = [0, 0]

@@ -1,4 +1,4 @@
-"""Guarding: whether an instruction was written to poison a model."""
+"""Guarding: detect instructions that were written to poison a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,38 +26,38 @@ _WEIGHTS = [f"{layer}.{part}" for layer in _LAYERS for part in ("weight", "bias"
 
 @dataclass(kw_only=True)
 class InstructionDataGuard(TextModel):
-    """Whether an instruction was written to poison a model, by NVIDIA's Instruction-Data-Guard.
+    """Detects instructions that were written to poison a model.
 
-    A small network judges what a guard model (Llama Guard with the Aegis adapter) makes of the
-    last token; a score above 0.5 means poison.
+    Uses NVIDIA's Instruction-Data-Guard: a small network classifies the hidden state of the last
+    token in a guard model (Llama Guard with the Aegis adapter). A score above 0.5 means poisoned.
     """
 
     model: str = "nvidia/instruction-data-guard"
-    """The folder of the small network, or its name at Hugging Face."""
+    """Folder of the small network, or its Hugging Face name."""
 
     base_model: str = "meta-llama/LlamaGuard-7b"
-    """The folder of the guard model, or its name at Hugging Face."""
+    """Folder of the guard model, or its Hugging Face name."""
 
     adapter: str | None = DEFENSIVE
-    """A LoRA adapter to add to the guard model: a folder, a name, or null for none."""
+    """LoRA adapter for the guard model: a folder, a Hugging Face name, or null for none."""
 
     label_field: str = "is_poisoned"
-    """A column for the decision: true or false."""
+    """Output column for the decision: true or false."""
 
     score_field: str = "instruction_data_guard_poisoning_score"
-    """A column for the score, from 0 to 1."""
+    """Output column for the score, from 0 to 1."""
 
     drop_poisoned: bool = False
-    """Drop what is poisoned, and what is missing or blank."""
+    """Drop poisoned texts, and missing or blank ones."""
 
     max_chars: int | None = 6000
-    """How much of a text is tokenized; the rest is not looked at."""
+    """Number of characters of a text to tokenize; the rest is ignored."""
 
     max_seq_length: int | None = 4096
-    """How many tokens of a text the model is shown."""
+    """Maximum number of tokens of a text passed to the model."""
 
     model_inference_batch_size: int = 64
-    """How many texts go through the model together, until that is more than the device holds."""
+    """Texts per micro-batch. Reduced automatically if the device runs out of memory."""
 
     def tokenizer_source(self) -> ModelSource:
         return self.source_of(self.base_model)
@@ -81,7 +81,7 @@ class InstructionDataGuard(TextModel):
 
 @dataclass
 class GuardModel(ModelStage):
-    """Adds how surely a text is poisoned."""
+    """Adds a poisoning score and the decision."""
 
     base_model: ModelSource
     adapter: ModelSource | None
@@ -124,7 +124,7 @@ class GuardModel(ModelStage):
 
 @dataclass
 class PoisonFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Drops what was found to be poisoned, and what could not be judged."""
+    """Drops poisoned documents and ones without a decision."""
 
     label_field: str
 

@@ -1,4 +1,4 @@
-"""Inferring: tokens go through a model, and its answers become columns."""
+"""Inferring: run tokens through a model and turn its answers into columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,26 +23,26 @@ from curator_text.rejecting import RowErrors
 LOG = log("curator_text")
 
 MOST_TOKENS_ON_A_CPU = 4096
-"""A micro-batch has no more of them there. Who takes too much of a machine's own memory is not told
-so, as by a GPU, but killed; and a large transformer is no faster with more."""
+"""Maximum tokens of a micro-batch on a CPU. Exceeding main memory gets the process killed instead
+of raising an error as on a GPU, and larger batches are not faster for large transformers."""
 
 
 @dataclass(frozen=True)
 class Inference:
-    """How a model is used, whatever it is."""
+    """Inference settings common to all models."""
 
     batch_size: int = 256
     sort_by_length: bool = True
     autocast: Autocast = True
     text_field: str = "text"
-    """The column that no result may replace."""
+    """The text column, which no result may replace."""
 
 
 @dataclass
 class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Reads tokens, adds what a model says about them, and takes the tokens away.
+    """Reads tokens, adds the model's answers, and removes the tokens.
 
-    A kind of model says how it is loaded, and which columns its answers make.
+    Subclasses define how the model is loaded, and which columns its answers become.
     """
 
     padding_side: ClassVar[Side] = "right"
@@ -52,18 +52,18 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     @abstractmethod
     def load(self, folder: Path) -> Any:
-        """The network: called with tokens and a mask, it gives a row of numbers for each text."""
+        """Return the network, which maps tokens and a mask to one row of numbers per text."""
 
     @abstractmethod
     def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
-        """The columns for these answers, in the order of `outputs()`; None for a text without."""
+        """Return the columns for the answers, in the order of `outputs()`; None: no answer."""
 
     def others(self) -> Sequence[ModelSource]:
-        """What it reads besides its own folder, to be fetched as well."""
+        """Return other sources that the model needs, to be downloaded as well."""
         return ()
 
     def ask(self, network: Any, ids: Any, mask: Any) -> Sequence[Any]:
-        """The answers of the network, one for each row."""
+        """Return the network's answers, one per row."""
         return list(network(ids, mask).float().cpu().numpy())
 
     def inputs(self) -> Sequence[str]:
@@ -146,7 +146,10 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     @property
     def _pad(self) -> int:
-        """What fills rows up. Some models look for it to find the end, so it has to be theirs."""
+        """Return the padding token.
+
+        Some models use it to find the end, so it must be the model's own.
+        """
         for part in self._network.modules():
             pad = getattr(getattr(part, "config", None), "pad_token_id", None)
             if pad is not None:

@@ -1,4 +1,4 @@
-"""Labelling: a model's probabilities become a label, and labels decide what stays."""
+"""Labelling: turn a model's probabilities into labels, and filter documents by label."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from curator_text.models.inferring import ModelStage
 from curator_text.models.locating import ModelSource
 
 Kind: TypeAlias = Literal["first_token", "sequence"]
-"""How a model is built: NVIDIA's way, or that of transformers."""
+"""Architecture of a model: NVIDIA's first-token head, or one of transformers."""
 
 NO_LABEL = "no text to tell a label by"
 
 
 @dataclass(frozen=True)
 class LabelFields:
-    """The columns that a label and its probabilities go to."""
+    """Output columns for a label and its probabilities."""
 
     label: str
     score: str | None = None
@@ -36,13 +36,13 @@ class LabelFields:
 
 @dataclass
 class LabelModel(ModelStage):
-    """Adds the likeliest label, and how likely it is."""
+    """Adds the most likely label, and its probability."""
 
     fields: LabelFields
     kind: Kind = "sequence"
     filter_by: tuple[str, ...] = ()
     base_model: ModelSource | None = None
-    """Where the settings of the transformer are, for models that only name it."""
+    """Source of the transformer's configuration, for models that only name it."""
 
     def outputs(self) -> Sequence[str]:
         return self.fields.named()
@@ -119,7 +119,7 @@ class LabelModel(ModelStage):
 
 @dataclass
 class NumberModel(ModelStage):
-    """Adds the one number that a model gives."""
+    """Adds the single output number of a model."""
 
     score_field: str
 
@@ -142,23 +142,23 @@ class NumberModel(ModelStage):
 
 
 def numbers(answers: Sequence[Any]) -> list[float | None]:
-    """The first number of each answer."""
+    """Return the first number of each answer."""
     return [None if answer is None else float(answer[0]) for answer in answers]
 
 
 def vectors(answers: Sequence[Any]) -> pa.Array:
-    """Answers whole, as lists of numbers."""
+    """Return complete answers as lists of numbers."""
     return pa.array(list(answers), pa.list_(pa.float32()))
 
 
 @dataclass
 class LabelFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Keeps the documents with some labels, and counts the others by theirs."""
+    """Keeps documents with some labels, and counts the dropped ones by label."""
 
     label_field: str
     kept: tuple[str, ...]
     known: tuple[str, ...] = ()
-    """All labels that there are, where that is known beforehand."""
+    """All labels of the model, if known in advance."""
 
     def inputs(self) -> Sequence[str]:
         return (self.label_field,)
@@ -186,7 +186,7 @@ class LabelFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
 def label_filters(
     label_field: str, filter_by: list[str] | None, known: tuple[str, ...] = ()
 ) -> list[LabelFilter]:
-    """The filter for the labels that are asked for, if any are."""
+    """Return the filter for the requested labels, or an empty list."""
     if filter_by is None:
         return []
     if isinstance(filter_by, str):

@@ -1,4 +1,4 @@
-"""Where a model of text comes from, and what to install for it."""
+"""Locating: where a text model comes from, and which extra it needs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,6 +8,6 @@ from curator_models import locating
 
 @dataclass(frozen=True)
 class ModelSource(locating.ModelSource):
-    """A model over texts: `curator-text[models]` brings what it needs."""
+    """A model for texts. Its dependencies are in `curator-text[models]`."""
 
     extra: ClassVar[str] = "curator-text[models]"

@@ -1,6 +1,6 @@
-"""Networks: what published models put behind a transformer, with the names of their weights.
+"""Networks: heads of published models on top of a transformer, with their original weight names.
 
-This module imports torch, so it is imported only where a model is loaded.
+This module imports torch, so import it only where a model is loaded.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ Pooling: TypeAlias = Literal["mean", "last_token", "cls"]
 
 
 def _hidden(backbone: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """What the last layer says about each token."""
+    """Return the last hidden state of each token."""
     return cast(Tensor, backbone(input_ids=ids, attention_mask=mask).last_hidden_state)
 
 
 def pooled(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """One vector for a text in place of one for each token; tokens stand at the left."""
+    """Pool token vectors into one vector per text. Expects padding on the right."""
     if pooling == "cls":
         return hidden[:, 0]
     if pooling == "last_token":
@@ -29,7 +29,7 @@ def pooled(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
 
 
 class FirstTokenClassifier(nn.Module):
-    """Probabilities of labels by the first token: NVIDIA's quality, domain and content models."""
+    """Label probabilities from the first token: NVIDIA's quality, domain and content models."""
 
     def __init__(self, backbone: Any, hidden_size: int, labels: int) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class FirstTokenClassifier(nn.Module):
 
 
 class SequenceOutputs(nn.Module):
-    """Any model for sequence classification: probabilities of its labels, or its bare numbers."""
+    """Any sequence classification model: probabilities of its labels, or raw outputs."""
 
     def __init__(self, model: Any, activation: Literal["softmax", "sigmoid", "none"]) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class _Head(nn.Module):
 
 
 class PromptHeads(nn.Module):
-    """Several sets of probabilities side by side: the task of a prompt, and how hard it is."""
+    """Several heads with their own probabilities: the task of a prompt, and how hard it is."""
 
     def __init__(self, backbone: Any, hidden_size: int, classes: Sequence[int]) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class PromptHeads(nn.Module):
 
 
 class GuardLayers(nn.Module):
-    """NVIDIA's Instruction-Data-Guard: how surely a text is poisoned, by its last token."""
+    """NVIDIA's Instruction-Data-Guard: a poisoning score from the last token."""
 
     def __init__(self, backbone: Any, state: dict[str, Tensor]) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class GuardLayers(nn.Module):
 
 
 class Embedder(nn.Module):
-    """One vector for each text."""
+    """One vector per text."""
 
     def __init__(self, backbone: Any, pooling: Pooling, normalize: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Prompts: what is put around a text before a model sees it."""
+"""Prompts: the template around a text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from curator_models.locating import ModelError
 PLACE = "{text}"
 
 _MARK = "\ue000text\ue001"
-"""Stands for the text while a tokenizer puts its own words around it."""
+"""Placeholder for the text while the tokenizer applies its chat template."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template around a text. What is too long is cut from the text, never from the template."""
+    """A template around a text. Overlong input is cut from the text, never from the template."""
 
     template: str = PLACE
     chat: bool = False
-    """Whether the model's own template for chats is used, where none is given."""
+    """Use the model's own chat template, if no template is given."""
 
     def problems(self) -> Iterable[str]:
         if self.template.count(PLACE) != 1:
             yield f"the template has {self.template.count(PLACE)} places for {PLACE}, but needs one"
 
     def tokens(self, tokenizer: Any, texts: Sequence[str], most: int) -> Sequence[list[int]]:
-        """The tokens of each text, at most so many of them."""
+        """Return the tokens of each text, at most `most` each."""
         before, after, marked = self._around(tokenizer)
         if not (before or after):
             return _encoded(tokenizer, texts, truncation=True, max_length=most)
@@ -41,7 +41,7 @@ class Prompt:
         )
         for row, tokens in enumerate(made):
             left = room
-            while len(tokens) > most:  # joined to the template, a text may have a token more
+            while len(tokens) > most:  # a text may gain a token where it joins the template
                 left -= len(tokens) - most
                 whole = before + _cut(tokenizer, texts[row], left) + after
                 [tokens] = _encoded(tokenizer, [whole], add_special_tokens=marked)
@@ -49,7 +49,7 @@ class Prompt:
         return made
 
     def _around(self, tokenizer: Any) -> tuple[str, str, bool]:
-        """What stands before and behind a text, and whether the tokenizer adds marks of its own."""
+        """Return the template before and after the text, and whether to add special tokens."""
         if not self.chat or self.template != PLACE:
             before, _, after = self.template.partition(PLACE)
             return before, after, True
@@ -72,7 +72,7 @@ def _encoded(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[list[
 
 
 def _cut(tokenizer: Any, text: str, most: int) -> str:
-    """The beginning of a text that has so many tokens."""
+    """Return the longest beginning of a text with at most `most` tokens."""
     if most < 1:
         return ""
     made = tokenizer(

@@ -1,7 +1,7 @@
-"""Routing: documents go to different folders, by the value of a column.
+"""Routing: write documents to different folders, by the value of a column.
 
-Each folder is an output of its own, with its own manifest, so that it is published as carefully as
-that of any writer.
+Each folder is a separate output with its own manifest, so that it is published as safely as any
+writer's.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,40 +34,40 @@ _WRITTEN = "curator_text.routed"
 
 @dataclass
 class RouteByColumn(CompositeStage[DocumentBatch, FileGroup]):
-    """Writes documents to a folder for each value of a column, such as the bucket of a score.
+    """Writes documents to one folder per value of a column, such as the bucket of a score.
 
-    Values that are not listed, and missing ones, go to the folder `others`.
+    Unlisted and missing values go to the folder named by `others`.
     """
 
     path: str
-    """The folder in which each value has its own."""
+    """Parent folder of the folders for each value."""
 
     column: str = "bucket"
     """The column whose value decides."""
 
     values: list[str] = field(default_factory=lambda: ["low", "medium", "high"])
-    """The values that get a folder of their own, which is called like them."""
+    """Values that get their own folder, named after them."""
 
     others: str = "other"
-    """The folder for all other documents."""
+    """Folder for all other documents."""
 
     format: Format = "jsonl"
-    """How to write: jsonl or parquet."""
+    """Output format: jsonl or parquet."""
 
     mode: Mode = "error"
-    """What to do where a folder holds other data: refuse, append to it, or overwrite it."""
+    """What to do if a folder holds other data: refuse, append to it, or overwrite it."""
 
     compression: str | None = None
-    """How to compress; as the format does by itself unless given."""
+    """Compression of the files; by default that of the format."""
 
     fields: list[str] | None = None
-    """The only columns to write, in this order; all of them unless given."""
+    """Columns to write, in this order. If unset, all are written."""
 
     dropped_path: str | None = None
-    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+    """Folder for the records that any stage dropped, each with its stage and reason."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Take keys from ${secret:NAME}."""
 
     def decompose(self) -> Sequence[AnyStage]:
         names = tuple(self.values)
@@ -96,7 +96,7 @@ class RouteByColumn(CompositeStage[DocumentBatch, FileGroup]):
 
 
 class _Writes:
-    """What a stage answers for the writer inside it."""
+    """Delegates a stage's output settings to the writer inside it."""
 
     writes: ClassVar[bool] = True
 
@@ -138,7 +138,7 @@ class _Writes:
     def put(
         self, task: DocumentBatch, mask: "pa.ChunkedArray"
     ) -> tuple[list[FilePart], tuple[StagedFile, ...]]:
-        """Write the rows where `mask` is true: the file that makes, or none."""
+        """Write the rows where `mask` is true; return the new file, if any."""
         rows = rows_where(task.data, mask)
         if not rows.num_rows:
             return [], ()
@@ -148,7 +148,7 @@ class _Writes:
 
 @dataclass
 class Route(_Writes, ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Writes the documents that have one value, and passes all of them on."""
+    """Writes the documents with one value, and passes all documents on."""
 
     writer: FileWriter
     column: str
@@ -172,7 +172,7 @@ class Route(_Writes, ProcessingStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class LastRoute(_Writes, ProcessingStage[DocumentBatch, FileGroup]):
-    """Writes the documents that no route has taken, and tells of the files of all routes."""
+    """Writes the documents that no route has written, and reports the files of all routes."""
 
     writer: FileWriter
     column: str

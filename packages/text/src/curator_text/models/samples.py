@@ -1,4 +1,4 @@
-"""Samples: one column of numbers out of files that an earlier run wrote."""
+"""Samples: read a column of numbers from files that an earlier run wrote."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ _ENDINGS = (".parquet", ".jsonl", ".jsonl.gz")
 
 
 def scores_in(path: str, column: str) -> list[float]:
-    """The numbers in a column of a Parquet or JSONL file, or of all of them in a folder."""
+    """Return the numbers in a column of a Parquet or JSONL file, or of a folder of such files."""
     place = Path(path)
     files = sorted(p for p in place.iterdir() if _is_data(p)) if place.is_dir() else [place]
     if not files:

@@ -1,4 +1,4 @@
-"""Tokens as columns hold them: a list of numbers for each text, null where there is none."""
+"""Token columns: a list of token ids per text, null if there are none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 TOKENS = "_curator_tokens"
-"""The column in which tokens travel from the stage that makes them to the one that reads them."""
+"""The column that carries tokens from the tokenizing stage to the model stage."""
 
 Side: TypeAlias = Literal["left", "right"]
 
@@ -22,10 +22,10 @@ def as_column(tokens: Sequence[Sequence[int] | None]) -> pa.Array:
 
 @dataclass(frozen=True)
 class TokenRows:
-    """The tokens of the rows that have any, end to end."""
+    """The tokens of all rows that have any, concatenated."""
 
     rows: list[int]
-    """Their places in the table."""
+    """Their row numbers in the table."""
     lengths: list[int]
     _starts: "npt.NDArray[np.int64]"
     _values: "npt.NDArray[np.int32]"
@@ -42,7 +42,7 @@ class TokenRows:
         return cls(rows.tolist(), lengths[rows].tolist(), ends[rows], values)
 
     def padded(self, places: Sequence[int], pad: int, side: Side = "right") -> tuple[Any, Any]:
-        """Two tables of some of the rows: tokens, filled up with `pad`, and 1 where they are."""
+        """Return padded tokens of some rows, and a mask that is 1 where tokens are."""
         import numpy as np
 
         longest = max(self.lengths[place] for place in places)

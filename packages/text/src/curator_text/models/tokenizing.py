@@ -1,4 +1,4 @@
-"""Tokenizing: texts become tokens on the CPU, while a model is busy with those before them."""
+"""Tokenizing: turn texts into tokens on the CPU, while the model processes earlier ones."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -21,21 +21,21 @@ from curator_text.text_columns import damage_of, text_column
 
 USUAL_LENGTH = 512
 CHARACTERS_PER_TOKEN = 100
-"""So much of a text is tokenized for each token that is wanted, where nothing else is said. Texts
-have four or five; without a limit a line of 100 MB would be tokenized for its first page."""
+"""Characters to tokenize per wanted token, if max_chars is unset. Texts have four or five per
+token; without a limit, a line of 100 MB would be tokenized just for its first page."""
 
 _SANE_LENGTH = 1_000_000
 _SPECIAL_POSITIONS = 2
-"""Models of RoBERTa's kind count positions from 2."""
+"""RoBERTa-like models count positions from 2."""
 
 _ROBERTAS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
 _ABSOLUTE = {"bert", "distilbert", "electra", "albert", "gpt2"} | _ROBERTAS
-"""Kinds of model that know no position beyond those they were trained with."""
+"""Model types that cannot handle positions beyond their training length."""
 
 
 @dataclass
 class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Adds the tokens of each text; a text that is missing or blank has none."""
+    """Adds the tokens of each text. A missing or blank text gets none."""
 
     source: ModelSource
     text_field: str
@@ -60,7 +60,7 @@ class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
         self.source.fetch(weights=False)
 
     def setup(self, worker: WorkerInfo) -> None:
-        # One core is what the stage asks for; the tokenizer would take all.
+        # The stage requests one core, but the tokenizer would use all of them.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         folder = transformer_in(self.source.folder())
         self._tokenizer = tokenizer_in(folder)
@@ -83,13 +83,13 @@ class Tokenizing(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _seen(text: str | None, max_chars: int) -> str | None:
-    """What the model is shown of a text: None where that is nothing but white space."""
+    """Return the part of a text passed to the tokenizer; None if it is blank."""
     shown = text[:max_chars] if text else None
     return None if not shown or shown.isspace() else shown
 
 
 def transformer_in(folder: Path) -> Path:
-    """Where the model itself lies: sentence-transformers may keep it in a folder of its own."""
+    """Return the folder of the transformer: sentence-transformers may keep it in a subfolder."""
     for part in module_list(folder):
         if str(part.get("type", "")).endswith("Transformer"):
             return folder / str(part.get("path", ""))
@@ -97,7 +97,7 @@ def transformer_in(folder: Path) -> Path:
 
 
 def module_list(folder: Path) -> list[dict[str, Any]]:
-    """The parts that a model of sentence-transformers is made of; none for any other."""
+    """Return the parts of a sentence-transformers model; empty for other models."""
     import json
 
     try:
@@ -109,7 +109,7 @@ def module_list(folder: Path) -> list[dict[str, Any]]:
 
 
 def most_tokens(folder: Path, tokenizer: Any, wanted: int | None) -> int:
-    """How many tokens of a text are seen: what was asked for, but no more than the model knows."""
+    """Return the maximum number of tokens: as requested, but limited by what the model supports."""
     if wanted is None:
         limits = [settings_in(folder, "sentence_bert_config.json").get("max_seq_length")]
         limits.append(getattr(tokenizer, "model_max_length", None))

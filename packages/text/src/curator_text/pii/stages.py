@@ -23,14 +23,13 @@ class PiiSearch:
 
     kinds: Sequence[Kind] = ALL_KINDS
     """Kinds to search for: `email`, `ip`, `phone`, `credit_card` and `iban`. Card numbers and IBANs
-    must have valid check digits.
-    """
+    must have valid check digits."""
 
     public_ips_only: bool = False
     """Ignore addresses that are not public, such as 192.168.0.1."""
 
     def problems(self) -> Iterable[str]:
-        """Yield what is wrong with the kinds."""
+        """Yield the problems with the kinds."""
         if isinstance(self.kinds, str):
             yield f"kinds is the text {self.kinds!r}, but must be a list: [{self.kinds}]"
         elif not self.kinds:

@@ -45,8 +45,7 @@ class CommonCrawlReader(CompositeStage[Empty, DocumentBatch]):
 
     content_types: Sequence[str] | None = field(default=("text/html",), kw_only=True)
     """Content types to keep, as declared by the server; null keeps all. Ignored for `wet`, which is
-    all text.
-    """
+    all text."""
 
     max_record_bytes: int | str = field(default=DEFAULT_RECORD_BYTES, kw_only=True)
     """Records larger than this, compressed or decompressed, are dropped."""
