@@ -124,7 +124,7 @@ class TextReader(SourceReader):
     """Reads UTF-8 plain text (.txt, optionally .gz .zst .bz2 .xz), with the path of its file."""
 
     unit: Unit = field(default="file", kw_only=True)
-    """The unit that becomes a document: a `file`, a `line` or a `paragraph` (separated by blank lines)."""
+    """Unit of a document: a `file`, a `line` or a `paragraph` (separated by blank lines)."""
 
     endings: ClassVar[tuple[str, ...]] = (
         *_PLAIN,
