@@ -45,7 +45,7 @@ class UrlListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class Downloading(ProcessingStage[FileGroup, FileGroup]):
-    """Downloads the URLs of a task in parallel. A failed URL is quarantined on its own."""
+    """Downloads the URLs of a task in parallel; quarantines each failed URL alone."""
 
     folder: str
     fetching: Fetching

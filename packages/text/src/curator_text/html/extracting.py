@@ -21,7 +21,7 @@ from curator_text.rejecting import RowErrors
 
 @dataclass
 class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Extracts text from HTML, and adds the title and the language that the page declares.
+    """Extracts text from HTML, and adds the page's title and declared language.
 
     The same page always gives the same text, regardless of earlier pages. A page that the library
     cannot read, or that takes too long, is quarantined on its own.

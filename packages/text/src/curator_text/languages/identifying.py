@@ -59,7 +59,7 @@ class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
 @dataclass
 class LanguageIdentifier(_Identifier):
-    """Adds the language of each text as a two-letter code, and the model's confidence.
+    """Adds the language of each text as a two-letter code, with the confidence.
 
     Variants of a language share one code, such as `zh` or `no`. A missing or blank text gets no
     language; a text without letters gets `und`.

@@ -17,7 +17,7 @@ from curator_text.mixing.keys import batch_label
 
 
 class BatchCount(NamedTuple):
-    """The number of rows in a batch. Sort order does not depend on the location of the files."""
+    """Row count of a batch. Sort order does not depend on where the files are."""
 
     label: str
     rows: int

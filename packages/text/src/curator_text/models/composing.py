@@ -16,8 +16,9 @@ from curator_text.models.tokenizing import Tokenizing
 
 @dataclass(kw_only=True)
 class TextModel(CompositeStage[DocumentBatch, DocumentBatch], ABC):
-    """Runs a model on a text column: tokenizer on the CPU, model on its device, then a filter.
+    """Runs a model on a text column.
 
+    The stages are a tokenizer on the CPU, the model on its device, and filters.
     Missing or blank texts get no answer. Answers do not depend on batching, apart from the device's
     rounding errors.
     """

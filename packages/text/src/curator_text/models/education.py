@@ -18,7 +18,7 @@ THRESHOLD = 2.5
 
 @dataclass(kw_only=True)
 class FineWebEduClassifier(TextModel):
-    """Scores the educational value of a page, with a rounded score from 0 to 5 and a label.
+    """Scores the educational value of a page, and adds a rounded score and a label.
 
     The label is high_quality for scores of 2.5 or more. `model` can also name NVIDIA's two models
     of the same architecture: nemocurator-fineweb-mixtral-edu-classifier and its nemotron-4 variant.

@@ -34,7 +34,7 @@ _WRITTEN = "curator_text.routed"
 
 @dataclass
 class RouteByColumn(CompositeStage[DocumentBatch, FileGroup]):
-    """Writes documents to one folder per value of a column, such as the bucket of a score.
+    """Writes documents to one folder per value of a column, such as a bucket.
 
     Unlisted and missing values go to the folder named by `others`.
     """
@@ -172,7 +172,7 @@ class Route(_Writes, ProcessingStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class LastRoute(_Writes, ProcessingStage[DocumentBatch, FileGroup]):
-    """Writes the documents that no route has written, and reports the files of all routes."""
+    """Writes the remaining documents, and reports the files of all routes."""
 
     writer: FileWriter
     column: str

@@ -24,7 +24,7 @@ DEFENSIVE = "nvidia/Aegis-AI-Content-Safety-LlamaGuard-Defensive-1.0"
 
 @dataclass(kw_only=True)
 class AegisClassifier(TextModel):
-    """Classifies the safety of texts with a Llama Guard model and NVIDIA's Aegis adapter.
+    """Classifies the safety of texts by Llama Guard and NVIDIA's Aegis adapter.
 
     The label is `safe`, the category that the model names for an unsafe text (O1 to O13), or
     `unknown` if the verdict cannot be parsed. Copy the Aegis prompt from its Hugging Face page into

@@ -45,7 +45,7 @@ class PiiSearch:
 
 @dataclass
 class PiiFinder(PiiSearch, ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Adds a list of the personal data in each text: the kind, start and end of each match.
+    """Adds the personal data found in each text: kind, start and end of each match.
 
     Positions count characters from 0, as in Python. A missing text gets a missing list.
     """

@@ -21,7 +21,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass
 class CommonCrawlReader(CompositeStage[Empty, DocumentBatch]):
-    """Reads the archives listed in a paths file (a crawl's warc.paths.gz or wet.paths.gz).
+    """Reads the archives listed in a crawl's warc.paths.gz or wet.paths.gz.
 
     With `download_to`, each archive is downloaded completely before it is read. Otherwise many
     workers read parts of an archive in place: from `prefix: s3://commoncrawl` with s3fs, or from a

@@ -121,7 +121,7 @@ def _whole(part: FilePart, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes
 
 @dataclass
 class TextReader(SourceReader):
-    """Reads UTF-8 plain text (.txt, optionally .gz .zst .bz2 .xz), with the path of its file."""
+    """Reads UTF-8 text files (.txt, optionally .gz .zst .bz2 .xz), with their paths."""
 
     unit: Unit = field(default="file", kw_only=True)
     """Unit of a document: a `file`, a `line` or a `paragraph` (separated by blank lines)."""

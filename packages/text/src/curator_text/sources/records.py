@@ -23,7 +23,7 @@ _PIECE_BYTES = 4 * 1024 * 1024
 
 @dataclass
 class RecordReading(ReadingStage[pa.Table], ABC):
-    """Reads files into rows. A format defines its columns and how to find rows in a file."""
+    """Reads files into rows. Subclasses define the columns and find the rows."""
 
     @abstractmethod
     def schema(self) -> pa.Schema:

@@ -142,7 +142,9 @@ def _name(headers: dict[str, str]) -> tuple[str | None, str | None, str | None]:
 
 @dataclass
 class WarcReader(SourceReader):
-    """Reads web archives: url, warc_id, date, content_type, http_status, charset, content.
+    """Reads WARC files of server responses: URL, headers and content.
+
+    Columns: url, warc_id, date, content_type, http_status, charset, content.
 
     `content` is the response body as bytes; follow with an HtmlExtractor. A large file is split
     between records, whether compressed or not. Damaged records are quarantined, and the rest is

@@ -105,7 +105,9 @@ def _begins_page(data: bytes) -> bool:
 
 @dataclass
 class WikipediaReader(SourceReader):
-    """Reads Wikipedia dumps (*-pages-articles*.xml.bz2): title, page_id, namespace, text.
+    """Reads Wikipedia dumps (*-pages-articles*.xml.bz2) as text.
+
+    Columns: title, page_id, namespace, timestamp, text.
 
     Many workers can read parts of a multistream dump, without an index. Redirects and pages in
     other namespaces are dropped. Templates, tables, references and pictures are removed.
