@@ -53,7 +53,7 @@ class Fetching:
     backoff_s: float = 1.0
 
     def fetch(self, url: str, target: Path, checksum: Checksum | None = None) -> None:
-        """Download `url` to `target`. An existing file is kept; a checksum is verified either way."""
+        """Download `url` to `target`. An existing file is only checked, not replaced."""
         if target.exists():
             if checksum is not None:
                 checksum.check(target, url)
