@@ -383,7 +383,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Stages are imported when they are asked for: naming them all wakes no library."""
+    """Import a stage when it is first used, so that importing the package stays cheap."""
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"curator_text.{module}"), name)
@@ -391,5 +391,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What completion offers."""
+    """List the public names, for completion."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Byte columns: bytes that lie in many places come to lie in one, as Arrow wants them."""
+"""Byte columns: build Arrow columns of bytes or text in one growing buffer."""
 
 from array import array
 
@@ -8,9 +8,9 @@ _FIRST_BYTES = 64 * 1024
 
 
 class BytesColumn:
-    """Bytes put behind each other in Arrow's own memory, which is there again for the next ones.
+    """Appends byte strings to a buffer from Arrow's memory pool.
 
-    Memory that the system has to give anew costs more than what is done in it.
+    The pool reuses freed buffers; fresh memory from the system costs more than filling it.
     """
 
     def __init__(self, expected_bytes: int = _FIRST_BYTES) -> None:
@@ -30,7 +30,7 @@ class BytesColumn:
         self._ends.append(end)
 
     def array(self, kind: pa.DataType | None = None) -> pa.Array:
-        """What was appended, as bytes or as text."""
+        """Return the appended values as an Arrow array of bytes, or of `kind`."""
         count, used = len(self._ends) - 1, self._ends[-1]
         is_there = None
         if self._missing:

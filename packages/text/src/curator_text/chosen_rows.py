@@ -1,6 +1,6 @@
-"""Chosen rows: a batch without those that filters have dropped, copied only when it is looked at.
+"""Chosen rows: a batch after filtering, whose rows are copied only when its data is read.
 
-Filters in a row would otherwise each copy everything that stays.
+Without this, each of several filters in sequence would copy all the rows that it keeps.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Rows:
-    """Some rows of a table; all of them where `chosen` is None."""
+    """Some rows of a table, or all of them if `chosen` is None."""
 
     def __init__(self, table: pa.Table, chosen: pa.ChunkedArray | None = None) -> None:
         self.table = table
@@ -25,7 +25,7 @@ class Rows:
         self._copy: pa.Table | None = None
 
     def copied(self) -> pa.Table:
-        """A table of these rows alone."""
+        """Return a table with only these rows; it is built once."""
         if self.chosen is None:
             return self.table
         if self._copy is None:
@@ -33,24 +33,25 @@ class Rows:
         return self._copy
 
     def only(self, mask: pa.ChunkedArray) -> "Rows":
-        """Those of the rows for which `mask`, as long as the table, is true."""
+        """Return these rows, reduced to those where `mask` is true; it covers the whole table."""
         return Rows(self.table, mask if self.chosen is None else pc.and_(self.chosen, mask))
 
     def without(self, others: "Rows") -> pa.ChunkedArray:
-        """Where the rows are that the others lack."""
+        """Return the table positions of the rows that are not in `others`."""
         missing = pc.invert(others.chosen)
         return pc.indices_nonzero(missing if self.chosen is None else pc.and_(self.chosen, missing))
 
     def rank(self, place: int) -> int:
-        """How many of the rows stand before this place of the table."""
+        """Count these rows before a position in the table."""
         return place if self.chosen is None else int(pc.sum(self.chosen[:place]).as_py() or 0)
 
     def with_column(self, name: str, values: pa.ChunkedArray) -> "Rows":
-        """The same rows with a column more; it has a value for every row of the table."""
+        """Return the same rows with another column; `values` covers the whole table."""
         return Rows(with_column(self.table, name, values), self.chosen)
 
     def texts(self, name: str) -> Iterator[pa.ChunkedArray]:
-        """A column of text in pieces of a few megabytes, with null for each row not chosen."""
+        """Yield a text column in pieces of a few megabytes, with null for rows that are not
+        chosen."""
         start = 0
         for piece in pieces_of(text_column(self.table, name)):
             if self.chosen is not None:
@@ -66,7 +67,7 @@ class Rows:
 
 
 class ChosenRows(DocumentBatch):
-    """Some rows of a table as a batch. Whoever gets it by pickling gets a batch as any other."""
+    """A batch of chosen rows. Pickling turns it into an ordinary batch."""
 
     def __init__(self, rows: Rows, like: DocumentBatch) -> None:
         vars(self).update({**vars(like), "derived": {}, "metadata": dict(like.metadata)})
@@ -86,14 +87,14 @@ class ChosenRows(DocumentBatch):
 
     @property
     def num_bytes(self) -> int:
-        """In proportion to the rows that are left: to know it exactly would take a copy."""
+        """Estimate the size from the share of rows kept: the exact size would need a copy."""
         return self._bytes
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self.rows.table.column_names)
 
     def with_data(self, data: pa.Table) -> DocumentBatch:  # type: ignore[override]
-        """A batch of the kind that it was before any rows were chosen."""
+        """Return an ordinary batch, of the original batch's type."""
         changed = self.before.with_data(data)
         for name in ("dataset_name", "metadata", "task_id", "lineage", "timings", "staged"):
             setattr(changed, name, getattr(self, name))
@@ -108,7 +109,7 @@ class ChosenRows(DocumentBatch):
 
 
 def rows_of(task: DocumentBatch) -> Rows:
-    """The rows of a batch, without copying any."""
+    """Return the rows of a batch without copying them."""
     return task.rows if isinstance(task, ChosenRows) else Rows(task.data)
 
 

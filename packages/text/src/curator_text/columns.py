@@ -1,4 +1,4 @@
-"""Columns of text, as the documents in them."""
+"""Columns of text as Python values."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Raw: TypeAlias = str | UnicodeDecodeError | None
-"""A text, or why its bytes are none, or nothing."""
+"""A text, a decoding error for bytes that are not UTF-8, or None if the text is missing."""
 
 
 def texts_of(task: DocumentBatch, name: str) -> list[Raw]:
-    """The texts of a column, row by row. Bytes that are no UTF-8 concern their own row only."""
+    """Return a column's texts row by row. Invalid UTF-8 affects only its own row."""
     return list(each_text(pieces_of(text_column(task.data, name))))
 
 
 def each_text(pieces: Iterable["pa.ChunkedArray"]) -> Iterator[Raw]:
-    """The same one after another, so that only those of one piece are there at a time."""
+    """Yield the texts one by one, so that only one piece is in memory at a time."""
     for piece in pieces:
         try:
             texts: list[Raw] = piece.to_pylist()

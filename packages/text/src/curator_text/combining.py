@@ -1,4 +1,4 @@
-"""Columns of texts without long rows of combining marks."""
+"""Limit long runs of combining marks in a text column."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -6,7 +6,7 @@ from curator_core.model.unicode import MOST_MARKS, stream_safe
 
 
 def stream_safe_column(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as `stream_safe` has them; nearly always that is the column itself."""
+    """Apply `stream_safe` to each text that needs it. Returns the same column if none does."""
     suspect = pc.match_substring_regex(texts, rf"\p{{M}}{{{MOST_MARKS}}}")
     if not pc.any(suspect).as_py():
         return texts

@@ -1,4 +1,4 @@
-"""Filters over one text column: a rule scores a text, and its score decides."""
+"""Filters of one text column: a rule scores a text, and its score decides."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -21,15 +21,16 @@ from curator_text.texts import Text
 from curator_text.wording import Wording, WordKind, unknown_words
 
 _ALIKE = ("resources", "wants_workers", "runtime_env", "batch_size", "hints", "timeout_s")
-"""What stages must have in common to run where one can leave the other what it worked out."""
+"""Stage settings that must be equal for two stages to judge documents together."""
 
 
 class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Judges documents by their text. Those that follow each other judge a text in one go.
+    """Judges documents by their text. Consecutive judging stages share one pass over each text.
 
-    The first of a row asks all of them, document by document, and leaves what they said beside
-    the data. Each still drops its own rows, so counts and reasons are as if it had been alone.
-    A document about which its rule fails is set aside, with the error; the others go on.
+    The first stage of a row runs all the rules of the row, document by document, and stores the
+    results in `task.derived`. Each stage still drops its own rows, so counts and reasons are the
+    same as if it ran alone. A document whose rule fails is quarantined with the error; the others
+    continue.
     """
 
     text_field: str
@@ -40,16 +41,16 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     @abstractmethod
     def judge(self, text: Text) -> Said:
-        """The score of a text that is not blank, and why it goes, or None where it stays."""
+        """Return the score of a non-blank text and the reason to drop it (None to keep it)."""
 
     @property
     @abstractmethod
     def blank_reason(self) -> str | None:
-        """Why texts go that are missing or blank, or None where they stay."""
+        """Return the reason to drop a missing or blank text, or None to keep it."""
 
     @property
     def score_kind(self) -> str | None:
-        """The Arrow type of its scores, or None where they are not wanted."""
+        """Return the Arrow type of the scores, or None if they are not stored."""
         return None if self.score_field is None else "double"
 
     def inputs(self) -> Sequence[str]:
@@ -66,13 +67,13 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def with_(self, **changes: Any) -> Self:
         changed = super().with_(**changes)
-        object.__setattr__(changed, "_token", None)  # another stage, with verdicts of its own
+        object.__setattr__(changed, "_token", None)  # the copy needs its own verdicts
         object.__setattr__(changed, "_row", ())
         object.__setattr__(changed, "_is_followed", False)
         return changed
 
     def followed_by(self, stages: Sequence[AnyStage]) -> Self:
-        self.token()  # before it is copied, so that the copy has it too
+        self.token()  # Assign the token before copying, so that the copy has it too.
         row: list[JudgingStage] = []
         for stage in stages:
             if not (isinstance(stage, JudgingStage) and stage.joins(self)):
@@ -88,14 +89,14 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         return aware
 
     def joins(self, other: "JudgingStage") -> bool:
-        """Whether it may be asked together with `other`, which stands before it."""
+        """Whether it can run together with `other`, an earlier stage of the row."""
         if self.text_field in other.outputs() or not self.needs_no_setup():
             return False
         alike = all(getattr(self, name) == getattr(other, name) for name in _ALIKE)
         return alike and self.text_field == other.text_field and self.timeout_s is None
 
     def needs_no_setup(self) -> bool:
-        """What is set up is the stage itself, not what stands for it in the row of another."""
+        """Whether it has no setup hooks: a stage judged in another's row is not set up."""
         kind = type(self)
         return all(
             getattr(kind, name) is getattr(JudgingStage, name)
@@ -103,13 +104,13 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         )
 
     def setup(self, worker: WorkerInfo) -> None:
-        """Load the compiled forms, its own and those of its row, where there are some by now."""
+        """Load the compiled forms of its own rule and of its row, if they are ready."""
         rules = (self, *self._row)
         if not compiles(rules):
             return
         if self.timeout_s is None:
             is_ready(rules)
-        else:  # compiled later, they would take of the time that a call has
+        else:  # compile now: later it would use up a call's timeout
             from curator_text.compiled.warming import warm
 
             warm(rules)
@@ -126,7 +127,8 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         return settling.by(verdicts, token)
 
     def ask(self, rows: Rows) -> Verdicts:
-        """What it and the stages behind it say, in a place for each row of the whole table."""
+        """Judge by this stage and the rest of its row, with one result per row of the whole
+        table."""
         asked = [(stage.token(), stage) for stage in (self, *self._row)]
         column = text_column(rows.table, self.text_field)
         texts = rows.texts(self.text_field)
@@ -139,7 +141,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             return judged(each_text(texts), asked)
 
     def token(self) -> str:
-        """What its verdicts are found by, also by its copies in other processes."""
+        """Return the key of its verdicts, which its copies in other processes share."""
         if self._token is None:
             object.__setattr__(self, "_token", uuid4().hex)
         return str(self._token)
@@ -147,43 +149,43 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
 @dataclass
 class TextFilter(JudgingStage):
-    """Keeps the documents whose text passes a rule, and counts the others under one reason.
+    """Keeps documents whose text passes a rule, and drops the others with one reason.
 
-    A text that is missing, empty or blank passes no rule, so a rule never sees one; nor does it
-    pass a rule that is inverted. Its score is null.
+    A missing, empty or blank text never reaches the rule: it is dropped, even if the rule is
+    inverted, and its score is null.
     """
 
     cost: ClassVar[float] = 20.0
-    """About how many microseconds it takes for a page of 3,000 characters; see CheapestFirst."""
+    """Approximate cost in microseconds for a page of 3,000 characters; see CheapestFirst."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     score_field: str | None = field(default=None, kw_only=True)
-    """A column for the score, if it is to be kept."""
+    """A column for the score, if it should be kept."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Invert the rule: drop the documents that it would keep, and keep the others."""
 
     @abstractmethod
     def score(self, text: Text) -> float:
-        """How much of what the rule looks for there is in `text`, which is never blank."""
+        """Return the rule's score for `text`, which is never blank."""
 
     @abstractmethod
     def keeps(self, score: float) -> bool:
-        """Whether a document with this score stays."""
+        """Whether a document with this score is kept."""
 
     @property
     @abstractmethod
     def reason(self) -> str:
-        """What is wrong with the documents that are dropped."""
+        """The reason recorded for dropped documents."""
 
     @property
     def blank_reason(self) -> str:
         return self._said
 
     def passes(self, text: str | None) -> bool:
-        """The rule's decision about one document."""
+        """Apply the rule to one document."""
         if not text or text.isspace():
             return False
         return self.judge(Text(text))[1] is None
@@ -200,12 +202,12 @@ class TextFilter(JudgingStage):
 
 @dataclass
 class WordFilter(TextFilter):
-    """A rule over words, which says what it takes for one."""
+    """A rule over words, with a choice of how to split them."""
 
     words: WordKind = field(default="whitespace", kw_only=True)
-    """What a word is. `whitespace`: what white space separates. `punctuation`: marks are words of
-    their own, unless they join letters (`don't`). `cjk-aware`: as `whitespace`, but each character
-    of Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word."""
+    """How to split a text into words. `whitespace`: at white space. `punctuation`: punctuation
+    marks are separate words, unless they join letters (`don't`). `cjk-aware`: as `whitespace`, but
+    each character of Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -213,10 +215,10 @@ class WordFilter(TextFilter):
             yield problem
 
     def wording(self, text: Text) -> Wording:
-        """The words of a text as this rule takes them."""
+        """Return the words of a text as this rule splits them."""
         return text.wording if self.words == "whitespace" else text.worded(self.words)
 
 
 def share(part: float) -> str:
-    """A share as people say it: `25 %`."""
+    """Format a share as a percentage: `25 %`."""
     return f"{part * 100:g} %"

@@ -1,4 +1,4 @@
-"""Judging documents by several rules at once, so that all of them share what one worked out."""
+"""Judge documents by several rules in one pass, so that the rules share what they compute."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,26 +16,27 @@ from curator_text.texts import Text
 
 Score: TypeAlias = float | str | None
 Said: TypeAlias = tuple[Score, str | None]
-"""The score of a text, and why it goes, or None where it stays."""
+"""The score of a text and the reason to drop it (None to keep it)."""
 
 
 class Rule(Protocol):
-    """What a row of filters is judged by."""
+    """One rule in a row of filters."""
 
     @property
     def score_kind(self) -> str | None:
-        """The Arrow type of its scores, or None where they are not wanted."""
+        """Return the Arrow type of the scores, or None if they are not stored."""
 
     @property
     def blank_reason(self) -> str | None:
-        """Why texts go that are missing or blank, or None where they stay."""
+        """Return the reason to drop a missing or blank text, or None to keep it."""
 
     def judge(self, text: Text) -> Said:
-        """What becomes of a text that is not blank."""
+        """Judge a non-blank text."""
 
 
 class Ending(NamedTuple):
-    """How the way of a document ended. `failed`: the rule could not be asked about it."""
+    """Why a document was dropped or failed. `failed`: the rule raised, or the text is
+    unreadable."""
 
     reason: str
     failed: bool = False
@@ -44,23 +45,23 @@ class Ending(NamedTuple):
 
 @dataclass
 class Verdicts:
-    """What a row of rules said about the rows of a batch: for each one the first that ends it."""
+    """The results of a row of rules for a batch: for each row, the first rule that ended it."""
 
     members: tuple[str, ...]
     """The tokens of the rules, in order."""
     rows: pa.Table
-    """The position of the rule that ended the row in `by` (the number of rules where it stays),
-    `how` as a position in `endings`, and scores by token."""
+    """Columns: `by` is the position of the rule that ended the row (the number of rules if it is
+    kept), `how` is an index into `endings` (-1 if it is kept), and scores are stored by token."""
     endings: list[Ending]
     scores: dict[str, Scores] = field(default_factory=dict)
-    """By token, of the rules that score in numbers: for the report."""
+    """Scores for the report by token, from rules that return numbers."""
 
     def mask(self, token: str) -> pa.ChunkedArray:
-        """Which rows stay after this rule."""
+        """Return which rows this rule did not end."""
         return pc.not_equal(self.rows["by"], self.members.index(token))
 
     def ended(self, places: pa.ChunkedArray) -> Iterator[tuple[Ending, list[int]]]:
-        """How the rows in these places ended, and which they are."""
+        """Group the rows at these positions by how they ended."""
         by_ending: dict[Ending, list[int]] = {}
         hows = self.rows["how"].take(places)
         for place, how in zip(places.to_pylist(), hows.to_pylist(), strict=True):
@@ -69,7 +70,7 @@ class Verdicts:
 
 
 def joined(verdicts: Sequence[Verdicts]) -> Verdicts:
-    """Verdicts about batches that follow each other as if they were one."""
+    """Concatenate the verdicts of consecutive batches."""
     if len(verdicts) == 1:
         return verdicts[0]
     tables: list[pa.Table] = []
@@ -86,9 +87,9 @@ def joined(verdicts: Sequence[Verdicts]) -> Verdicts:
 
 
 def judged(texts: Iterable[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
-    """Judge every text by the rules in turn, until one drops it.
+    """Judge each text by the rules in turn, until one ends it.
 
-    What a rule raises concerns that text only: it ends there, and the rule's stage will say so.
+    An exception in a rule ends that text only; the rule's stage reports it later.
     """
     hearing = Hearing([rule for _, rule in rules])
     for raw in texts:
@@ -97,7 +98,7 @@ def judged(texts: Iterable[Raw], rules: Sequence[tuple[str, Rule]]) -> Verdicts:
 
 
 class Hearing:
-    """Takes one text after another and writes down what becomes of it."""
+    """Judges texts one by one and records the results."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
@@ -115,7 +116,7 @@ class Hearing:
         self.note(*self._outcome(raw))
 
     def note(self, place: int, ending: Ending | None) -> None:
-        """Write down which rule ended the next document's way, and how."""
+        """Record which rule ended the next document, and why."""
         for scores in self._scores.values():
             if len(scores) == len(self._by):
                 scores.append(None)
@@ -150,9 +151,9 @@ class Hearing:
                     self._dropped[place].append(score)
                     return place, Ending(reason)
                 kept.append(score)
-        except TaskTimeoutError:  # concerns the call
+        except TaskTimeoutError:  # applies to the whole call
             raise
-        except Exception as error:  # noqa: BLE001 - the border to a rule's code
+        except Exception as error:  # noqa: BLE001 - a rule is user code
             return place, Ending(reason_of(error) + place_of(error), True)
         return len(self._judges), None
 
@@ -172,6 +173,7 @@ class Hearing:
 
 
 def scores_of(kept: Sequence[Score], dropped: Sequence[Score]) -> Scores:
-    """Of a rule that scores in numbers. Many score nothing: then the first says so."""
+    """Collect the scores of a rule. The first value found tells whether the rule returns
+    numbers."""
     first = next((score for score in (*kept[:9], *dropped[:9]) if score is not None), None)
     return Scores.of(kept, dropped) if isinstance(first, int | float) else Scores()

@@ -1,4 +1,4 @@
-"""Limits: numbers with which a rule would keep nothing, or drop nothing, by mistake."""
+"""Limits: reject numbers with which a rule would keep nothing or drop nothing."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -34,11 +34,11 @@ SHARES = frozenset(
         "min_words_with_alphabets",
     }
 )
-"""Options that are a part of a whole, which somebody may have given in percent."""
+"""Options that are fractions. A value above 1 is probably a percentage."""
 
 
 def limit_problems(stage: Any) -> Iterator[str]:
-    """What is wrong with the limits of a rule."""
+    """Describe each invalid limit of a rule."""
     yield from _type_problems(stage)
     numbers = {
         one.name: value
@@ -54,7 +54,7 @@ def limit_problems(stage: Any) -> Iterator[str]:
 
 
 def _type_problems(stage: Any) -> Iterator[str]:
-    """Options that must be numbers and are not: a comparison would fail on every document."""
+    """Find numeric options with other values: they would fail on every document."""
     for one in fields(stage):
         kinds = set(get_args(one.type)) if isinstance(one.type, UnionType) else {one.type}
         value = getattr(stage, one.name)

@@ -14,14 +14,14 @@ from curator_text.text_columns import as_texts, damage_of, text_column
 
 @dataclass
 class TextModifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Rewrites one column of texts, all at once. A missing text stays missing."""
+    """Rewrites a text column as a whole. A missing text stays missing."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     @abstractmethod
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        """The new texts, in the same order."""
+        """Return the new texts, in the same order."""
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)
@@ -37,9 +37,9 @@ class TextModifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
 @dataclass
 class TextRewriter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Rewrites one column of texts, one after another. A missing text stays missing.
+    """Rewrites a text column one text at a time. A missing text stays missing.
 
-    A text that cannot be rewritten is set aside alone: the others of its batch go on.
+    A text that cannot be rewritten is quarantined alone; the rest of its batch continues.
     """
 
     text_field: str = field(default="text", kw_only=True)
@@ -47,7 +47,7 @@ class TextRewriter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     @abstractmethod
     def rewrite(self, text: str) -> str:
-        """The new text."""
+        """Return the new text."""
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)

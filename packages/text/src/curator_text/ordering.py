@@ -1,4 +1,4 @@
-"""Ordering: which of several rules is asked first, where that decides nothing but the time."""
+"""Ordering: run cheap rules first where the order cannot change which documents are kept."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from curator_text.scoring import RuleRow, ScoreFilter
 
 @dataclass
 class CheapestFirst(RuleRow):
-    """Asks the cheapest of some filters first, so that the dear ones see fewer documents.
+    """Runs the cheapest filters first, so that expensive ones see fewer documents.
 
-    The same documents are kept, with the same scores. One that fails several rules is counted
-    where it fails first, so the counts per rule are those of this order.
+    The same documents are kept, with the same scores. A document that fails several rules is
+    counted under the first one it fails, so counts per rule depend on the new order.
     """
 
     filters: Sequence[TextFilter | ScoreFilter | Callable[[str], bool | float]]
-    """Filters over texts, which do not read what another of them adds, and functions of a text."""
+    """Text filters and functions of a text. No filter may read a column that another one adds."""
 
     def __post_init__(self) -> None:
         self.decompose()

@@ -4,7 +4,7 @@ import re
 
 FILLER = "lorem ipsum"
 
-# Whole notices are known by how they begin.
+# For a whole notice, its beginning is enough.
 NOTICES = (
     "terms of use",
     "privacy policy",

@@ -1,4 +1,4 @@
-"""What this package adds to Curator."""
+"""Plugin: the stages and workflows that this package registers."""
 
 from curator_core.plugins.hookspecs import hookimpl
 

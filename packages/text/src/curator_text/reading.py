@@ -1,4 +1,4 @@
-"""Readers of documents: core's own, under the names that text pipelines look for."""
+"""Readers of documents: core's readers, re-exported for text pipelines."""
 
 from curator_core.io.readers import JsonlReader, ParquetReader
 

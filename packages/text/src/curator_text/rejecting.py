@@ -1,4 +1,4 @@
-"""Rejecting rows: an error in one document leaves the others of its batch alone."""
+"""Row errors: quarantine the documents that fail and keep the rest of their batch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 def storable(value: T) -> T:
-    """The value, unless it is a text that no file can hold: one with half of a character in it."""
+    """Return the value; raise if it is a text with a lone surrogate, which no file can store."""
     if isinstance(value, str) and not value.isascii():
         value.encode()
     return value
 
 
 class RowErrors:
-    """Which rows of the batch that a stage was given could not be worked on, and why."""
+    """The rows of a batch that failed, and their errors."""
 
     def __init__(self, task: DocumentBatch, found: Mapping[int, Exception] | None = None) -> None:
         self._task = task
@@ -29,16 +29,16 @@ class RowErrors:
 
     @contextmanager
     def of(self, row: int) -> Iterator[None]:
-        """Take note of an error in the work on one row."""
+        """Record an error raised while working on one row."""
         try:
             yield
-        except TaskTimeoutError:  # it ends the work on all of them
+        except TaskTimeoutError:  # ends the whole batch
             raise
-        except Exception as error:  # noqa: BLE001 - the border to a user's function
+        except Exception as error:  # noqa: BLE001 - runs a user's function
             self._errors[row] = error
 
     def good(self) -> pa.Table:
-        """The rows without an error."""
+        """Return the rows without an error."""
         table = self._task.data
         if not self._errors:
             return table
@@ -46,7 +46,7 @@ class RowErrors:
         return rows_where(table, pa.array(is_good))
 
     def settle(self, change: Callable[[pa.Table], pa.Table]) -> list[DocumentBatch | Rejected]:
-        """The batch, its good rows changed, and the others as what is set aside."""
+        """Return the batch with its good rows changed, and its other rows as rejected."""
         changed = self._task.with_data(change(self.good()))
         return [changed, *(self._rejected(row) for row in sorted(self._errors))]
 

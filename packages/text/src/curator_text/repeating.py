@@ -1,7 +1,7 @@
-"""Repeating: which runs of words occur more than once in a text.
+"""Repeats: find word n-grams that occur more than once in a text.
 
-A run of n words can repeat only where both runs of n-1 words in it do. So each length looks only
-at what the one before it has left, which in ordinary text is soon nothing.
+An n-gram can repeat only if both (n-1)-grams in it repeat. So each length looks only at the
+candidates of the previous one, which ordinary text soon exhausts.
 """
 
 from collections import Counter
@@ -14,26 +14,26 @@ from curator_text.sharing import listed
 
 
 class Level(NamedTuple):
-    """The runs of one length that occur more than once."""
+    """The n-grams of one length that occur more than once."""
 
     positions: list[int]
     """Where they begin, in order."""
 
     firsts: list[int]
-    """For each of them where the same run began for the first time."""
+    """For each position, where the same n-gram first began."""
 
     top: int | None
-    """Where the commonest begins for the first time; among equals the one that comes first."""
+    """Where the most frequent n-gram first begins; ties go to the earliest."""
 
     times: int
-    """How often the commonest occurs: 1 where none repeats."""
+    """How often the most frequent n-gram occurs: 1 if none repeats."""
 
 
 _NONE = Level([], [], None, 1)
 
 
 class Repeats:
-    """The runs of words that repeat, by their length, each length worked out once."""
+    """Repeated n-grams by length; each length is computed once."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
@@ -54,7 +54,7 @@ class Repeats:
         shorter = self.of(length - 1)
         if not shorter.positions:
             return _NONE
-        # Two runs that begin side by side make a longer one, which is told by what they are.
+        # Two adjacent n-grams make a longer one, identified by their first positions.
         places = shorter.positions
         follows = list(map((1).__eq__, map(sub, places[1:], places)))
         runs = listed(compress(pairwise(shorter.firsts), follows), len(places))
@@ -62,7 +62,7 @@ class Repeats:
 
 
 def _level(runs: Sequence[Hashable], positions: Sequence[int]) -> Level:
-    """What repeats among `runs`, which begin at `positions`."""
+    """Find the repeats among `runs`, which begin at `positions`."""
     counts = Counter(runs)
     if len(counts) == len(runs):
         return _NONE

@@ -1,7 +1,7 @@
-"""Scoring: filters and functions as stages, by the names that NeMo Curator has for them.
+"""Scoring: filters and functions as stages, under NeMo Curator's names.
 
-Each of these stands for one stage per rule, called after the rule, so that its counts are its own.
-In a pipeline they judge each text in one go, together with the filters before and behind them.
+Each composite stage becomes one stage per rule, named after the rule, with its own counts. In a
+pipeline these stages share one pass over each text with the adjacent filters.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ Rule: TypeAlias = TextFilter | ColumnFilter | Callable[[str], bool | float]
 
 
 class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
-    """Several stages, each with a name of its own, which can be tried on a batch as one."""
+    """Several stages with separate names, which can be tried on a batch as one."""
 
     def parts(self) -> Sequence[AnyStage]:
-        """With `with_(name=...)` that name for a single one, or before the names of all."""
+        """Apply a name set by `with_(name=...)`: as the name of a single stage, or as a prefix."""
         parts = super().parts()
         if "name" in vars(self):
             alone = len(parts) == 1
@@ -36,7 +36,7 @@ class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
         return told_apart(parts)
 
     def process(self, task: DocumentBatch) -> Outcomes:
-        """What a pipeline would make of one batch: for a notebook or a test."""
+        """Apply all stages to one batch, for a notebook or a test."""
         stages = list(self.parts())
         notes: Outcomes = []
         for place, stage in enumerate(stages):
@@ -52,23 +52,24 @@ class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class ScoreFilter(RuleRow):
-    """Keeps the documents that pass a rule, or all of several rules, asked in order."""
+    """Keeps the documents that pass one rule, or all of several rules, applied in order."""
 
     filter_obj: Rule | Sequence[Rule]
-    """A filter, or a function of a text that returns True, False or a number; or a list of them.
-    `ColumnFilter(function)` is for a function of a whole column."""
+    """A filter, a function of a text that returns True, False or a number, or a list of them. Use
+    `ColumnFilter(function)` for a function of a whole column."""
 
     text_field: str | Sequence[str] | None = None
-    """The column that holds the text, or one for each rule. None: as the rules say, `text`."""
+    """The column that holds the text, or one per rule. None uses each rule's own column, or
+    `text`."""
 
     score_field: str | Sequence[str | None] | None = None
-    """A column for the score, or one for each rule, if scores are to be kept."""
+    """A column for the score, or one per rule, if scores should be kept."""
 
     invert: bool | Sequence[bool] = False
-    """Drop what would be kept, and keep what would be dropped; or one for each rule."""
+    """Invert the rule: drop what it would keep, and keep the rest; or one value per rule."""
 
     def __post_init__(self) -> None:
-        self.decompose()  # so that mistakes show where they are made
+        self.decompose()  # report mistakes where they are made
 
     def decompose(self) -> Sequence[AnyStage]:
         rules = rules_in(self.filter_obj, "filter_obj")
@@ -93,22 +94,22 @@ def _filter(rule: Rule, column: str | None, score: str | None, invert: bool) -> 
 
 @dataclass
 class Score(RuleRow):
-    """Adds what a filter or a function says about a text as a column, and drops nothing.
+    """Adds the score of a filter or function as a column, and drops nothing.
 
-    Texts that are missing or blank get null.
+    Missing and blank texts get null.
     """
 
     score_fn: Rule | Callable[[str], Any] | Sequence[Any]
-    """A filter, of which the score is taken, or a function of a text; or a list of them."""
+    """A filter (its score is used), a function of a text, or a list of them."""
 
     score_field: str | Sequence[str]
-    """The column for the score, or one for each."""
+    """The column for the score, or one per rule."""
 
     text_field: str | Sequence[str] = "text"
-    """The column that holds the text, or one for each."""
+    """The column that holds the text, or one per rule."""
 
     score_type: str = field(default="double", kw_only=True)
-    """The Arrow type of the column: `double`, `int64`, `bool`, `string`."""
+    """The Arrow type of the column: `double`, `int64`, `bool` or `string`."""
 
     def __post_init__(self) -> None:
         self.decompose()
@@ -132,16 +133,16 @@ _CASTS: dict[str, Callable[[Any], Any]] = {
     "double": float,
     "int64": int,
     "bool": bool,
-    "string": lambda value: str(value).encode().decode(),  # a lone surrogate fails here
+    "string": lambda value: str(value).encode().decode(),  # rejects lone surrogates
 }
 
 
 @dataclass
 class TextScore(JudgingStage):
-    """Adds what one rule says about a text as a column."""
+    """Adds the score of one rule as a column."""
 
     rule: TextFilter | Callable[[str], Any]
-    """A filter, of which the score is taken, or a function of a text."""
+    """A filter (its score is used) or a function of a text."""
 
     score_field: str
     """The column for the score."""
@@ -150,7 +151,7 @@ class TextScore(JudgingStage):
     """The column that holds the text."""
 
     score_type: str = field(default="double", kw_only=True)
-    """The Arrow type of the column: `double`, `int64`, `bool`, `string`."""
+    """The Arrow type of the column: `double`, `int64`, `bool` or `string`."""
 
     def __post_init__(self) -> None:
         rule = self.rule
@@ -192,16 +193,16 @@ class TextScore(JudgingStage):
 
 @dataclass
 class Filter(RuleRow):
-    """Keeps the documents whose value in a column passes a rule, such as a score made before."""
+    """Keeps documents whose value in a column passes a rule, such as an earlier score."""
 
     filter_fn: TextFilter | Callable[[Any], bool] | Sequence[Any]
-    """A function of the value, or a filter, of which only the limits are used; or a list."""
+    """A function of the value, a filter (only its limits are used), or a list of them."""
 
     filter_field: str | Sequence[str]
-    """The column that holds the value, or one for each."""
+    """The column that holds the value, or one per rule."""
 
     invert: bool | Sequence[bool] = False
-    """Drop what would be kept, and keep what would be dropped; or one for each."""
+    """Invert the rule: drop what it would keep, and keep the rest; or one value per rule."""
 
     def __post_init__(self) -> None:
         self.decompose()
@@ -230,7 +231,7 @@ def _call(rule: object) -> str:
 
 
 def _each(values: Any, count: int, option: str) -> list[Any]:
-    """One value for each rule: a single one holds for all."""
+    """Return one value per rule; a single value applies to all."""
     if not isinstance(values, list | tuple):
         return [values] * count
     if len(values) == 1:

@@ -1,4 +1,4 @@
-"""Settling: what a stage makes of a batch once it is known what becomes of each row."""
+"""Settling: build a stage's outputs from the verdicts on its rows."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,16 +16,16 @@ from curator_text.judging import Ending, Verdicts
 Outcomes: TypeAlias = list[DocumentBatch | Dropped | Rejected]
 
 _SHOWN_BYTES = 4096
-"""How much of a rejected record people are shown; all of it is kept for a retry."""
+"""The most bytes of a rejected record to show in reports; a retry keeps all of it."""
 
 VERDICTS = "curator_text.verdicts"
-"""Where in `task.derived` a stage leaves what was said for those behind it."""
+"""The key in `task.derived` under which a stage stores verdicts for later stages."""
 
 
 class Settling:
-    """A batch about whose rows there are verdicts.
+    """A batch with verdicts on its rows.
 
-    What stays is copied by the last of a row of stages; before it, rows are only crossed out.
+    The last stage of a row copies the kept rows; earlier stages only mark rows as dropped.
     """
 
     def __init__(
@@ -34,12 +34,12 @@ class Settling:
         self.task = task
         self.rows = rows
         self.copies = copies
-        """Whether the last of a row copies what stays: not where another row begins behind it."""
+        """Whether the last stage copies the kept rows; false if another row of stages follows."""
         self.score = score or "score"
-        """What the report calls the scores of the stage."""
+        """The name of the stage's scores in the report."""
 
     def with_column(self, name: str, values: pa.ChunkedArray) -> "Settling":
-        """The same with a column more, which has a value for every row there are verdicts about."""
+        """Return the same batch with another column; `values` covers every judged row."""
         rows = self.rows.with_column(name, values)
         return Settling(self.task, rows, copies=self.copies, score=self.score)
 
@@ -48,14 +48,14 @@ class Settling:
         return [kept, *self.gone(verdicts, token)]
 
     def kept(self, verdicts: Verdicts, token: str) -> DocumentBatch:
-        """What stays, with what is known of it for the stages behind."""
+        """Return the kept rows, with the verdicts that later stages need."""
         is_last = token == verdicts.members[-1]
         rows = self._stays(verdicts, token)
         if len(rows) == len(self.rows):
             rows = self.rows
         if is_last and self.copies:
             table = rows.copied()
-            is_task = table is vars(self.task).get("data")  # to ask rows that are chosen copies
+            is_task = table is vars(self.task).get("data")  # task.data would copy the rows
             kept = self.task if is_task else self.task.with_data(table)
         else:
             kept = ChosenRows(rows, self.task)
@@ -64,7 +64,7 @@ class Settling:
         return kept
 
     def gone(self, verdicts: Verdicts, token: str) -> Iterator[Dropped | Rejected]:
-        """What goes, and why."""
+        """Yield the dropped and failed rows, with reasons."""
         places = self.rows.without(self._stays(verdicts, token))
         for ending, found in verdicts.ended(places):
             if ending.failed:
@@ -87,7 +87,7 @@ class Settling:
 
 
 def _name_of(record: DocumentBatch) -> str:
-    """The record's own id, where it has one, for whoever looks for it in the input."""
+    """Return the record's id if it has one, so that users can find it in the input."""
     if "id" not in record.data.column_names:
         return ""
     try:
@@ -97,7 +97,7 @@ def _name_of(record: DocumentBatch) -> str:
 
 
 def _shown(record: DocumentBatch) -> bytes | None:
-    """The beginning of the record as JSON, where JSON can hold it."""
+    """Return the start of the record as JSON, or None if JSON cannot represent it."""
     try:
         [row] = record.to_pylist()
         return json.dumps(row, default=str).encode()[:_SHOWN_BYTES]

@@ -1,6 +1,6 @@
-"""Sharing: in a text of many megabytes equal words are one object, and so are equal runs of them.
+"""Sharing: reuse one object for equal words or n-grams in texts of many megabytes.
 
-Each alone, they would take gigabytes.
+Separate objects would take gigabytes.
 """
 
 import re
@@ -10,14 +10,14 @@ from typing import TypeVar
 T = TypeVar("T", bound=Hashable)
 
 LARGE = 4_000_000
-"""Texts of so many characters, or rows of so many items, are worth the second look."""
+"""Share objects in texts with this many characters, or in lists with this many items."""
 
 _PIECE = 1_000_000
 _SPACE = re.compile(r"\s")
 
 
 def words_of(text: str) -> list[str]:
-    """What white space separates."""
+    """Split a text at white space."""
     if len(text) < LARGE:
         return text.split()
     known: dict[str, str] = {}
@@ -33,7 +33,7 @@ def words_of(text: str) -> list[str]:
 
 
 def listed(items: Iterable[T], number: int) -> list[T]:
-    """The items, of which there are about so many."""
+    """Return the items as a list; `number` is about how many there are."""
     if number < LARGE:
         return list(items)
     known: dict[T, T] = {}

@@ -7,7 +7,7 @@ from curator_core.io.partitioning import parsed_size
 
 
 def size_problems(name: str, size: int | str | None, example: str) -> Iterator[str]:
-    """What is wrong with an option that must be a size."""
+    """Describe the problem if an option is not a valid size."""
     try:
         parsed_size(size)
     except CuratorError:

@@ -1,4 +1,4 @@
-"""The commonest small words of some languages, in lower case."""
+"""Stop words: the most common short words of some languages, in lower case."""
 
 # ruff: noqa: RUF001 - letters of other scripts are meant.
 

@@ -1,4 +1,4 @@
-"""Tables: what is known of a language, read from files of lines."""
+"""Tables: language data read from text files."""
 
 import gzip
 import math
@@ -23,7 +23,7 @@ class Unigrams:
 
 
 def lines_of(path: str) -> list[str]:
-    """The lines of a text file, which may be compressed with gzip."""
+    """Return the lines of a text file, which may be compressed with gzip."""
     try:
         data = Path(path).read_bytes()
         if path.endswith(".gz"):
@@ -35,7 +35,7 @@ def lines_of(path: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def unigrams_in(path: str) -> Unigrams:
-    """A table of words and counts: `word<tab or comma>count` on each line, a heading allowed."""
+    """Read a table with `word<tab or comma>count` on each line; a header line is allowed."""
     counts: dict[str, float] = {}
     for number, line in enumerate(lines_of(path), start=1):
         word, _, count = line.rpartition("\t" if "\t" in line else ",")
@@ -54,7 +54,7 @@ def unigrams_in(path: str) -> Unigrams:
 
 @lru_cache(maxsize=32)
 def characters_in(path: str, end: str) -> frozenset[str]:
-    """The first character of each line, up to the line that begins with `end`."""
+    """Return the first character of each line, up to the line that begins with `end`."""
     found = set()
     for line in lines_of(path):
         if line.startswith(end):

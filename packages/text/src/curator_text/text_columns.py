@@ -1,4 +1,4 @@
-"""Columns of text as tables hold them."""
+"""Text columns: Arrow columns of text and their damaged rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ PIECE_BYTES = 4 * 1024 * 1024
 
 
 def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """The column as strings. One in which every text is missing has no type of its own yet."""
+    """Return the column as strings. A column of nulls only becomes a string column."""
     column = table.column(name)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -29,14 +29,14 @@ def text_column(table: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Whether values are texts in any form: bytes are taken for UTF-8, and looked at later."""
+    """Whether values can be text. Bytes count as UTF-8 here and are validated later."""
     checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
               pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)  # fmt: skip
     return any(check(kind) for check in checks)
 
 
 def _strings(values: Any) -> Any:
-    return pc.cast(values, pa.large_string(), safe=False)  # a row that is no UTF-8 stays one row
+    return pc.cast(values, pa.large_string(), safe=False)  # invalid UTF-8 fails only its row
 
 
 def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
@@ -44,7 +44,8 @@ def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
 
 
 def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
-    """The column in pieces of a few megabytes: what is made of a piece can go before the next."""
+    """Yield the column in pieces of a few megabytes, so that results can be freed piece by
+    piece."""
     if not len(column):
         yield column
         return
@@ -54,7 +55,8 @@ def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
 
 
 def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
-    """The rows whose bytes are no UTF-8: files can hold such texts, and Arrow believes them."""
+    """Return the rows with invalid UTF-8. Files can contain it, and Arrow does not check on
+    reading."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -64,12 +66,12 @@ def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
 
 
 def as_texts(values: Sequence[str | None], kind: pa.DataType) -> pa.ChunkedArray:
-    """New texts as a column of the type that the old ones had."""
+    """Return new texts as a column of the old column's type."""
     return pa.chunked_array([pa.array(values, kind)])
 
 
 class NewTexts:
-    """Gathers texts for a column, as strings for a few megabytes only."""
+    """Collects texts for a column; only a few megabytes of them are Python strings at a time."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind

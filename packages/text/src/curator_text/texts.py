@@ -1,4 +1,4 @@
-"""Texts: strings that remember what rules have asked of them."""
+"""Texts: strings that cache the features that rules compute from them."""
 
 from collections.abc import Callable
 from itertools import compress
@@ -10,8 +10,8 @@ from curator_text.wording import Wording, WordKind, tokenized
 T = TypeVar("T")
 
 
-class feature(Generic[T]):  # noqa: N801 - it is used as a decorator, as property is
-    """Something to know about a text: worked out when first asked for, then remembered."""
+class feature(Generic[T]):  # noqa: N801 - used as a decorator, like property
+    """A value derived from a text: computed on first use, then cached."""
 
     def __init__(self, compute: "Callable[[Text], T]") -> None:
         self.compute = compute
@@ -26,25 +26,25 @@ class feature(Generic[T]):  # noqa: N801 - it is used as a decorator, as propert
         if text is None:
             return self
         value = self.compute(text)
-        text.__dict__[self.name] = value  # found before this descriptor from now on
+        text.__dict__[self.name] = value  # from now on found before this descriptor
         return value
 
 
 class Text(str):
-    """One document's text. It is a plain string besides, for functions that know no features."""
+    """One document's text. It is a plain string too, for functions that use no features."""
 
     @feature
     def words(self) -> list[str]:
-        """What white space separates."""
+        """The words, split at white space."""
         return words_of(self)
 
     @feature
     def wording(self) -> Wording:
-        """Its words as white space separates them, and what follows from them."""
+        """The words split at white space, with their statistics."""
         return Wording(self.words, "whitespace")
 
     def worded(self, kind: WordKind) -> Wording:
-        """Its words of a kind, and what follows from them; each kind is worked out once."""
+        """Return the words of one kind, with their statistics; each kind is computed once."""
         if kind == "whitespace":
             return self.wording
         known: Wording | None = self.__dict__.get(kind)
@@ -60,17 +60,17 @@ class Text(str):
 
     @feature
     def lines(self) -> list[str]:
-        """The lines that are not blank, as they stand there."""
+        """The lines that are not blank, unchanged."""
         return self._line_parts[0]
 
     @feature
     def stripped_lines(self) -> list[str]:
-        """The lines that are not blank, without white space around them."""
+        """The lines that are not blank, without surrounding white space."""
         return self._line_parts[1]
 
     @feature
     def paragraphs(self) -> list[str]:
-        """What stands between empty lines. A paragraph may be empty."""
+        """The blocks between empty lines. A paragraph may be empty."""
         return self.split("\n\n")
 
     @feature
@@ -87,10 +87,11 @@ class Text(str):
 
     @feature
     def utf8(self) -> bytes:
-        """Its bytes, to count ASCII characters in; a lone surrogate is three bytes there."""
+        """The text as bytes, for counting ASCII characters; a lone surrogate becomes three
+        bytes."""
         return self.encode("utf-8", "surrogatepass")
 
     def count_ascii(self, characters: bytes) -> int:
-        """How many of its characters are among these ASCII characters."""
+        """Count the characters of the text that are among these ASCII characters."""
         data = self.utf8
         return len(data) - len(data.translate(None, characters))

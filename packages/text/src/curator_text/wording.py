@@ -1,4 +1,4 @@
-"""Wording: the words of a text, under the notion of a word that a rule asks for."""
+"""Wording: split a text into words in the way that a rule asks for."""
 
 import re
 from collections import Counter
@@ -9,11 +9,11 @@ from curator_text.repeating import Repeats
 from curator_text.sharing import words_of
 
 WordKind: TypeAlias = Literal["whitespace", "punctuation", "cjk-aware"]
-"""`whitespace`: what white space separates. `punctuation`: each mark is a word of its own, unless
-it joins letters (`e-mail`, `don't`, `a.b/c`). `cjk-aware`: as white space, but each character of
-Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word, with the vowel signs on it."""
+"""`whitespace`: split at white space. `punctuation`: each punctuation mark is a word, unless it
+joins letters (`e-mail`, `don't`, `a.b/c`). `cjk-aware`: as `whitespace`, but each character of
+Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word, together with its vowel signs."""
 
-# Written as escapes: what is meant is ranges of code points. Controls and symbols are no marks.
+# Escapes make the ranges of code points readable. Controls and symbols are not marks.
 _MARKS = (
     r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
     r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20"
@@ -38,38 +38,38 @@ _FINDERS = {"punctuation": _PUNCTUATED.findall, "cjk-aware": _CJK_AWARE.findall}
 
 
 def tokenized(text: str, words: WordKind = "whitespace") -> list[str]:
-    """The words of any string. A text that is not blank has one at least."""
+    """Split any string into words. A non-blank text has at least one."""
     if words == "whitespace" or (words == "cjk-aware" and text.isascii()):
         return words_of(text)
     return _FINDERS[words](text)
 
 
 def unknown_words(words: str) -> str | None:
-    """What is wrong with a choice of words that is none, for `check()` of a stage."""
+    """Describe the problem if `words` is not a known kind, for `check()` of a stage."""
     if words in get_args(WordKind):
         return None
     return f"words is {words!r}, but must be one of {', '.join(get_args(WordKind))}"
 
 
 class Wording:
-    """The words of a text under one notion of what a word is."""
+    """The words of a text, split in one way."""
 
     def __init__(self, words: list[str], kind: WordKind) -> None:
         self.words = words
         self.spaced = kind == "whitespace"
-        """Whether there is white space between any two of them."""
+        """Whether white space separates all of the words."""
 
     @cached_property
     def lengths(self) -> list[int]:
-        """How many characters each of them has."""
+        """The length of each word in characters."""
         return list(map(len, self.words))
 
     @cached_property
     def counts(self) -> "Counter[str]":
-        """How often each of them occurs."""
+        """How often each word occurs."""
         return Counter(self.words)
 
     @cached_property
     def repeats(self) -> Repeats:
-        """Which runs of them occur more than once."""
+        """The n-grams of the words that occur more than once."""
         return Repeats(self.words)

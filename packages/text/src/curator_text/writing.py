@@ -1,4 +1,4 @@
-"""Writers of documents: core's own, under the names that text pipelines look for."""
+"""Writers of documents: core's writers, re-exported for text pipelines."""
 
 from curator_core.io.writers import JsonlWriter, ParquetWriter
 

@@ -1,1 +1,1 @@
-"""Sets: the published rule sets for web text, each as one stage with several reasons."""
+"""Rule sets: published rules for web text, each as one stage with several reasons."""

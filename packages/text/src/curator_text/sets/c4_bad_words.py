@@ -1,4 +1,4 @@
-"""The C4 rule on bad words: the words are yours to bring."""
+"""The C4 bad-words rule; users supply the words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,23 +18,23 @@ _REASON = "document_removed_with_badwords"
 
 @dataclass
 class C4BadWordsFilter(RuleSet):
-    """Drops texts that hold a word of a list. The reason is `document_removed_with_badwords`.
+    """Drops texts with a word from a list. The reason is `document_removed_with_badwords`.
 
-    Capitals do not matter. A word counts where no letter, digit or `_` touches it; in languages
-    that are written without spaces, wherever it stands. Blank texts are `empty`.
+    Case is ignored. A word matches only if no letter, digit or `_` touches it; in languages written
+    without spaces it matches anywhere. Blank texts are dropped as `empty`.
     """
 
     bad_words: Sequence[str] | str
-    """The words and phrases, or the path or URL of a text file with one in each line."""
+    """The words and phrases, or the path or URL of a text file with one per line."""
 
     keep_fraction: float = 0.0
-    """The share of such documents to keep all the same, chosen by a hash of the text."""
+    """The share of matching documents to keep anyway, chosen by a hash of the text."""
 
     seed: int = 0
-    """Another number chooses others to keep."""
+    """Seed of the hash: another number keeps other documents."""
 
     language: str = "en"
-    """The language of the words. In `ja`, `th` and `zh` no spaces are expected around them."""
+    """The language of the words. In `ja`, `th` and `zh` words need no boundaries."""
 
     blank_reason = "empty"
 
@@ -81,7 +81,7 @@ class C4BadWordsFilter(RuleSet):
 
     @cached_property
     def _simple(self) -> frozenset[str]:
-        """Those that are one word each, and so are found by splitting."""
+        """The entries that are single words, which splitting can find."""
         return frozenset(word for word in self._listed if _WORD.fullmatch(word))
 
     @cached_property
@@ -90,6 +90,6 @@ class C4BadWordsFilter(RuleSet):
         return {each: re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in others}
 
     def __getstate__(self) -> dict[str, object]:
-        """Patterns and words are found again where they are needed."""
+        """Omit patterns and words: the other process computes them again."""
         found = ("_listed", "_simple", "_phrases")
         return {name: value for name, value in vars(self).items() if name not in found}

@@ -1,4 +1,4 @@
-"""The C4 rule on paragraphs, as in its multilingual edition (Xue et al. 2021)."""
+"""The C4 rule on paragraphs, from its multilingual edition (Xue et al. 2021)."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ class C4ParagraphFilter(RuleSet):
     """Drops texts with too few long lines. The reason is `< 3 paragraphs`."""
 
     min_paragraphs: int = 3
-    """The fewest lines that are long enough."""
+    """Minimum number of long lines."""
 
     min_paragraph_len: int = 200
-    """The fewest characters of such a line."""
+    """Minimum length of a long line, in characters."""
 
     @property
     def blank_reason(self) -> str:

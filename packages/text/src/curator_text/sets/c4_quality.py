@@ -26,42 +26,42 @@ _DROP_LINE = ""
 
 @dataclass
 class C4QualityFilter(EditingRuleSet):
-    """Takes lines that are no prose out of a page, and drops pages that have too little left.
+    """Removes lines that are not prose from a page, and drops pages with too little left.
 
-    Reasons: `too_few_sentences`, `lorem_ipsum`, `curly_bracket`. White space around lines goes,
-    too. Words are what white space separates; a sentence ends with `.`, `!` or `?` before white
-    space, or with a Chinese or Japanese end mark.
+    Reasons: `too_few_sentences`, `lorem_ipsum`, `curly_bracket`. White space around lines is
+    removed too. Words are separated by white space; a sentence ends with `.`, `!` or `?` before
+    white space, or with a Chinese or Japanese end mark.
     """
 
     split_paragraph: bool = True
-    """Judge line by line; otherwise sentence by sentence, which are joined by spaces."""
+    """Judge line by line; otherwise judge by sentence and join the kept ones with spaces."""
 
     remove_citations: bool = True
-    """Take out `[12]`, `[]`, `[edit]` and `[citation needed]`."""
+    """Remove `[12]`, `[]`, `[edit]` and `[citation needed]`."""
 
     filter_no_terminal_punct: bool = True
-    """Take out lines that do not end with `. ? ! " '`, or end with `...`."""
+    """Remove lines that do not end with `. ? ! " '`, or that end with `...`."""
 
     min_num_sentences: int = 5
-    """Drop pages with fewer sentences left; -1 for any number."""
+    """Drop pages with fewer sentences left; -1 allows any number."""
 
     min_words_per_line: int = 3
-    """Take out lines with fewer words; -1 for any number."""
+    """Remove lines with fewer words; -1 allows any number."""
 
     max_word_length: int = 1000
-    """Take out lines with a longer word; -1 for any length."""
+    """Remove lines with a longer word; -1 allows any length."""
 
     filter_lorem_ipsum: bool = True
-    """Drop pages that say `lorem ipsum`."""
+    """Drop pages that contain `lorem ipsum`."""
 
     filter_javascript: bool = True
-    """Take out lines that name JavaScript."""
+    """Remove lines that mention JavaScript."""
 
     filter_curly_bracket: bool = True
-    """Drop pages with a `{`."""
+    """Drop pages that contain `{`."""
 
     filter_policy: bool = True
-    """Take out lines about cookies, privacy policies and terms of use."""
+    """Remove lines about cookies, privacy policies and terms of use."""
 
     blank_reason = "too_few_sentences"
 
@@ -83,10 +83,10 @@ class C4QualityFilter(EditingRuleSet):
         return Edit(Text(("\n" if self.split_paragraph else " ").join(kept).strip()))
 
     def _in_shape(self, raw: str) -> str | None:
-        """The line as it stays, or None where its length or its end says that it goes."""
+        """Return the cleaned line, or None if its words or its end rule it out."""
         line = raw.strip()
         fewest, longest = self.min_words_per_line, self.max_word_length
-        # Splitting stops at the words that are needed, and only a long line has a long word.
+        # Stop splitting once there are enough words; only a long line can have a long word.
         if fewest > 0 and len(line.split(None, fewest - 1)) < fewest:
             return None
         if -1 != longest < len(line) and any(len(word) > longest for word in line.split()):
@@ -96,7 +96,7 @@ class C4QualityFilter(EditingRuleSet):
         return None if self.filter_no_terminal_punct and not _ends_well(line) else line
 
     def _is_suspect(self, text: Text) -> bool:
-        """Whether any line can hold a phrase that is looked for: most pages have none."""
+        """Whether any line may contain a phrase that the rules look for: most pages have none."""
         if self.filter_curly_bracket and "{" in text:
             return True
         if self.remove_citations and "[" in text:
@@ -114,7 +114,7 @@ class C4QualityFilter(EditingRuleSet):
             yield from _POLICY_SIGNS
 
     def _said_of(self, line: str) -> str | None:
-        """Why the page goes, or that the line does, or None where it stays."""
+        """Return the reason to drop the page, "" to remove only the line, or None to keep it."""
         lowered = line.lower()
         if self.filter_lorem_ipsum and FILLER in lowered:
             return "lorem_ipsum"

@@ -1,4 +1,4 @@
-"""Editing: rule sets that also rewrite the text of what they keep."""
+"""Editing rule sets: drop some documents and rewrite the text of the others."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from curator_text.texts import Text
 
 
 class Edit(NamedTuple):
-    """What became of a text: its new form, or why its document goes."""
+    """The result of editing: a new text, or the reason to drop the document."""
 
     text: Text
     reason: str | None = None
@@ -31,13 +31,13 @@ class Edit(NamedTuple):
 class EditingRuleSet(RuleSet):
     """Rules that drop some documents and rewrite the others.
 
-    It joins no row before it, since the column changes here, and begins one of its own: the
-    filters behind it are asked about the edited text as soon as it is there.
+    It cannot join the row of an earlier stage, because it changes the column. It starts a new row:
+    the filters after it judge the edited text in the same pass.
     """
 
     @abstractmethod
     def edited(self, text: Text) -> Edit:
-        """What becomes of a text that is not blank."""
+        """Edit a non-blank text."""
 
     def why_not(self, text: Text) -> str | None:
         return self.edited(text).reason
@@ -53,7 +53,7 @@ class EditingRuleSet(RuleSet):
         return [edited.kept(verdicts, self.token()), *settling.gone(verdicts, self.token())]
 
     def _edits(self, rows: Rows) -> tuple[Verdicts, pa.ChunkedArray]:
-        """What is said, and the new texts, in a place for each row of the whole table."""
+        """Judge and edit the rows; both results cover the whole table."""
         asked: list[tuple[str, Rule]] = [(stage.token(), stage) for stage in (self, *self._row)]
         column = text_column(rows.table, self.text_field)
         texts = rows.texts(self.text_field)
@@ -80,7 +80,7 @@ class EditingRuleSet(RuleSet):
 
 @dataclass
 class _Editing:
-    """Asks a rule set, and keeps the text as it is now until the next one comes."""
+    """Applies a rule set and holds the edited text until the next one arrives."""
 
     rules: EditingRuleSet
     text: str | None = None
@@ -94,14 +94,14 @@ class _Editing:
         self.text = None
         edit = self.rules.edited(text)
         if edit.reason is None:
-            self.text = str(edit.text)  # without what rules will have it remember
-            vars(text)["edited"] = edit.text  # for those behind
+            self.text = str(edit.text)  # a plain string, without cached features
+            vars(text)["edited"] = edit.text  # for the later rules
         return None, edit.reason
 
 
 @dataclass
 class _Behind:
-    """Asks a rule about the edited text."""
+    """Applies a rule to the edited text."""
 
     rule: Rule
 

@@ -11,32 +11,32 @@ from curator_text.texts import Text
 
 @dataclass
 class FineWebQualityFilter(WordRuleSet):
-    """Drops texts that are lists: lines without end marks, short lines, repeated lines.
+    """Drops texts that are mostly lists, short lines or repeated lines.
 
-    Reasons: `line_punct_ratio`, `short_line_ratio`, `char_dup_ratio`, `list_ratio`; a blank text
-    is `empty`. Lines that are blank do not count.
+    Reasons: `line_punct_ratio`, `short_line_ratio`, `char_dup_ratio`, `list_ratio`; a blank text is
+    `empty`. Blank lines do not count.
     """
 
     line_punct_thr: float = 0.12
-    """The least share of lines that end with an end mark."""
+    """Minimum share of lines that end with an end mark."""
 
     line_punct_exclude_zero: bool = False
-    """Keep texts in which no line ends with one."""
+    """Keep texts in which no line ends with an end mark."""
 
     stop_chars: Sequence[str] | None = None
     """The end marks; by default those of all scripts."""
 
     short_line_thr: float = 0.67
-    """The largest share of short lines."""
+    """Maximum share of short lines."""
 
     short_line_length: int = 30
-    """The most characters of a short line."""
+    """Maximum length of a short line, in characters."""
 
     char_duplicates_ratio: float = 0.01
-    """The largest share of characters in lines that stood there before."""
+    """Maximum share of characters in repeated lines, not counting their first occurrence."""
 
     new_line_ratio: float = 0.3
-    """The most new lines for each word."""
+    """Maximum number of line breaks per word."""
 
     blank_reason = "empty"
 
@@ -65,7 +65,7 @@ class FineWebQualityFilter(WordRuleSet):
     def _is_list(self, text: Text, breaks: int) -> bool:
         most = self.new_line_ratio
         if self.words == "whitespace" and most > 0:
-            # Where this many words are there, more of them change nothing.
+            # More words than this cannot change the result.
             enough = int(breaks / most) + 2
             words = len(text.split(None, enough - 1))
         else:

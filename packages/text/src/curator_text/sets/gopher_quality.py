@@ -16,50 +16,50 @@ _ELLIPSES = ("...", "…")
 
 @dataclass
 class GopherQualityFilter(WordRuleSet):
-    """Drops texts that do not look like prose: too short, odd words, symbols, lists, no stop words.
+    """Drops texts that do not look like prose, by words, symbols, lists and stop words.
 
     Reasons: `gopher_short_doc`, `gopher_long_doc`, `gopher_below_avg_threshold`,
     `gopher_above_avg_threshold`, `gopher_too_many_hashes`, `gopher_too_many_ellipsis`,
     `gopher_too_many_bullets`, `gopher_too_many_end_ellipsis`, `gopher_below_alpha_threshold`,
-    `gopher_enough_stop_words` (there are not). Words that are marks only do not count in the
-    first four. None or 0 switches a rule off.
+    `gopher_enough_stop_words` (too few stop words). The first four ignore words that consist of
+    punctuation marks only. None or 0 disables a rule.
     """
 
     min_doc_words: int | None = 50
-    """The fewest words."""
+    """Minimum number of words."""
 
     max_doc_words: int | None = 100000
-    """The most words."""
+    """Maximum number of words."""
 
     min_avg_word_length: float | None = 3
-    """The least mean number of characters per word."""
+    """Minimum mean word length, in characters."""
 
     max_avg_word_length: float | None = 10
-    """The largest mean number of characters per word."""
+    """Maximum mean word length, in characters."""
 
     max_symbol_word_ratio: float | None = 0.1
-    """The most hashes, and the most ellipses, for each word."""
+    """Maximum number of hashes, and of ellipses, per word."""
 
     max_bullet_lines_ratio: float | None = 0.9
-    """The largest share of lines that begin with a bullet or a hyphen."""
+    """Maximum share of lines that begin with a bullet or a hyphen."""
 
     max_ellipsis_lines_ratio: float | None = 0.3
-    """The largest share of lines that end with an ellipsis."""
+    """Maximum share of lines that end with an ellipsis."""
 
     max_non_alpha_words_ratio: float | None = 0.8
-    """The least (in spite of its name) share of words with a letter in them."""
+    """Minimum (despite its name) share of words that contain a letter."""
 
     min_stop_words: int | None = 2
-    """The fewest different stop words."""
+    """Minimum number of different stop words."""
 
     stop_words: Sequence[str] | None = None
-    """The stop words, as they are written; by default `the be to of and that have with`."""
+    """The stop words, case-sensitive; by default `the be to of and that have with`."""
 
     blank_reason = "gopher_short_doc"
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The stop words that it looks for."""
+        """The stop words in use, sorted."""
         return tuple(sorted(self._stops))
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class GopherQualityFilter(WordRuleSet):
     def _wrong_size(self, words: list[str], alphabetic: list[str]) -> str | None:
         fewest, most = self.min_doc_words or 0, self.max_doc_words or inf
         shortest, longest = self.min_avg_word_length or 0, self.max_avg_word_length or inf
-        # What is purely alphabetic is a word and never marks only; that mostly settles it.
+        # Purely alphabetic words are always real words; usually they settle the question.
         sure, letters = len(alphabetic), len("".join(alphabetic))
         if (
             max(1, fewest) <= sure
@@ -93,7 +93,7 @@ class GopherQualityFilter(WordRuleSet):
             return "gopher_short_doc"
         if len(solid) > most:
             return "gopher_long_doc"
-        if not solid:  # nothing has a mean length
+        if not solid:  # no words, so no mean length
             return None
         mean = len("".join(solid)) / len(solid)
         if mean < shortest:

@@ -16,29 +16,29 @@ class GopherRepetitionFilter(WordRuleSet):
     """Drops texts that repeat their paragraphs, lines or phrases too much.
 
     Reasons: `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`,
-    `top_2_gram` …, `duplicated_5_n_grams` …; a blank text is `empty`. All but the first and third
-    are shares of characters.
+    `top_2_gram` …, `duplicated_5_n_grams` …; a blank text is `empty`. All except `dup_para_frac`
+    and `dup_line_frac` are shares of characters.
     """
 
     dup_line_frac: float | None = 0.3
-    """The largest share of lines that stood there before; None for any."""
+    """Maximum share of lines that repeat an earlier line; None for no limit."""
 
     dup_para_frac: float | None = 0.3
-    """The largest share of paragraphs that stood there before; None for any."""
+    """Maximum share of paragraphs that repeat an earlier paragraph; None for no limit."""
 
     dup_line_char_frac: float | None = 0.2
-    """The largest share of characters in such lines; None for any."""
+    """Maximum share of characters in repeated lines; None for no limit."""
 
     dup_para_char_frac: float | None = 0.2
-    """The largest share of characters in such paragraphs; None for any."""
+    """Maximum share of characters in repeated paragraphs; None for no limit."""
 
     top_n_grams: NGramShares = ((2, 0.2), (3, 0.18), (4, 0.16))
-    """Pairs of n and the largest share of characters in the commonest n-gram."""
+    """Pairs of n and the maximum share of characters in the most frequent n-gram."""
 
     dup_n_grams: NGramShares = (
         (5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10),
     )  # fmt: skip
-    """Pairs of n and the largest share of characters in n-grams that occurred before."""
+    """Pairs of n and the maximum share of characters in n-grams that repeat earlier ones."""
 
     blank_reason = "empty"
 
@@ -92,15 +92,15 @@ def _exceeds(share: float, most: float | None) -> bool:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """What stands between two or more new lines."""
+    """Split a text at two or more line breaks."""
     if "\n\n" not in text:
         return [text]
     pieces = [piece.lstrip("\n") for piece in text.strip().split("\n\n")]
-    return list(filter(None, pieces))  # an empty one stood among many new lines
+    return list(filter(None, pieces))  # empty pieces come from longer runs of line breaks
 
 
 def _lines(text: str) -> list[str]:
-    """What stands between one or more new lines; an empty one at either end is one."""
+    """Split a text at one or more line breaks; an empty line at either end counts."""
     lines = text.split("\n")
     if "\n\n" not in text:
         return lines

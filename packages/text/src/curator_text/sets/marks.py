@@ -1,8 +1,8 @@
-"""Marks: the characters that the rule sets take for punctuation."""
+"""Marks: the characters that the rule sets treat as punctuation."""
 
 
 def _characters(ranges: str) -> str:
-    """The characters of ranges of code points, as `21-2f 3f`."""
+    """Return the characters in ranges of code points, such as `21-2f 3f`."""
     ends = [span.partition("-") for span in ranges.split()]
     spans = [range(int(first, 16), int(last or first, 16) + 1) for first, _, last in ends]
     return "".join(chr(code) for span in spans for code in span)
@@ -20,7 +20,7 @@ SENTENCE_ENDS = frozenset(
     16af5 16b37-16b38 16b44 16e98 1bc9f 1da88
     """)
 )
-"""What ends a sentence in some script: Unicode's Sentence_Terminal, but for its rarest."""
+"""The marks that end a sentence: Unicode's Sentence_Terminal, without the rarest."""
 
 SYMBOLS = "".join(
     SENTENCE_ENDS.union(
@@ -30,4 +30,4 @@ SYMBOLS = "".join(
         """)
     )
 )
-"""What a word is made of that is none: marks of many scripts and control characters."""
+"""The characters of tokens that are not words: marks of many scripts and control characters."""
