@@ -1,1 +1,1 @@
-"""Rules that drop documents, one stage each, grouped by what they look at."""
+"""Rules that drop documents, one stage each, grouped by what they examine."""

@@ -1,4 +1,4 @@
-"""Lists of addresses in files: plain ones, those of hosts files and of blockers of advertising."""
+"""Address lists: read blocklists from plain, hosts and ad-blocker files."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _NO_DOMAINS = frozenset({"localhost", "localhost.localdomain", "local", "broadca
 
 
 def lines_of(path: str) -> Iterator[str]:
-    """The lines of a list, without comments and blanks. It may be compressed, or far away."""
+    """Yield the entries of a list without comments and blank lines; remote and compressed too."""
     for piece in whole_lines(_pieces(path)):
         if piece.too_long:
             raise InputError(f"{path} is no list: one of its lines has no end")
@@ -38,7 +38,7 @@ def _pieces(path: str) -> Iterator[bytes]:
 
 
 def misplaced(option: str, given: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the files of a list, as far as one can see from here."""
+    """Describe the problems with an option that lists files or names, without reading the files."""
     if isinstance(given, str):
         yield f"{option} is the text {given!r}, but must be a list: [{given}]"
         return
@@ -49,7 +49,8 @@ def misplaced(option: str, given: Sequence[str]) -> Iterator[str]:
 
 
 def listed(option: str, given: Iterable[str], files: Iterable[str]) -> Iterator[str]:
-    """What is given, then what stands in the files; a file of which nothing is usable is wrong."""
+    """Yield the given names, then those in the files; a file without any usable name is an
+    error."""
     yield from given
     for path in files:
         empty = True
@@ -62,20 +63,20 @@ def listed(option: str, given: Iterable[str], files: Iterable[str]) -> Iterator[
 
 
 def _names_in(line: str) -> Iterator[str]:
-    """`0.0.0.0 a.example b.example`, `||a.example^`, `*.a.example`, or a domain alone."""
+    """Read `0.0.0.0 a.example b.example`, `||a.example^`, `*.a.example`, or a single domain."""
     words = line.split()
     is_hosts = len(words) > 1 and not words[0].strip("0123456789abcdef.:")
     for word in words[1:] if is_hosts else words[:1]:
         name = word.removeprefix("||").partition("^")[0].removeprefix("*.")
         if "/" in name.removeprefix("http://").removeprefix("https://").rstrip("/"):
-            continue  # a page of it, and not the domain
+            continue  # one page, not the whole domain
         domain = host_of(name)
         if domain and domain not in _NO_DOMAINS:
             yield domain
 
 
 def host_of(url: str | None) -> str:
-    """The host that a URL names, in lower case; empty where it names none."""
+    """Return the host of a URL in lower case, or an empty string if it has none."""
     given = url or ""
     if _has_long_host(given):
         return ""
@@ -87,7 +88,7 @@ def host_of(url: str | None) -> str:
 
 
 def _has_long_host(url: str) -> bool:
-    """Whether what should be a host can be none, and would take long to look at."""
+    """Whether the host part is too long to be valid and would be slow to parse."""
     if url.isascii():
         return False
     rest = url.partition("://")[2] if "://" in url else url
@@ -95,7 +96,7 @@ def _has_long_host(url: str) -> bool:
 
 
 def _in_ascii(host: str) -> str:
-    """As the network writes it: `xn--mnchen-3ya.de` for `münchen.de`."""
+    """Convert a host to its network form: `xn--mnchen-3ya.de` for `münchen.de`."""
     if host.isascii():
         return host
     try:
@@ -105,7 +106,7 @@ def _in_ascii(host: str) -> str:
 
 
 def page_of(url: str | None) -> str:
-    """A URL without what does not matter: scheme, `www.`, port, fragment and a last slash."""
+    """Return a URL without scheme, `www.`, port, fragment and trailing slash."""
     if _has_long_host(url or ""):
         return url or ""
     try:

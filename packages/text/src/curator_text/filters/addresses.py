@@ -1,4 +1,4 @@
-"""Rules over where a document comes from. A document without a URL stays."""
+"""Rules over the URL of a document. Documents without a URL are kept."""
 
 import re
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Drops documents by a list, which is read once in each worker."""
+    """Drops documents by a list, which each worker reads once."""
 
     files: Sequence[str]
     url_field: str
@@ -25,11 +25,11 @@ class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     @abstractmethod
     def blocks(self, url: str) -> bool:
-        """Whether the list speaks against this URL."""
+        """Whether the list blocks this URL."""
 
     @abstractmethod
     def _collect(self, names: Iterable[str]) -> "HashedSet | frozenset[str]":
-        """The list, as it is asked."""
+        """Build the lookup structure of the list."""
 
     @property
     def blocked(self) -> "HashedSet | frozenset[str]":
@@ -59,24 +59,25 @@ class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def process(self, task: DocumentBatch) -> "list[DocumentBatch | Dropped]":
         column = text_column(task.data, self.url_field)
-        damage = damage_of(column)  # what is no text is no URL
+        damage = damage_of(column)  # text that is not UTF-8 is no URL
         urls = [None if row in damage else value.as_py() for row, value in enumerate(column)]
         return task.keep([not url or not self.blocks(url) for url in urls], self.reason)
 
 
 @dataclass
 class BlockedDomainsFilter(_ListFilter):
-    """Drops documents from listed domains and everything under them. Without a URL, one stays."""
+    """Drops documents from blocked domains and their subdomains. Documents without a URL are
+    kept."""
 
     domains: Sequence[str] = ()
-    """Domains such as `example.com`, which stands for `www.example.com` too."""
+    """Domains such as `example.com`, which also blocks `www.example.com`."""
 
     url_field: str = "url"
     """The column that holds the URL."""
 
     files: Sequence[str] = ()
-    """Files with a domain in each line, plain or as hosts files and blockers have them, also
-    compressed. Lines with a path are pages: they are for BlockedUrlsFilter."""
+    """Files with one domain per line, plain or in the format of hosts files and ad blockers,
+    optionally compressed. Lines with a path name pages; use BlockedUrlsFilter for these."""
 
     reason = "its domain is blocked"
     _option = "domains"
@@ -89,7 +90,7 @@ class BlockedDomainsFilter(_ListFilter):
 
 
 def _domains_of(url: str) -> Iterator[str]:
-    """`www.example.com`, `example.com`, `com`."""
+    """Yield `www.example.com`, `example.com`, `com`."""
     host = host_of(url)
     while host:
         yield host
@@ -98,7 +99,7 @@ def _domains_of(url: str) -> Iterator[str]:
 
 @dataclass
 class BlockedUrlsFilter(_ListFilter):
-    """Drops documents from listed pages. Scheme, `www.`, port and fragment do not matter."""
+    """Drops documents from blocked pages. Scheme, `www.`, port and fragment are ignored."""
 
     urls: Sequence[str] = ()
     """URLs such as `example.com/a/page?id=1`."""
@@ -107,7 +108,7 @@ class BlockedUrlsFilter(_ListFilter):
     """The column that holds the URL."""
 
     files: Sequence[str] = ()
-    """Files with a URL in each line, also compressed."""
+    """Files with one URL per line, optionally compressed."""
 
     reason = "its URL is blocked"
     _option = "urls"
@@ -121,19 +122,19 @@ class BlockedUrlsFilter(_ListFilter):
 
 @dataclass
 class UrlWordsFilter(_ListFilter):
-    """Drops documents whose URL has listed words, such as those of pornography or gambling."""
+    """Drops documents whose URL contains blocked words, for example of gambling sites."""
 
     words: Sequence[str] = ()
-    """Words; those of a URL are what stands between marks that are no letter and no digit."""
+    """The blocked words. A URL is split into words at all characters but letters and digits."""
 
     url_field: str = "url"
     """The column that holds the URL."""
 
     files: Sequence[str] = ()
-    """Files with a word in each line, also compressed."""
+    """Files with one word per line, optionally compressed."""
 
     min_words: int = 1
-    """How many different ones it takes."""
+    """Minimum number of different blocked words in the URL."""
 
     _option = "words"
 

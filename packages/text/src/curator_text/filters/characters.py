@@ -15,15 +15,15 @@ _ANGLES = "\u27e8\u27e9"
 
 @dataclass
 class NonAlphaNumericFilter(TextFilter):
-    """Drops texts with too few letters and digits. For English: it knows a to z only.
+    """Drops texts with too few letters and digits. For English: only a to z count as letters.
 
-    Spaces count as neither, so ordinary prose scores about 0.17.
+    Spaces count against a text, so ordinary prose scores about 0.17.
     """
 
     cost: ClassVar[float] = 5.0
 
     max_non_alpha_numeric_to_text_ratio: float = 0.25
-    """The largest share of characters besides a-z, A-Z, 0-9, new lines and `? ! , .`."""
+    """Maximum share of characters other than a-z, A-Z, 0-9, line breaks and `? ! , .`."""
 
     @property
     def reason(self) -> str:
@@ -39,12 +39,12 @@ class NonAlphaNumericFilter(TextFilter):
 
 @dataclass
 class NumbersFilter(TextFilter):
-    """Drops texts that are mostly figures: price lists, tables, logs."""
+    """Drops texts with too many digits: price lists, tables, logs."""
 
     cost: ClassVar[float] = 4.0
 
     max_number_to_text_ratio: float = 0.15
-    """The largest share of the digits 0 to 9 among the characters."""
+    """Maximum share of the digits 0 to 9 among the characters."""
 
     @property
     def reason(self) -> str:
@@ -59,12 +59,12 @@ class NumbersFilter(TextFilter):
 
 @dataclass
 class WhiteSpaceFilter(TextFilter):
-    """Drops texts that are mostly blanks: tables and drawings in plain text."""
+    """Drops texts with too much white space: tables and drawings in plain text."""
 
     cost: ClassVar[float] = 4.0
 
     max_white_space_ratio: float = 0.25
-    """The largest share of blanks, tabs, line ends and backspaces."""
+    """Maximum share of spaces, tabs, line ends and backspaces."""
 
     @property
     def reason(self) -> str:
@@ -79,12 +79,12 @@ class WhiteSpaceFilter(TextFilter):
 
 @dataclass
 class ParenthesesFilter(TextFilter):
-    """Drops texts that are mostly brackets: code, formulas, lists of references."""
+    """Drops texts with too many brackets: code, formulas, lists of references."""
 
     cost: ClassVar[float] = 5.0
 
     max_parentheses_ratio: float = 0.1
-    """The largest share of round, square, curly and mathematical angle brackets."""
+    """Maximum share of round, square, curly and mathematical angle brackets."""
 
     @property
     def reason(self) -> str:

@@ -1,4 +1,4 @@
-"""Rules over source code: those of the StarCoder data, with its limits."""
+"""Rules over source code: the StarCoder filters, with their default limits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _XML = "<?xml version="
 
 
 class _CommentLimits:
-    """The decision by the share of comments."""
+    """Decides by the share of comments."""
 
     min_comment_to_code_ratio: float
     max_comment_to_code_ratio: float
@@ -33,14 +33,17 @@ class _CommentLimits:
 
 @dataclass
 class PythonCommentToCodeFilter(_CommentLimits, TextFilter):
-    """Drops Python with too few or too many comments. Docstrings are comments, with their marks
-    left out; code that does not parse, or has over four million characters, has none."""
+    """Drops Python code with too few or too many comments.
+
+    Docstrings count as comments, without their quotes. Code that does not parse, or is longer than
+    four million characters, counts as having none.
+    """
 
     min_comment_to_code_ratio: float = 0.01
-    """The least share of characters that belong to comments."""
+    """Minimum share of characters in comments."""
 
     max_comment_to_code_ratio: float = 0.85
-    """The largest share of characters that belong to comments."""
+    """Maximum share of characters in comments."""
 
     def score(self, text: Text) -> float:
         try:
@@ -51,19 +54,19 @@ class PythonCommentToCodeFilter(_CommentLimits, TextFilter):
 
 @dataclass
 class GeneralCommentToCodeFilter(_CommentLimits, TextFilter):
-    """Drops code with too few or too many comments, without the marks around them.
+    """Drops code with too few or too many comments, not counting comment marks.
 
-    Code that ends within a comment cannot be read: it has the score 9999, and is dropped.
+    Code that ends inside a comment scores 9999 and is dropped.
     """
 
     language: str
-    """What the code is, by its MIME type, such as `text/x-c`, `text/x-java` or `text/html`."""
+    """The MIME type of the code, such as `text/x-c`, `text/x-java` or `text/html`."""
 
     min_comment_to_code_ratio: float = 0.01
-    """The least share of characters that belong to comments."""
+    """Minimum share of characters in comments."""
 
     max_comment_to_code_ratio: float = 0.85
-    """The largest share of characters that belong to comments."""
+    """Maximum share of characters in comments."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -80,13 +83,13 @@ class GeneralCommentToCodeFilter(_CommentLimits, TextFilter):
 
 @dataclass
 class NumberOfLinesOfCodeFilter(TextFilter):
-    """Drops files of code that are too short or too long."""
+    """Drops code files that are too short or too long."""
 
     min_lines: int = 10
-    """The fewest lines a file may have, 10 unless given. Blank ones count."""
+    """Minimum number of lines, including blank ones."""
 
     max_lines: int = 20000
-    """The most lines a file may have."""
+    """Maximum number of lines, including blank ones."""
 
     @property
     def reason(self) -> str:
@@ -101,10 +104,10 @@ class NumberOfLinesOfCodeFilter(TextFilter):
 
 @dataclass
 class XMLHeaderFilter(TextFilter):
-    """Drops XML that has the name of something else."""
+    """Drops XML files that are labeled as another language."""
 
     char_prefix_search_length: int = 100
-    """How many characters at the beginning may hold the header."""
+    """How many characters at the start to search for the XML header."""
 
     reason = "begins like XML"
 
@@ -117,10 +120,10 @@ class XMLHeaderFilter(TextFilter):
 
 @dataclass
 class AlphaFilter(TextFilter):
-    """Drops files with too few letters: tables, tensors, other data that is no code."""
+    """Drops files with too few letters: tables, tensors and other data that is not code."""
 
     min_alpha_ratio: float = 0.25
-    """The least share of letters among the characters."""
+    """Minimum share of letters among the characters."""
 
     @property
     def reason(self) -> str:
@@ -135,13 +138,13 @@ class AlphaFilter(TextFilter):
 
 @dataclass
 class HTMLBoilerplateFilter(TextFilter):
-    """Drops HTML that shows little text: markup, scripts and styles."""
+    """Drops HTML with little visible text: mostly markup, scripts and styles."""
 
     min_lang_content_ratio: float = 0.2
-    """The least share of characters that a reader would see."""
+    """Minimum share of characters that a reader would see."""
 
     min_lang_content_num_chars: int = 100
-    """The fewest characters that a reader would see."""
+    """Minimum number of characters that a reader would see."""
 
     @property
     def reason(self) -> str:
@@ -149,7 +152,7 @@ class HTMLBoilerplateFilter(TextFilter):
         return f"under {most} or {self.min_lang_content_num_chars} characters of HTML are text"
 
     def score(self, text: Text) -> float:
-        """The share, or 0 where there are too few of them."""
+        """Return the share of visible text, or 0 if there is too little of it."""
         seen = visible_length(text)
         return seen / len(text) if seen >= self.min_lang_content_num_chars else 0.0
 

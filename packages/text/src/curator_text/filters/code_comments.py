@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Iterator
 
 LONGEST_PYTHON = 4_000_000
-"""Nobody wrote more by hand, and Python needs a hundred times the room to parse it."""
+"""The longest Python source to parse. Parsing takes a hundred times its size in memory."""
 
 
 class UnreadableError(Exception):
-    """Code whose comments cannot be told from the rest of it."""
+    """Code whose comments cannot be separated from the rest."""
 
 
-# A comment or a text that is not closed reaches to the end: so each character is read once.
+# An unclosed comment or string extends to the end, so each character is read once.
 _TEXTS = r"\"(?:[^\"\\\n]|\\.)*+[\"]?|'(?:[^'\\\n]|\\.)*+[']?"
 _RAW = r"`(?:[^`\\]|\\.)*+`?"
 _BLOCK = r"/\*(?P<block>(?:[^*]|\*(?!/))*+)(?P<closed>\*/)?"
@@ -53,11 +53,15 @@ LANGUAGES = {
     for shape, names in _SHAPES.items()
     for name in names
 } | {"text/x-python": None, "text/x-script.python": None}
-"""For each MIME type what finds its comments, and its texts, in which there are none."""
+"""For each MIME type, a pattern of its comments and strings (comments in strings do not count).
+None: Python, which is tokenized."""
 
 
 def comment_ratio(source: str, language: str) -> float:
-    """The share of characters in comments, their marks left out, a space between two of them."""
+    """Return the share of characters in comments, without their marks.
+
+    The comments count as joined by single spaces.
+    """
     comments = list(_comments(source, language))
     return (sum(map(len, comments)) + max(0, len(comments) - 1)) / len(source)
 
@@ -65,7 +69,7 @@ def comment_ratio(source: str, language: str) -> float:
 def _comments(source: str, language: str) -> Iterator[str]:
     pattern = LANGUAGES[language]
     if pattern is None:
-        _docstrings(source)  # what does not parse would take tokenize a time without measure
+        _docstrings(source)  # code that does not parse could keep tokenize busy for too long
         yield from (comment[1:] for comment in _python_comments(source))
         return
     for found in pattern.finditer(source):
@@ -79,8 +83,10 @@ def _comments(source: str, language: str) -> Iterator[str]:
 
 
 def python_comment_ratio(source: str) -> float:
-    """The share of characters in comments, with their `#`, and in docstrings, a line end between
-    two of these."""
+    """Return the share of characters in comments, with their `#`, and in docstrings.
+
+    The docstrings count as joined by line breaks.
+    """
     docstrings = _docstrings(source)
     comments = _python_comments(source)
     between = max(0, len(docstrings) - 1)
@@ -91,7 +97,7 @@ def _docstrings(source: str) -> list[str]:
     _refuse_giants(source)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python thinks of the code is nobody's concern
+            warnings.simplefilter("ignore")  # ignore warnings about the code
             tree = ast.parse(source)
             nodes = [node for node in ast.walk(tree)
                      if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rules for code that depend on the ending of a file's name, with limits from a table."""
+"""Rules for code by file extension, with limits from a table."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ _SHORT_NAMES = {"C#": "c-sharp", "F#": "f-sharp"}
 
 
 class _Limits(NamedTuple):
-    """One row of the table; what is None has no limit."""
+    """One row of the table; None means no limit."""
 
     include: bool
     longest_line: int | None
@@ -32,21 +32,21 @@ class _Limits(NamedTuple):
 
 @dataclass
 class PerExtensionFilter(TextFilter):
-    """Drops files of code by limits for their language and the ending of their name.
+    """Drops code files by limits for their language and file extension.
 
-    Where the table sets a longest line, lines may be 100 characters long on average. Endings that
-    the table does not know are dropped. The score is 1 for what stays, and 0.
+    If the table limits the longest line, the mean line length is limited to 100 characters too.
+    Extensions missing from the table are dropped. The score is 1 for kept documents, otherwise 0.
     """
 
     lang: str
     """The language, as data sets name it: `C#`, `Python`."""
 
     extension: str
-    """The ending of the files' names, as the table has it; empty for files without one."""
+    """The file extension, as in the table; empty for files without one."""
 
     metadata_file: str = "code_meta.csv"
     """The table: a CSV file with the columns language, extension, Include, Long_line_threshold,
-    Alphanum_threshold and `Alpha filter`. What is no number there is no limit."""
+    Alphanum_threshold and `Alpha filter`. A value that is not a number means no limit."""
 
     @property
     def reason(self) -> str:
@@ -77,7 +77,7 @@ class PerExtensionFilter(TextFilter):
 
 
 def _broken(text: str, limits: _Limits) -> Iterator[bool]:
-    """Which of the limits a text breaks."""
+    """Yield, for each limit, whether the text breaks it."""
     if limits.longest_line:
         lines = text.split("\n")
         yield max(map(len, lines)) > limits.longest_line

@@ -1,4 +1,4 @@
-"""Rules over the tokens that a tokenizer makes of code."""
+"""Rules over the tokens of code."""
 
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ Tokenize: TypeAlias = Callable[[str], Sized]
 
 @dataclass
 class TokenizerFertilityFilter(TextFilter):
-    """Drops code of which a tokenizer makes too many tokens: data, hashes, minified scripts."""
+    """Drops code with too many tokens for its length: data, hashes, minified scripts."""
 
     path_to_tokenizer: Any
-    """A SentencePiece model (`.model`), a `tokenizer.json` or the folder that holds one, the name
-    of a tokenizer on the Hugging Face hub (extra `tokenizers` for all of these), or, in Python, a
-    function from a text to its tokens."""
+    """A SentencePiece model (`.model`), a `tokenizer.json` or its folder, the name of a tokenizer
+    on the Hugging Face hub (extra `tokenizers` for all of these), or, in Python, a function from a
+    text to its tokens."""
 
     min_char_to_token_ratio: float = 2.5
-    """The fewest characters for each token."""
+    """Minimum number of characters per token."""
 
     _tokenize: Tokenize | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -55,7 +55,7 @@ class TokenizerFertilityFilter(TextFilter):
 
 
 def tokenizer(given: "str | Tokenize") -> Tokenize:
-    """The function that makes tokens."""
+    """Return a function that tokenizes a text."""
     problem = _problem(given)
     if problem:
         raise CuratorError(problem)

@@ -1,4 +1,4 @@
-"""Rules over values that documents have already, such as scores of an earlier stage."""
+"""Rules over existing columns, such as scores from an earlier stage."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ from curator_text.settling import Outcomes, Settling
 
 @dataclass
 class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Keeps the documents whose value in a column passes a rule. A missing value passes none."""
+    """Keeps documents whose value in a column passes a rule. A missing value never passes."""
 
     rule: TextFilter | Callable[[Any], bool]
-    """A function of the value; or a filter, of which only the limits are used, on its score."""
+    """A function of the value, or a filter (only its limits are used, on the value as a score)."""
 
     filter_field: str
     """The column that holds the value."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Invert the rule: drop the documents that it would keep, and keep the others."""
 
     def __post_init__(self) -> None:
         rule = self.rule
@@ -61,9 +61,9 @@ class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     def _ending(self, value: Any) -> Ending | None:
         try:
             keeps = value is not None and self._keeps(value) != self.invert
-        except TaskTimeoutError:  # concerns the call
+        except TaskTimeoutError:  # applies to the whole call
             raise
-        except Exception as error:  # noqa: BLE001 - the border to a user's function
+        except Exception as error:  # noqa: BLE001 - runs a user's function
             return Ending(reason_of(error) + place_of(error), True)
         return None if keeps else Ending(self.reason)
 

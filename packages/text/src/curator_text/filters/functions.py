@@ -1,4 +1,4 @@
-"""Rules that are functions of one's own."""
+"""Rules from user functions."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def name_of(function: object) -> str | None:
-    """What a function is called, where it has a name that a stage can have too."""
+    """Return the function's name if it is valid as a stage name."""
     inner = getattr(function, "func", function)  # of a functools.partial
     name = str(getattr(inner, "__name__", type(inner).__name__))
     return snake_case(name) if name.isidentifier() else None
@@ -30,16 +30,16 @@ def name_of(function: object) -> str | None:
 
 @dataclass
 class FunctionFilter(TextFilter):
-    """Keeps the documents about whose text a function says something true.
+    """Keeps documents for whose text a function returns a true value.
 
-    What it returns is the score, as a number. Whatever is neither 0, False nor NaN keeps the
-    document. It is asked about no text that is missing or blank.
+    Its result, as a number, is the score. Any value except 0, False and NaN keeps the document. The
+    function never gets a missing or blank text.
     """
 
-    cost: ClassVar[float] = 200.0  # nobody knows; so the rules that are known come first
+    cost: ClassVar[float] = 200.0  # unknown, so filters with a known cost run first
 
     function: Callable[[str], bool | float]
-    """Takes a text, returns True or False, or a number."""
+    """Takes a text; returns True, False or a number."""
 
     def __post_init__(self) -> None:
         _demand_callable(self.function, "FunctionFilter")
@@ -58,24 +58,25 @@ class FunctionFilter(TextFilter):
 
 @dataclass
 class ColumnFilter(JudgingStage):
-    """Keeps the documents about which a function of a whole column says something true.
+    """Keeps documents by a function of a whole column.
 
-    It is given the texts of a batch that are left when its turn comes, without those that are
-    missing or blank: an Arrow column. It returns one value for each, in the same order.
-    Where it fails, it is asked about each text alone, and only those that fail are set aside.
+    The function gets an Arrow column of a batch's remaining texts, without missing and blank ones.
+    It returns one value per text, in the same order. If it fails, it is called for each text alone,
+    and only the texts that fail are quarantined.
     """
 
     function: Callable[["pa.ChunkedArray"], Iterable[Any]]
-    """Takes an Arrow column of texts; returns as many booleans or numbers: a column, or a list."""
+    """Takes an Arrow column of texts; returns one boolean or number per text, as a column or
+    list."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     score_field: str | None = field(default=None, kw_only=True)
-    """A column for what it returned, as numbers, if that is to be kept."""
+    """A column for the returned values as numbers, if they should be kept."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Invert the rule: drop the documents that it would keep, and keep the others."""
 
     def __post_init__(self) -> None:
         _demand_callable(self.function, "ColumnFilter")
@@ -88,7 +89,7 @@ class ColumnFilter(JudgingStage):
         return f"not: {says}" if self.invert else says
 
     def joins(self, other: JudgingStage) -> bool:
-        """What it says about one text may hang on the others that are left."""
+        """Never join a row: the result for a text may depend on which other texts remain."""
         return False
 
     def followed_by(self, stages: Sequence[AnyStage]) -> Self:
@@ -117,13 +118,13 @@ class ColumnFilter(JudgingStage):
             return self._called(texts)
         except _WrongCountError:
             raise
-        except Exception:  # noqa: BLE001 - the border to a user's function
+        except Exception:  # noqa: BLE001 - runs a user's function
             return [self._answer(text) for text in texts]
 
     def _answer(self, text: str) -> Any:
         try:
             return self._called([text])[0]
-        except Exception as error:  # noqa: BLE001 - the border to a user's function
+        except Exception as error:  # noqa: BLE001 - runs a user's function
             return error
 
     def _called(self, texts: list[str]) -> list[Any]:
@@ -140,7 +141,7 @@ class ColumnFilter(JudgingStage):
 
 
 class _WrongCountError(PipelineError):
-    """What a function returned cannot be told apart by texts."""
+    """The function returned a wrong number of values."""
 
 
 def _demand_callable(function: object, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Sets of millions of names in eight bytes each."""
+"""Hashed sets: millions of names in eight bytes each."""
 
 from array import array
 from bisect import bisect_left
@@ -10,14 +10,17 @@ import pyarrow.compute as pc
 
 
 class HashedSet:
-    """Remembers hashes of 64 bits instead of names: of 10 million names, one question in about
-    a million million is answered wrongly."""
+    """A set of names that stores 64-bit hashes only.
+
+    With 10 million names, about one lookup in a million million is wrong.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         hashes = array("Q", map(_hash, names))
         column = pa.Array.from_buffers(pa.uint64(), len(hashes), [None, pa.py_buffer(hashes)])
         self._sorted = column.take(pc.array_sort_indices(column))
-        # Python's own view of the same memory: a search in it makes no objects but those it sees.
+        # A Python view of the same memory: a search creates objects only for the values it
+        # compares.
         self._view = memoryview(self._sorted.buffers()[1]).cast("Q")[: len(hashes)]
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Rules over which characters a text is made of."""
+"""Rules over which characters a text uses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ class HistogramFilter(TextFilter):
     """Drops texts with too many characters that are unusual in their language.
 
     It is a cheap test for another script or language, from the NLLB project, which published
-    histograms of characters by language (dl.fbaipublicfiles.com/m2m_100/histograms.tar.gz).
+    character histograms per language (dl.fbaipublicfiles.com/m2m_100/histograms.tar.gz).
     """
 
     cost: ClassVar[float] = 100.0
 
     histogram: str
-    """A file with the usual characters, each at the beginning of a line, the commonest first."""
+    """A file with one usual character at the start of each line, most frequent first."""
 
     threshold: float = 0.8
-    """More than this share of characters must be among them."""
+    """The share of usual characters must be above this."""
 
     threshold_char: str = field(default="]", kw_only=True)
-    """The line that begins with this ends the usual characters."""
+    """The list of usual characters ends at the first line that begins with this."""
 
     @property
     def reason(self) -> str:
@@ -39,7 +39,7 @@ class HistogramFilter(TextFilter):
             yield f"histogram: no file {self.histogram}"
 
     def score(self, text: Text) -> float:
-        """The share of usual characters; white space around the text is not usual."""
+        """Return the share of usual characters; white space around the text counts as unusual."""
         usual = characters_in(self.histogram, self.threshold_char)
         return sum(map(usual.__contains__, text.strip())) / len(text)
 

@@ -21,7 +21,7 @@ for _language, _listed in STOP_WORDS.items():
 
 
 def stop_word_shares(text: str) -> dict[str, float]:
-    """For each language we have a list of: the share of words that are among its stop words."""
+    """Return the share of words that are stop words, for each language with a list."""
     words = _WORDS.findall(text.lower())
     counts = dict.fromkeys(STOP_WORDS, 0)
     for word in words:
@@ -32,17 +32,17 @@ def stop_word_shares(text: str) -> dict[str, float]:
 
 @dataclass
 class StopWordLanguageFilter(TextFilter):
-    """Drops texts in other languages, told by their stop words alone: good for whole pages.
+    """Drops texts in other languages, detected by stop words: reliable for whole pages.
 
-    It knows 26 languages that are written with spaces, and says which where it is given another
-    one. It needs no model; `LanguageFilter` knows more languages, and short texts too.
+    It supports 26 languages that are written with spaces, and rejects any other. It needs no model;
+    `LanguageFilter` supports more languages, and short texts.
     """
 
     language: str = "en"
-    """The language to keep, by its two-letter code."""
+    """The two-letter code of the language to keep."""
 
     min_stop_words_ratio: float = 0.1
-    """The least share of words that are stop words of that language."""
+    """Minimum share of words that are stop words of that language."""
 
     @property
     def reason(self) -> str:
@@ -55,7 +55,7 @@ class StopWordLanguageFilter(TextFilter):
             yield f"no stop words for language {self.language!r} (known: {known})"
 
     def score(self, text: Text) -> float:
-        """The share of stop words, or 0 where another language has more of its own."""
+        """Return the share of stop words, or 0 if another language has a higher share."""
         shares = stop_word_shares(text)
         mine = shares[self.language]
         return mine if mine == max(shares.values()) else 0.0
@@ -66,13 +66,13 @@ class StopWordLanguageFilter(TextFilter):
 
 @dataclass
 class LanguageFilter(TextFilter):
-    """Drops texts in other languages, as a small model tells them. Its score is how sure it is."""
+    """Drops texts in other languages, detected by a small model. The score is its confidence."""
 
     languages: Sequence[str]
-    """The languages to keep, by their two-letter codes: `[en, de]`."""
+    """The two-letter codes of the languages to keep: `[en, de]`."""
 
     min_score: float = 0.3
-    """How sure the model has to be, from 0 to 1."""
+    """Minimum confidence of the model, from 0 to 1."""
 
     model: str = CLD2
     """`cld2` (extra `languages`), `fasttext` (extra `lid`), or the path of a fastText model."""
@@ -99,7 +99,7 @@ class LanguageFilter(TextFilter):
         teller(self.model)
 
     def score(self, text: Text) -> float:
-        """How sure the model is that it is one of the languages; 0 for another language."""
+        """Return the model's confidence in one of the languages, or 0 for another language."""
         language, score = teller(self.model)(text[:SEEN_CHARACTERS])
         return score if language in self.languages else 0.0
 
@@ -108,7 +108,7 @@ class LanguageFilter(TextFilter):
 
 
 def _misnamed(code: str) -> str | None:
-    """What to write in place of a code that no model would give."""
+    """Describe the problem if no model returns this code, with the right code if known."""
     if not _CODE.fullmatch(code):
         return f"language {code!r} is no code of two or three letters, such as 'en'"
     right = language_code(code)

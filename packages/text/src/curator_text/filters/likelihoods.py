@@ -1,4 +1,4 @@
-"""Rules over how likely a text is, as its language goes."""
+"""Rules over the likelihood of a text in its language."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ _UNKNOWN_LOG = -20.72326583694641  # ln 1e-9
 class UnigramLogProbFilter(WordFilter):
     """Drops texts whose words are rare in their language: lists of codes, other languages.
 
-    The score is the mean natural logarithm of each word's share of all words in a table, in lower
-    case; of a word that is not in there, of 1e-9.
+    The score is the mean natural logarithm of each lower-case word's share of all words in a table;
+    a word missing from the table counts as 1e-9.
     """
 
     cost: ClassVar[float] = 60.0
 
     counts: str | Mapping[str, float]
-    """A file with a word and its count on each line, between them a tab or a comma, maybe
+    """A file with a word and its count on each line, separated by a tab or comma, optionally
     compressed with gzip; or the counts themselves."""
 
     min_log_prob: float = -10.0
-    """The least mean logarithm."""
+    """Minimum mean logarithm."""
 
     @property
     def reason(self) -> str:
@@ -67,22 +67,22 @@ class UnigramLogProbFilter(WordFilter):
 
 @dataclass
 class PerplexityFilter(TextFilter):
-    """Drops texts that surprise a language model: lists, codes, other languages.
+    """Drops texts that a language model finds unlikely: lists, codes, other languages.
 
-    The model is one that KenLM makes or reads (`.arpa`, `.bin`). Each line is a sentence to it;
-    the score is the perplexity of all of them together, in the words that white space separates.
+    The model is one that KenLM makes or reads (`.arpa`, `.bin`). Each line counts as a sentence;
+    the score is the perplexity of all lines together, over words separated by white space.
     """
 
     cost: ClassVar[float] = 500.0
 
     model: str
-    """The file of the model. Needs `curator-text[perplexity]`."""
+    """The model file. Needs `curator-text[perplexity]`."""
 
     max_perplexity: float = 1000.0
-    """The largest perplexity. What is usual depends on the model: look at its scores first."""
+    """Maximum perplexity. Typical values depend on the model: look at its scores first."""
 
     lower: bool = field(default=False, kw_only=True)
-    """Put the text into lower case first, for models that were trained so."""
+    """Convert the text to lower case first, for models trained on lower-case text."""
 
     @property
     def reason(self) -> str:
@@ -102,7 +102,7 @@ class PerplexityFilter(TextFilter):
         lines = [" ".join(line.split()) for line in said.split("\n") if line.strip()]
         lines = [line.replace("\x00", " ").encode("utf-8", "replace").decode() for line in lines]
         total = sum(model.score(line, bos=True, eos=True) for line in lines)
-        words = sum(len(line.split()) + 1 for line in lines)  # each line ends with one more
+        words = sum(len(line.split()) + 1 for line in lines)  # each line has one end token
         exponent = -total / words
         return 10.0**exponent if exponent < 300 else float("inf")
 

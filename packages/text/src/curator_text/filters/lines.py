@@ -14,12 +14,12 @@ _BULLETS = frozenset("•‣⁃⁌⁍∙○●◘◦⦾⦿")  # noqa: RUF001 - a
 
 @dataclass
 class PunctuationFilter(TextFilter):
-    """Drops texts whose lines seldom end like sentences: menus, lists of keywords."""
+    """Drops texts whose lines rarely end like sentences: menus, lists of keywords."""
 
     cost: ClassVar[float] = 7.0
 
     max_num_sentences_without_endmark_ratio: float = 0.85
-    """The largest share of lines that do not end with a full stop, `?`, `!` or a quotation mark."""
+    """Maximum share of lines that do not end with a full stop, `?`, `!` or a quotation mark."""
 
     @property
     def reason(self) -> str:
@@ -36,12 +36,12 @@ class PunctuationFilter(TextFilter):
 
 @dataclass
 class BulletsFilter(TextFilter):
-    """Drops texts that are nothing but bullet points."""
+    """Drops texts that consist almost only of bullet points."""
 
     cost: ClassVar[float] = 7.0
 
     max_bullet_lines_ratio: float = 0.9
-    """The largest share of lines that begin with a bullet such as `•`. Hyphens are none."""
+    """Maximum share of lines that begin with a bullet such as `•`. Hyphens do not count."""
 
     @property
     def reason(self) -> str:
@@ -59,12 +59,12 @@ class BulletsFilter(TextFilter):
 
 @dataclass
 class EllipsisFilter(TextFilter):
-    """Drops texts with too many lines that break off: teasers, excerpts."""
+    """Drops texts with too many truncated lines: teasers, excerpts."""
 
     cost: ClassVar[float] = 6.0
 
     max_num_lines_ending_with_ellipsis_ratio: float = 0.3
-    """The largest share of lines that end with an ellipsis, or with `read more`."""
+    """Maximum share of lines that end with an ellipsis or `read more`."""
 
     @property
     def reason(self) -> str:
@@ -86,12 +86,12 @@ def _may_break_off(text: Text) -> bool:
 
 @dataclass
 class BoilerPlateStringFilter(TextFilter):
-    """Drops texts with too many paragraphs about cookies or terms, and any lorem ipsum."""
+    """Drops texts with lorem ipsum, or with too many paragraphs about cookies or terms."""
 
     cost: ClassVar[float] = 12.0
 
     max_boilerplate_string_ratio: float = field(default=0.4, kw_only=True)
-    """The largest share of paragraphs with a phrase such as `privacy policy` or `uses cookies`."""
+    """Maximum share of paragraphs with a phrase such as `privacy policy` or `uses cookies`."""
 
     @property
     def reason(self) -> str:

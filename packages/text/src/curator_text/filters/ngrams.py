@@ -1,4 +1,4 @@
-"""Rules over runs of words that a text repeats. All of them share one search for such runs."""
+"""Rules over word n-grams that a text repeats. They all share one search for n-grams."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ from curator_text.wording import Wording
 @dataclass
 class _NGramRule(WordFilter):
     n: int = 2
-    """How many words make a run."""
+    """The number of words in an n-gram."""
 
     def __post_init__(self) -> None:
-        if self.name == type(self).name:  # or those of several lengths would bear one name
+        if self.name == type(self).name:  # distinguishes rules with different lengths
             self.name = type(self).name.replace("_n_grams", f"_{self.n}_grams")
 
     def check(self) -> Iterable[str]:
@@ -26,7 +26,7 @@ class _NGramRule(WordFilter):
             yield f"n is {self.n}, but must be 1 or more"
 
     def score(self, text: Text) -> float:
-        """How much of the text is in such runs; 1 where it has too few words for a single one."""
+        """Return the share of the text in such n-grams, or 1 if it has fewer than n words."""
         wording = self.wording(text)
         if len(wording.words) < self.n:
             return 1.0
@@ -34,21 +34,21 @@ class _NGramRule(WordFilter):
 
     @abstractmethod
     def in_runs(self, text: Text, wording: Wording, runs: Level) -> float:
-        """The share of characters that the rule counts, given the runs that repeat."""
+        """Return the share of characters that the rule counts, given the repeated n-grams."""
 
 
 @dataclass
 class RepeatingTopNGramsFilter(_NGramRule):
-    """Drops texts of which the commonest run of n words makes up too much.
+    """Drops texts of which the most frequent n-gram makes up too much.
 
-    Among runs that are equally common, the one that comes first counts.
+    Ties go to the earliest n-gram.
     """
 
     cost: ClassVar[float] = 60.0
 
     max_repeating_ngram_ratio: float = 0.2
-    """The largest share of characters in occurrences of that run. Usual: 0.2 for n = 2, 0.18 for
-    3, 0.16 for 4."""
+    """Maximum share of characters in occurrences of that n-gram. Usual: 0.2 for n = 2, 0.18 for 3,
+    0.16 for 4."""
 
     @property
     def reason(self) -> str:
@@ -61,7 +61,7 @@ class RepeatingTopNGramsFilter(_NGramRule):
         if wording.spaced:
             said = " ".join(run)
             return text.count(said) * len(said) / len(text)
-        # Such words may stand side by side, so they are counted where they were found.
+        # Such words may be adjacent without spaces, so use the count from the search.
         return min(1.0, runs.times * sum(map(len, run)) / len(text))
 
     def keeps(self, score: float) -> bool:
@@ -70,13 +70,13 @@ class RepeatingTopNGramsFilter(_NGramRule):
 
 @dataclass
 class RepeatingDuplicateNGramsFilter(_NGramRule):
-    """Drops texts of which too much is in runs of n words that stood in it before."""
+    """Drops texts with too many n-grams that repeat earlier ones."""
 
     cost: ClassVar[float] = 65.0
 
     max_repeating_duplicate_ngram_ratio: float = 0.2
-    """The largest share of characters in such runs, each counted once, where they overlap too.
-    Usual: 0.15 for n = 5, 0.14 for 6, 0.13 for 7, 0.12 for 8, 0.11 for 9, 0.1 for 10."""
+    """Maximum share of characters in such n-grams; characters in overlaps count once. Usual: 0.15
+    for n = 5, 0.14 for 6, 0.13 for 7, 0.12 for 8, 0.11 for 9, 0.1 for 10."""
 
     @property
     def reason(self) -> str:
@@ -87,7 +87,7 @@ class RepeatingDuplicateNGramsFilter(_NGramRule):
         if not runs.positions:
             return 0.0
         n, lengths = self.n, wording.lengths
-        characters, behind = 0, 0  # where what is counted already ends
+        characters, behind = 0, 0  # `behind`: end of the counted words
         for place, first in zip(runs.positions, runs.firsts, strict=True):
             if place == first:
                 continue

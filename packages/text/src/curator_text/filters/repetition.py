@@ -1,4 +1,4 @@
-"""Rules over what a text says more than once."""
+"""Rules over repeated lines and paragraphs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,12 +9,12 @@ from curator_text.texts import Text
 
 @dataclass
 class RepeatedLinesFilter(TextFilter):
-    """Drops texts that would lose too many of their lines if each were kept once."""
+    """Drops texts with too many repeated lines."""
 
     cost: ClassVar[float] = 8.0
 
     max_repeated_line_fraction: float = 0.7
-    """Against its name: the least number of different lines for each line."""
+    """Despite its name, the minimum ratio of different lines to all lines."""
 
     @property
     def reason(self) -> str:
@@ -30,12 +30,12 @@ class RepeatedLinesFilter(TextFilter):
 
 @dataclass
 class RepeatedParagraphsFilter(TextFilter):
-    """Drops texts that would lose too many of their paragraphs if each were kept once."""
+    """Drops texts with too many repeated paragraphs."""
 
     cost: ClassVar[float] = 4.0
 
     max_repeated_paragraphs_ratio: float = 0.7
-    """Against its name: the least number of different paragraphs for each paragraph."""
+    """Despite its name, the minimum ratio of different paragraphs to all paragraphs."""
 
     @property
     def reason(self) -> str:
@@ -50,12 +50,12 @@ class RepeatedParagraphsFilter(TextFilter):
 
 @dataclass
 class RepeatedLinesByCharFilter(TextFilter):
-    """Drops texts that would lose too many characters if each line were kept once."""
+    """Drops texts with too many characters in repeated lines."""
 
     cost: ClassVar[float] = 8.0
 
     max_repeated_lines_char_ratio: float = 0.8
-    """Against its name: the least share of characters in lines that are left."""
+    """Despite its name, the minimum share of characters left if each line is kept once."""
 
     @property
     def reason(self) -> str:
@@ -73,12 +73,12 @@ class RepeatedLinesByCharFilter(TextFilter):
 
 @dataclass
 class RepeatedParagraphsByCharFilter(TextFilter):
-    """Drops texts that would lose too many characters if each paragraph were kept once."""
+    """Drops texts with too many characters in repeated paragraphs."""
 
     cost: ClassVar[float] = 4.0
 
     max_repeated_paragraphs_char_ratio: float = 0.8
-    """Against its name: the least share of characters in paragraphs that are left."""
+    """Despite its name, the minimum share of characters left if each paragraph is kept once."""
 
     @property
     def reason(self) -> str:

@@ -1,4 +1,4 @@
-"""Rules over the script that a text is written with."""
+"""Rules over the script of a text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from curator_text.texts import Text
 
 @dataclass
 class ScriptFilter(TextFilter):
-    """Drops texts in other scripts. Digits and punctuation do not count; no letter, no script."""
+    """Drops texts in other scripts. Only letters count: a text without letters has no script."""
 
     scripts: Sequence[str] = ("Latin",)
     """The scripts to keep: `[Latin]`, or `[Han, Hiragana, Katakana]` for Japanese."""
 
     min_share: float = 0.8
-    """The least share of letters that belong to them."""
+    """Minimum share of letters in these scripts."""
 
     @property
     def reason(self) -> str:

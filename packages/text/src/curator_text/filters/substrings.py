@@ -1,4 +1,4 @@
-"""Rules over what a text begins with, ends with or contains."""
+"""Rules over how a text begins or ends, or what it contains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ Position: TypeAlias = Literal["prefix", "suffix", "any"]
 
 @dataclass
 class SubstringFilter(TextFilter):
-    """Keeps texts that have a given string at a given place."""
+    """Keeps texts that contain a string at a given place."""
 
     cost: ClassVar[float] = 1.0
 
     substring: str
-    """The string, letter by letter."""
+    """The string, matched exactly."""
 
     position: Position
-    """Where it must be: `prefix`, `suffix`, or `any` for anywhere."""
+    """Where the string must be: `prefix`, `suffix`, or `any` for anywhere."""
 
     @property
     def reason(self) -> str:
@@ -33,7 +33,7 @@ class SubstringFilter(TextFilter):
             yield f"position is {self.position!r}, but must be one of prefix, suffix, any"
 
     def score(self, text: Text) -> float:
-        """1 where it is there, else 0."""
+        """Return 1 if the string is found, otherwise 0."""
         if self.position == "prefix":
             return float(text.startswith(self.substring))
         if self.position == "suffix":

@@ -1,4 +1,4 @@
-"""Rules over the tokens that a model would make of a text."""
+"""Rules over the number of tokens in a text."""
 
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
@@ -16,38 +16,38 @@ from curator_text.texts import Text
 
 _FILE = "tokenizer.json"
 _OF_THE_HUB = frozenset({"cache_dir", "revision"})
-"""Options that say which file to load, and not what to do with it."""
+"""Options that select the file to download, and do not affect tokenization."""
 
 
 @dataclass
 class TokenCountFilter(TextFilter):
-    """Drops texts that are too short or too long for a model, counted in its own tokens.
+    """Drops texts that are too short or too long for a model, counted in its tokens.
 
-    A tokenizer of Hugging Face counts the marks that it puts around every text as well.
+    Hugging Face tokenizers also count the special tokens that they add to each text.
     """
 
     cost: ClassVar[float] = 2000.0
 
     tokenizer: Callable[[str], Sized] | None = None
-    """A function that gives the tokens of a text, or an object with a method `encode` that does."""
+    """A function that returns the tokens of a text, or an object with such an `encode` method."""
 
     hf_model_name: str | None = None
-    """In its place the folder of a tokenizer, or its name at Hugging Face, which is asked once
-    for each node. A `tokenizer.json` needs `curator-text[tokenizers]`, other formats need
+    """Instead of `tokenizer`: the folder of a tokenizer, or its name on the Hugging Face hub, where
+    each node loads it once. A `tokenizer.json` needs `curator-text[tokenizers]`, other formats need
     `curator-text[models]`."""
 
     hf_token: str | None = field(default=None, repr=False)
-    """The token for a tokenizer that is not public: `${secret:HF_TOKEN}`."""
+    """The access token for a private tokenizer: `${secret:HF_TOKEN}`."""
 
     min_tokens: int = 0
-    """The fewest tokens a text may have."""
+    """Minimum number of tokens."""
 
     max_tokens: int | None = None
-    """The most tokens a text may have."""
+    """Maximum number of tokens; None for no limit."""
 
     transformers_init_kwargs: dict[str, Any] = field(default_factory=dict)
-    """What else to load the tokenizer with, such as `revision`. Code of others is never run.
-    Options other than `revision` and `cache_dir` need `curator-text[models]`."""
+    """More options for loading the tokenizer, such as `revision`. Remote code is never run. Options
+    other than `revision` and `cache_dir` need `curator-text[models]`."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -102,7 +102,7 @@ class TokenCountFilter(TextFilter):
 
 
 def _missing_for(name: str, options: dict[str, Any]) -> str | None:
-    """What to install for a tokenizer, or None where nothing is known to be missing."""
+    """Return what to install for a tokenizer, or None if nothing is known to be missing."""
     if find_spec("transformers") is not None:
         return None
     folder = Path(name)
@@ -125,10 +125,10 @@ def _missing_for(name: str, options: dict[str, Any]) -> str | None:
 
 
 def _loaded(name: str, token: str | None, options: dict[str, Any]) -> Callable[[str], Sized]:
-    """The function that makes tokens.
+    """Load a tokenizer and return its encode function.
 
-    Wherever there is a tokenizer.json, it alone decides, so that counts do not depend on what is
-    installed.
+    A tokenizer.json takes precedence if there is one, so that counts do not depend on the installed
+    packages.
     """
     if (problem := _missing_for(name, options)) is not None:
         raise PluginError(problem)
@@ -140,7 +140,7 @@ def _loaded(name: str, token: str | None, options: dict[str, Any]) -> Callable[[
 
 
 def _file_of(name: str, token: str | None, options: dict[str, Any]) -> Path | None:
-    """The tokenizer.json of a folder or of a name at Hugging Face; None where it has none."""
+    """Return the tokenizer.json of a folder or a Hugging Face name, or None if it has none."""
     if Path(name).is_dir():
         path = Path(name) / _FILE
         return path if path.is_file() else None

@@ -9,8 +9,8 @@ from typing import ClassVar
 from curator_text.filtering import TextFilter, share
 from curator_text.texts import Text
 
-# Letters, digits, the marks a URL may hold, and whole escapes. Each part is possessive: a URL of
-# millions of characters takes one walk.
+# Letters, digits, URL punctuation and whole escapes. Possessive, so that a URL of millions of
+# characters is read once.
 _URLS = re.compile(r"https?://(?:[A-Za-z0-9$\-_@.&+/:=?#~!*(),]++|%[0-9A-Fa-f]{2})++")
 
 
@@ -39,10 +39,10 @@ class UrlsFilter(TextFilter):
     cost: ClassVar[float] = 2.0
 
     max_url_to_text_ratio: float = 0.2
-    """The largest share of characters that belong to URLs."""
+    """Maximum share of characters in URLs."""
 
     url_regex: str | None = None
-    """Another expression for what is a URL, such as `https?://[^\\s]+`."""
+    """A regular expression that replaces the default for URLs, such as `https?://[^\\s]+`."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -61,20 +61,20 @@ class UrlsFilter(TextFilter):
 
 @dataclass
 class PornographicUrlsFilter(TextFilter):
-    """Drops texts with a URL that has `porn` in it."""
+    """Drops texts with a URL that contains `porn`."""
 
     cost: ClassVar[float] = 2.0
     reason = "a pornographic URL"
 
     url_regex: str | None = None
-    """Another expression for what is a URL, such as `https?://[^\\s]+`."""
+    """A regular expression that replaces the default for URLs, such as `https?://[^\\s]+`."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
         yield from _problem(self.url_regex)
 
     def score(self, text: Text) -> float:
-        """1 where there is such a URL, else 0."""
+        """Return 1 if there is such a URL, otherwise 0."""
         return float(any("porn" in url for url in _urls_in(text, self.url_regex)))
 
     def keeps(self, score: float) -> bool:

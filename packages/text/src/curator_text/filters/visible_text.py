@@ -1,9 +1,9 @@
-"""What a reader would see of HTML."""
+"""Visible text: measure the part of an HTML page that a reader would see."""
 
 import html
 import re
 
-# Whatever is not closed reaches to the end, so that each character is read once.
+# Anything unclosed extends to the end, so that each character is read once.
 _UNSEEN = re.compile(
     r"<(?P<raw>script|style)(?=[\s/>])(?:.*?</(?P=raw)\s*>|.*)"
     r"|<!--(?:.*?-->|.*)"
@@ -17,10 +17,10 @@ _SPACES = " \t\n\f\r"
 
 
 def visible_length(source: str) -> int:
-    """How many characters there are outside of tags, comments, scripts and styles.
+    """Count the characters outside of tags, comments, scripts and styles.
 
-    An entity is the character that it stands for. White space alone between two tags, such as
-    indentation, is one character, except in `pre` and `textarea`.
+    An entity counts as the character that it represents. White space alone between two tags, such
+    as indentation, counts as one character, except in `pre` and `textarea`.
     """
     length = end = kept = 0
     for found in _UNSEEN.finditer(source):

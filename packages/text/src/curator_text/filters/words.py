@@ -20,19 +20,19 @@ _RINGED = re.compile(
 
 @dataclass
 class WordCountFilter(WordFilter):
-    """Drops texts that are too short or too long.
+    """Drops texts with too few or too many words.
 
-    Both limits always hold: with `max_words: 200` alone, texts of 50 to 200 words stay. Set
+    Both limits always apply: with only `max_words: 200`, texts of 50 to 200 words are kept. Set
     `min_words: 0` for no lower limit.
     """
 
     cost: ClassVar[float] = 8.0
 
     min_words: int = 50
-    """The fewest words a text may have; 50 unless given, also where only max_words is."""
+    """Minimum number of words, also if only max_words is given."""
 
     max_words: int = 100000
-    """The most words a text may have."""
+    """Maximum number of words."""
 
     @property
     def reason(self) -> str:
@@ -52,10 +52,10 @@ class MeanWordLengthFilter(WordFilter):
     cost: ClassVar[float] = 14.0
 
     min_mean_word_length: float = 3
-    """The least mean number of characters per word; 3 unless given."""
+    """Minimum mean word length, in characters."""
 
     max_mean_word_length: float = 10
-    """The largest mean number of characters per word; 10 unless given."""
+    """Maximum mean word length, in characters."""
 
     @property
     def reason(self) -> str:
@@ -72,12 +72,12 @@ class MeanWordLengthFilter(WordFilter):
 
 @dataclass
 class LongWordFilter(WordFilter):
-    """Drops texts with a very long word, which is nearly always minified code or encoded data."""
+    """Drops texts with a very long word, which is usually minified code or encoded data."""
 
     cost: ClassVar[float] = 14.0
 
     max_word_length: int = 1000
-    """The most characters a word may have."""
+    """Maximum length of a word, in characters."""
 
     @property
     def reason(self) -> str:
@@ -97,7 +97,7 @@ class SymbolsToWordsFilter(WordFilter):
     cost: ClassVar[float] = 9.0
 
     max_symbol_to_word_ratio: float = 0.1
-    """The largest share of words that are an ellipsis or, for more than half of it, `#`."""
+    """Maximum share of words that are an ellipsis or more than half `#`."""
 
     @property
     def reason(self) -> str:
@@ -116,18 +116,18 @@ class SymbolsToWordsFilter(WordFilter):
 
 
 def _is_symbol(word: str) -> bool:
-    # A row of hashes counts once, however long: "#" is a symbol, "###" (a heading) is not.
+    # A run of hashes counts once, however long: "#" is a symbol, "###" (a heading) is not.
     return word in _ELLIPSES or ("#" in word and len(_HASHES.findall(word)) / len(word) > 0.5)
 
 
 @dataclass
 class WordsWithoutAlphabetsFilter(WordFilter):
-    """Drops texts in which too few words have a letter, of any script: figures, tables."""
+    """Drops texts in which too few words contain a letter of any script: figures, tables."""
 
     cost: ClassVar[float] = 30.0
 
     min_words_with_alphabets: float = 0.8
-    """The least share of words with at least one letter."""
+    """Minimum share of words with at least one letter."""
 
     @property
     def reason(self) -> str:
@@ -144,12 +144,12 @@ class WordsWithoutAlphabetsFilter(WordFilter):
 
 
 def _has_letter(word: str) -> bool:
-    """Letters, and what Unicode calls alphabetic besides: `Ⅷ` and `Ⓐ`, but no bare vowel signs."""
-    return not word.isascii() and any(map(is_letter, word))  # none of ASCII are left
+    """Whether any character is alphabetic: also `Ⅷ` and `Ⓐ`, but not vowel signs alone."""
+    return not word.isascii() and any(map(is_letter, word))  # ASCII words were handled before
 
 
 def is_letter(character: str) -> bool:
-    """Whether Unicode calls it alphabetic, vowel signs apart."""
+    """Whether Unicode calls a character alphabetic, except for vowel signs."""
     return (
         character.isalpha()
         or unicodedata.category(character) == "Nl"
@@ -159,18 +159,18 @@ def is_letter(character: str) -> bool:
 
 @dataclass
 class CommonEnglishWordsFilter(TextFilter):
-    """Drops texts without the commonest English words: other languages, lists of keywords.
+    """Drops texts without the most common English words: other languages, lists of keywords.
 
-    The words must be in lower case, so a text all in capitals is dropped too.
+    The words must be in lower case, so a text in capitals is dropped too.
     """
 
     cost: ClassVar[float] = 12.0
 
     min_num_common_words: int = 2
-    """The fewest of `the be to of and that have with`, counted as often as they stand there."""
+    """Minimum occurrences of `the be to of and that have with`, counting repetitions."""
 
     stop_at_false: bool = True
-    """Count no further than that, which is faster. Off: the score is the full count."""
+    """Stop counting at the minimum, which is faster. If off, the score is the full count."""
 
     @property
     def reason(self) -> str:

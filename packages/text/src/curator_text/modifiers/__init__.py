@@ -1,1 +1,1 @@
-"""Stages that rewrite texts, grouped by what they change."""
+"""Modifiers: stages that rewrite texts, grouped by what they change."""

@@ -1,4 +1,4 @@
-"""C4's cleaning of lines by itself: what is no prose goes, and every document stays."""
+"""C4's line cleaning as a modifier: remove lines that are not prose, keep every document."""
 
 from dataclasses import dataclass
 
@@ -9,36 +9,36 @@ from curator_text.texts import Text
 
 @dataclass
 class C4LineCleaner(TextRewriter):
-    """Takes out lines that are no prose, as `C4QualityFilter` does, but drops no document.
+    """Removes lines that are not prose, like `C4QualityFilter`, but drops no document.
 
-    White space around lines goes, too. A text of which nothing is left is empty: a filter behind
-    this one drops it.
+    White space around lines is removed too. If no line is left, the text is empty, and a later
+    filter drops it.
     """
 
     remove_citations: bool = True
-    """Take out `[12]`, `[]`, `[edit]` and `[citation needed]`."""
+    """Remove `[12]`, `[]`, `[edit]` and `[citation needed]`."""
 
     filter_no_terminal_punct: bool = True
-    """Take out lines that do not end with `. ? ! " '`, or end with `...`."""
+    """Remove lines that do not end with `. ? ! " '`, or that end with `...`."""
 
     min_words_per_line: int = 3
-    """Take out lines with fewer words; -1 for any number."""
+    """Remove lines with fewer words; -1 allows any number."""
 
     max_word_length: int = 1000
-    """Take out lines with a longer word; -1 for any length."""
+    """Remove lines with a longer word; -1 allows any length."""
 
     filter_javascript: bool = True
-    """Take out lines that name JavaScript."""
+    """Remove lines that mention JavaScript."""
 
     filter_policy: bool = True
-    """Take out lines about cookies, privacy policies and terms of use."""
+    """Remove lines about cookies, privacy policies and terms of use."""
 
     def rewrite(self, text: str) -> str:
         return str(self._rules.edited(Text(text)).text)
 
     @property
     def _rules(self) -> C4QualityFilter:
-        """The filter, without what it drops pages for."""
+        """The filter without its rules that drop whole pages."""
         return C4QualityFilter(
             remove_citations=self.remove_citations,
             filter_no_terminal_punct=self.filter_no_terminal_punct,

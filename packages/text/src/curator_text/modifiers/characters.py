@@ -1,4 +1,4 @@
-"""Modifiers of single characters: normal forms, entities, damage done by wrong encodings."""
+"""Modifiers of characters: normal forms, entities, wrong encodings."""
 
 import html
 import re
@@ -16,29 +16,29 @@ from curator_text.modifying import TextModifier, TextRewriter
 
 NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 
-# White space among the control characters is left to the WhitespaceNormalizer: to take away a
-# form feed or a next-line would make one word of two.
+# Control characters that are white space are left to WhitespaceNormalizer: removing a form feed or
+# next-line would join two words.
 _CONTROLS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
 
-# A number with more digits stands for no character; to read thousands of them would be work.
+# Longer numbers are no valid characters, and parsing thousands of digits would be slow.
 _ENTITY = re.compile(
     r"&(?:#[0-9]{1,9}(?![0-9]);?|#[xX][0-9a-fA-F]{1,8}(?![0-9a-fA-F]);?|[^\t\n\f <&#;]{1,32};?)"
 )
 
-# In plain ASCII there is nothing to repair but entities and control characters.
+# Plain ASCII needs no repair except for entities and control characters.
 _SOUND = re.compile(r"[\t\n\x20-\x25\x27-\x7e]*")
 
 
 @dataclass
 class UnicodeNormalizer(TextModifier):
-    """Writes characters that look the same in the same way, so that they compare equal.
+    """Converts equivalent characters to one normal form, so that they compare equal.
 
-    Rows of over 30 combining marks, which no writing system has, get a U+034F after each 30, as
-    Unicode's stream-safe format says: to sort thousands of them could take hours.
+    Runs of over 30 combining marks, which no writing system uses, get a U+034F after each 30, as in
+    Unicode's stream-safe format: sorting thousands of marks could take hours.
     """
 
     form: NormalForm = "NFC"
-    """The Unicode normal form. NFKC also unfolds ligatures and full-width letters."""
+    """The Unicode normal form. NFKC also replaces ligatures and full-width letters."""
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.utf8_normalize(stream_safe_column(texts), form=self.form)
@@ -46,9 +46,9 @@ class UnicodeNormalizer(TextModifier):
 
 @dataclass
 class ControlCharacterRemover(TextModifier):
-    """Takes out NUL bytes, escapes and other characters that only a terminal understands.
+    """Removes NUL bytes, escapes and other control characters.
 
-    Tabs, line ends and the other control characters that are white space stay.
+    Tabs, line ends and other control characters that are white space stay.
     """
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -57,7 +57,7 @@ class ControlCharacterRemover(TextModifier):
 
 @dataclass
 class HtmlEntityDecoder(TextRewriter):
-    """Writes `&amp;`, `&eacute;` and `&#8364;` as the characters that they stand for."""
+    """Replaces `&amp;`, `&eacute;` and `&#8364;` with the characters that they represent."""
 
     def rewrite(self, text: str) -> str:
         return _ENTITY.sub(lambda found: html.unescape(found[0]), text) if "&" in text else text
@@ -65,55 +65,55 @@ class HtmlEntityDecoder(TextRewriter):
 
 @dataclass
 class UnicodeReformatter(TextRewriter):
-    """Repairs texts that were decoded wrongly (`schÃ¶n`), by ftfy, with its own options."""
+    """Repairs wrongly decoded text (`schÃ¶n`) with ftfy and its options."""
 
     config: Any = None
-    """In Python, a `ftfy.TextFixerConfig` in place of all other options."""
+    """In Python, a `ftfy.TextFixerConfig` that replaces all other options."""
 
     unescape_html: bool | Literal["auto"] = "auto"
-    """Decode HTML entities; `auto` does so unless there is a `<` in the text."""
+    """Decode HTML entities; `auto` does so unless the text contains `<`."""
 
     remove_terminal_escapes: bool = True
-    """Take out the codes that change colours in a terminal."""
+    """Remove escape codes that change colors in a terminal."""
 
     fix_encoding: bool = True
-    """Find text that was decoded in the wrong encoding, and decode it again."""
+    """Find text that was decoded with the wrong encoding, and decode it again."""
 
     restore_byte_a0: bool = True
-    """In doing so, take a space for a no-break space where that makes sense of its neighbours."""
+    """While fixing the encoding, read a space as a no-break space where the context requires it."""
 
     replace_lossy_sequences: bool = True
-    """In doing so, write U+FFFD for what was already lost in part."""
+    """While fixing the encoding, write U+FFFD for sequences that were partly lost."""
 
     decode_inconsistent_utf8: bool = True
-    """In doing so, also mend single places of a text that is not wrong as a whole."""
+    """While fixing the encoding, also repair parts of a text that is otherwise correct."""
 
     fix_c1_controls: bool = True
-    """Take C1 control characters for what Windows-1252 has in their place."""
+    """Replace C1 control characters with their Windows-1252 counterparts."""
 
     fix_latin_ligatures: bool = False
-    """Write ligatures as the letters that they are made of."""
+    """Replace ligatures with separate letters."""
 
     fix_character_width: bool = False
-    """Write full-width Latin letters and half-width Katakana in their usual width."""
+    """Replace full-width Latin letters and half-width Katakana with their usual forms."""
 
     uncurl_quotes: bool = False
-    """Write typographic quotation marks as straight ones."""
+    """Replace typographic quotation marks with straight ones."""
 
     fix_line_breaks: bool = False
-    """Write every kind of line end as `\\n`."""
+    """Replace all kinds of line ends with `\\n`."""
 
     fix_surrogates: bool = True
-    """Join surrogates to the characters that they are halves of."""
+    """Combine surrogate pairs into the characters that they encode."""
 
     remove_control_chars: bool = True
-    """Take out control characters that show nothing."""
+    """Remove control characters without visible effect."""
 
     normalization: NormalForm | None = None
-    """A Unicode normal form to write the text in."""
+    """The Unicode normal form of the result, if any."""
 
     max_decode_length: int = 1_000_000
-    """The most characters that are looked at together."""
+    """Maximum number of characters to process together."""
 
     def check(self) -> Iterable[str]:
         if self.config is None:
@@ -125,7 +125,7 @@ class UnicodeReformatter(TextRewriter):
             yield f"config stands for all options of ftfy, but {', '.join(given)} is given too"
 
     def setup(self, worker: WorkerInfo) -> None:
-        import ftfy  # noqa: F401 - its tables are built before the first text comes
+        import ftfy  # noqa: F401 - builds its tables before the first text
 
     def rewrite(self, text: str) -> str:
         import ftfy
@@ -146,4 +146,4 @@ _FIXES = {
     for one in fields(UnicodeReformatter)
     if one.name not in ("config", "text_field")
 }
-"""The options of ftfy, and what they are by default."""
+"""The options of ftfy and their defaults."""

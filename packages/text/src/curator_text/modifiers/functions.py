@@ -1,4 +1,4 @@
-"""A user's own functions as modifiers."""
+"""User functions as modifiers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -19,7 +19,7 @@ Fields: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class _Step:
-    """One function, the columns that it reads and the one that it writes."""
+    """One function, the columns that it reads and the column that it writes."""
 
     modifier: Modifier
     inputs: tuple[str, ...]
@@ -28,25 +28,25 @@ class _Step:
 
 @dataclass
 class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Rewrites or adds columns by your own functions, or by modifiers, one after another.
+    """Rewrites or adds columns by your own functions or by modifiers, in order.
 
-    A function of one column is given its values; one of several is given them by name:
-    `Modify(join, [["title", "body"]], "text")` calls `join(title=..., body=...)`. What is missing
-    stays missing: a function is not asked where all that it reads is missing. A document that a
-    function fails on is set aside alone.
+    A function of one column gets its value; a function of several columns gets keyword arguments:
+    `Modify(join, [["title", "body"]], "text")` calls `join(title=..., body=...)`. If all of its
+    inputs are missing, the function is not called and the result is missing. A document that makes
+    a function fail is quarantined alone.
     """
 
     modifier_fn: Modifier | Sequence[Modifier]
     """A function, a modifier, or a list of them."""
 
     input_fields: Fields = "text"
-    """The column to read; or one for each function; or a list of columns for each."""
+    """The column to read, or one per function, or a list of columns per function."""
 
     output_fields: str | Sequence[str | None] | None = None
-    """The column to write, or one for each function. None writes where it was read."""
+    """The column to write, or one per function. None writes the column that was read."""
 
     batched: bool = False
-    """Functions are given lists, a whole batch at once, and return lists as long."""
+    """Call functions once per batch, with lists; they return lists of the same length."""
 
     def __post_init__(self) -> None:
         self.name = _named(self._modifiers())
@@ -58,7 +58,7 @@ class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
             yield str(error)
 
     def inputs(self) -> Sequence[str]:
-        """What is read before a function of this very stage has written it."""
+        """Return the columns that are read before a function of this stage writes them."""
         written: set[str] = set()
         needed: dict[str, None] = {}
         for step in self._steps():
@@ -136,7 +136,7 @@ def _named(modifiers: Sequence[Modifier]) -> str:
 
 
 def _inputs(fields: Fields, number: int) -> list[tuple[str, ...]]:
-    """The columns that each of the functions reads."""
+    """Return the columns that each function reads."""
     if isinstance(fields, str):
         return [(fields,)] * number
     listed = fields if isinstance(fields, Sequence) else [fields]
@@ -156,7 +156,7 @@ def _inputs(fields: Fields, number: int) -> list[tuple[str, ...]]:
 def _outputs(
     fields: str | Sequence[str | None] | None, inputs: Sequence[tuple[str, ...]]
 ) -> list[str]:
-    """The column that each of the functions writes."""
+    """Return the column that each function writes."""
     number = len(inputs)
     listed = [fields] if fields is None or isinstance(fields, str) else list(fields)
     if len(listed) not in (1, number):
@@ -176,10 +176,10 @@ def _outputs(
 def _run_modifier(
     modifier: TextModifier | TextRewriter, step: _Step, task: DocumentBatch
 ) -> Iterable[DocumentBatch | Rejected]:
-    """A modifier of ours, at work on the column that it will write."""
+    """Run a modifier on a copy of its input column, under the name of its output column."""
     [source] = step.inputs
     copied = with_column(task.data, step.output, task.data.column(source))
-    at_work = copy(modifier)  # and not a new one: this one has been set up
+    at_work = copy(modifier)  # copied, because this instance was set up
     object.__setattr__(at_work, "text_field", step.output)
     given = at_work.process(task.with_data(copied))
     return [given] if isinstance(given, DocumentBatch) else given
@@ -206,7 +206,7 @@ def _value(function: Function, names: Sequence[str], record: Sequence[Any]) -> A
 def _in_one_go(
     function: Function, names: Sequence[str], columns: Sequence[list[Any]], errors: RowErrors
 ) -> list[Any]:
-    """All rows together; where that fails, each alone, to know which one it was."""
+    """Call the function once for all rows; if it fails, once per row to find the bad rows."""
 
     def called(rows: Sequence[Sequence[Any]]) -> list[Any]:
         lists = [list(column) for column in zip(*rows, strict=True)]
@@ -221,7 +221,7 @@ def _in_one_go(
     present = [row for row in rows if any(value is not None for value in row)]
     try:
         values = iter(called(present) if present else [])
-    except Exception:  # noqa: BLE001 - the border to a user's function
+    except Exception:  # noqa: BLE001 - runs a user's function
         return _one_by_one(
             lambda *args, **named: called([tuple(args) or tuple(named.values())])[0],
             names,
@@ -232,7 +232,7 @@ def _in_one_go(
 
 
 def _column(values: Sequence[Any], table: pa.Table, step: _Step) -> pa.Array:
-    """New values in the type of the column they replace or come from, where they fit into it."""
+    """Convert new values to the type of the column that they replace or come from, if they fit."""
     kinds = [table.schema.field(name).type for name in (step.output, *step.inputs)
              if name in table.column_names]  # fmt: skip
     if not pa.types.is_null(kinds[0]):

@@ -1,4 +1,4 @@
-"""Modifiers that make training data for a classifier of texts."""
+"""Modifiers that prepare training data for a text classifier."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MARK = "__label__"
 
 @dataclass
 class FastTextLabelModifier(TextModifier):
-    """Makes of each text a line as fastText learns from: the label, a space, the text."""
+    """Converts each text to a fastText training line: the label, a space, the text."""
 
     label: str
     """The label, such as `__label__hq`."""

@@ -1,4 +1,4 @@
-"""Modifiers that take out whole lines or paragraphs."""
+"""Modifiers that remove whole lines or paragraphs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from curator_text.phrases import FILLER, POLICY
 
 @dataclass
 class LineRemover(TextRewriter):
-    """Takes out the lines that are one of the given texts, blanks and all."""
+    """Removes lines that equal one of the given texts, including white space."""
 
     patterns: Sequence[str]
-    """The lines to take out, as they stand in the text."""
+    """The lines to remove, exactly as in the text."""
 
     def check(self) -> Iterable[str]:
         if isinstance(self.patterns, str):
@@ -25,10 +25,10 @@ class LineRemover(TextRewriter):
 
 @dataclass
 class RepeatedLinesRemover(TextRewriter):
-    """Takes out lines that stood in the same text before. Blank lines stay."""
+    """Removes lines that repeat an earlier line of the same text. Blank lines stay."""
 
     min_characters: int = 1
-    """Shorter lines, such as a lone bracket, may be repeated. Blanks around them do not count."""
+    """Shorter lines, such as a lone bracket, may repeat. White space around them does not count."""
 
     def rewrite(self, text: str) -> str:
         return "\n".join(_first_ones(text.split("\n"), self.min_characters))
@@ -36,10 +36,10 @@ class RepeatedLinesRemover(TextRewriter):
 
 @dataclass
 class RepeatedParagraphsRemover(TextRewriter):
-    """Takes out paragraphs that stood in the same text before. Blank lines separate them."""
+    """Removes paragraphs that repeat an earlier one of the text. Blank lines separate them."""
 
     min_characters: int = 1
-    """Shorter paragraphs may be repeated. Blanks around them do not count."""
+    """Shorter paragraphs may repeat. White space around them does not count."""
 
     def rewrite(self, text: str) -> str:
         return "\n\n".join(_first_ones(text.split("\n\n"), self.min_characters))
@@ -58,14 +58,14 @@ def _first_ones(parts: Iterable[str], shortest: int) -> Iterator[str]:
 
 @dataclass
 class BoilerPlateStringModifier(TextRewriter):
-    """Takes out paragraphs about cookies and terms at the top or the bottom of a text.
+    """Removes paragraphs about cookies and terms at the top or bottom of a text.
 
-    Where they stand elsewhere too, the text stays as it is. A text with lorem ipsum, or one that
-    is not to be saved, becomes empty: a filter behind this one drops it.
+    If there are such paragraphs elsewhere too, the text is not changed. A text with lorem ipsum, or
+    one that only such paragraphs make up, is handled as described for the option below.
     """
 
     remove_if_at_top_or_bottom: bool = True
-    """Off: any such paragraph empties the whole text."""
+    """If off, any such paragraph empties the whole text."""
 
     def rewrite(self, text: str) -> str:
         lowered = text.lower()
@@ -84,7 +84,7 @@ class BoilerPlateStringModifier(TextRewriter):
 
 
 def _at_one_end(found: Sequence[int], paragraphs: int) -> bool:
-    """Whether they are neighbours, begin or end the text, and are not all of it."""
+    """Whether the paragraphs are adjacent, touch the start or end, and are not the whole text."""
     in_a_row = found[-1] - found[0] == len(found) - 1
     touches = found[0] == 0 or found[-1] == paragraphs - 1
     return in_a_row and touches and len(found) < paragraphs

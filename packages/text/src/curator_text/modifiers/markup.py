@@ -1,4 +1,4 @@
-"""Modifiers that take out what is no prose: addresses, Markdown, quotation marks around it all."""
+"""Modifiers that remove URLs, Markdown and enclosing quotation marks."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from curator_text.modifying import TextModifier
 
-# RE2 knows the white space of ASCII only, so the other blanks are named.
+# In RE2, \s matches ASCII white space only, so other white space is listed.
 _NOT_BLANK = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"
 _URL = rf"(?i)(?:https?://|www\.){_NOT_BLANK}+"
 
@@ -18,7 +18,7 @@ _QUOTED = r'(?s)\A"([^\n]+|[^\n]*[^"\n]\n.*)"\z'
 
 @dataclass
 class UrlRemover(TextModifier):
-    """Takes out what begins with `http://`, `https://` or `www.`, up to the next blank."""
+    """Removes URLs: everything from `http://`, `https://` or `www.` to the next white space."""
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.replace_substring_regex(texts, _URL, "")
@@ -26,9 +26,9 @@ class UrlRemover(TextModifier):
 
 @dataclass
 class MarkdownRemover(TextModifier):
-    """Takes the marks of bold, italic and underlined text away, and leaves of a link its address.
+    """Removes bold, italic and underline marks, and replaces links with their address.
 
-    It knows no code: the underscores of `snake_case_names` go too.
+    It does not recognize code: the underscores of `snake_case_names` are removed too.
     """
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -39,9 +39,9 @@ class MarkdownRemover(TextModifier):
 
 @dataclass
 class QuotationRemover(TextModifier):
-    """Takes away the quotation marks that stand around a whole text.
+    """Removes quotation marks that enclose a whole text.
 
-    They stay where the first of several lines ends with one, for it may be closed there.
+    They stay if the first of several lines ends with one, because the quotation may end there.
     """
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -7,22 +7,23 @@ from curator_text.modifying import TextRewriter
 
 @dataclass
 class Slicer(TextRewriter):
-    """Keeps the part of a text between two places. Where one is not found, nothing is left."""
+    """Keeps the part of a text between two places. If one is not found, the text becomes empty."""
 
     left: int | str | None = 0
-    """Where the part begins: a position, or a text, of which the first one counts."""
+    """Where the part begins: a position, or a text, whose first occurrence counts."""
 
     right: int | str | None = None
-    """Where it ends: a position, a text, of which the last one counts, or None for the end."""
+    """Where the part ends: a position, a text, whose last occurrence counts, or None for the
+    end."""
 
     include_left: bool = True
-    """Whether the text that `left` names belongs to the part."""
+    """Whether the part includes the text that `left` names."""
 
     include_right: bool = True
-    """Whether the text that `right` names belongs to the part."""
+    """Whether the part includes the text that `right` names."""
 
     strip: bool = True
-    """Take the white space around the part away."""
+    """Remove white space around the part."""
 
     def rewrite(self, text: str) -> str:
         begin, end = self._begin(text), self._end(text)

@@ -1,4 +1,4 @@
-"""Modifiers of what separates words and lines."""
+"""Modifiers of white space and line ends."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from curator_text.modifying import TextModifier
 
 @dataclass
 class NewlineNormalizer(TextModifier):
-    """Writes every line end as `\\n`, and three or more of them as two."""
+    """Converts all line ends to `\\n`, and three or more of them to two."""
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         unix = pc.replace_substring_regex(texts, r"\r\n?", "\n")
@@ -19,10 +19,10 @@ class NewlineNormalizer(TextModifier):
 
 @dataclass
 class WhitespaceNormalizer(TextModifier):
-    """Makes one space of a row of spaces, tabs and odd blanks, and trims lines and text."""
+    """Replaces runs of spaces, tabs and other blanks with one space; trims lines and text."""
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        # RE2's \s is ASCII only; \p{Zs} holds the no-break and other blanks of the web.
+        # In RE2, \s is ASCII only; \p{Zs} includes no-break and other spaces common on the web.
         single = pc.replace_substring_regex(texts, r"[\t\x0b\x0c\p{Zs}\x{200B}\x{FEFF}]+", " ")
         trimmed = pc.replace_substring_regex(single, r" ?\n ?", "\n")
         return pc.utf8_trim_whitespace(trimmed)

@@ -1,1 +1,1 @@
-"""Documents in parts: a row each, and put together again."""
+"""Segments: split documents into one row per part, and join them again."""

@@ -1,4 +1,4 @@
-"""Joining the segments of documents."""
+"""Joining segments into documents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ JOINED = "joined to a segment before it"
 
 @dataclass
 class _Joined:
-    """Some segments that became one document, and how long it is."""
+    """The segments joined into one document so far, and their length."""
 
     row: int
     texts: list[str]
@@ -29,34 +29,34 @@ class _Joined:
 
 @dataclass
 class DocumentJoiner(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Makes one document of all rows of a batch that have the same id, in the order of segments.
+    """Joins all rows of a batch with the same id into one document, in segment order.
 
-    It never looks beyond a batch: keep the segments of a document in one, as `DocumentSplitter`
-    does. Rows without an id are joined with nothing, missing texts add nothing, and the other
-    columns are those of the first segment. Rows that went into another one are counted as dropped.
+    It joins only within a batch: keep a document's segments in one batch, as `DocumentSplitter`
+    does. Rows without an id are not joined, and missing texts add nothing. Other columns come from
+    the first segment. Rows joined into another row count as dropped.
     """
 
     separator: str = "\n\n"
-    """What to put between the segments."""
+    """The text to insert between segments."""
 
     max_length: int | None = field(default=None, kw_only=True)
-    """The longest document to make, in characters: then a new one begins, with the same id.
-    A segment that is longer by itself stays whole."""
+    """Maximum length of a document in characters; longer ones are split, with the same id. A single
+    segment that is longer stays whole."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     segment_id_field: str = field(default="segment_id", kw_only=True)
-    """The column that holds the place of a segment in its document."""
+    """The column that holds a segment's position in its document."""
 
     document_id_field: str = field(default="id", kw_only=True)
-    """The column that says which segments belong together."""
+    """The column that identifies the document of a segment."""
 
     drop_segment_id_field: bool = field(default=True, kw_only=True)
-    """Off: the column stays, and numbers the documents that were made of one."""
+    """Drop the segment column. If off, it numbers the documents joined from one id."""
 
     length_field: str | None = field(default=None, kw_only=True)
-    """A column that holds the lengths to add up, where they are not to be counted in characters."""
+    """A column with segment lengths to add up, instead of counting characters."""
 
     def check(self) -> Iterable[str]:
         if self.max_length is not None and self.max_length < 1:
@@ -81,7 +81,7 @@ class DocumentJoiner(ProcessingStage[DocumentBatch, DocumentBatch]):
         return [left, Dropped(JOINED, gone)] if gone else [left]
 
     def _documents(self, table: pa.Table) -> Iterable[list[int]]:
-        """The rows of each document, in the order of their segments."""
+        """Return the rows of each document, in segment order."""
         documents: dict[Any, list[int]] = {}
         for row, name in enumerate(table.column(self.document_id_field).to_pylist()):
             documents.setdefault(("row", row) if name is None else name, []).append(row)
@@ -91,7 +91,7 @@ class DocumentJoiner(ProcessingStage[DocumentBatch, DocumentBatch]):
         return documents.values()
 
     def _join(self, table: pa.Table, rows: Sequence[int]) -> Iterator[_Joined]:
-        """What becomes of the segments of one document."""
+        """Join the segments of one document into one or more documents."""
         making: _Joined | None = None
         for row in rows:
             text = table.column(self.text_field)[row].as_py()

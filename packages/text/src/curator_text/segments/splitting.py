@@ -1,4 +1,4 @@
-"""Splitting documents into segments, a row each."""
+"""Splitting documents into segments, one row each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ from curator_text.text_columns import text_column
 
 @dataclass
 class DocumentSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Makes a row of every part of a text. The parts of a batch stay in their batch.
+    """Splits each text into parts, one row each. The parts of a batch stay in their batch.
 
-    All other columns are repeated in each of the rows, so an id tells which belong together, as
-    `DocumentJoiner` needs it. A text without the separator, also a missing one, stays one row.
+    All other columns are repeated in each row, so an id shows which rows belong together, as
+    `DocumentJoiner` needs. A missing text, or one without the separator, stays one row.
     """
 
     separator: str
-    """What stands between the parts, such as `"\\n\\n"` between paragraphs."""
+    """The separator between parts, such as `"\\n\\n"` between paragraphs."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     segment_id_field: str = field(default="segment_id", kw_only=True)
-    """A column for the place of the part in its document, counted from 0."""
+    """A column for the part's position in its document, counted from 0."""
 
     def check(self) -> Iterable[str]:
         if not self.separator:
@@ -47,21 +47,21 @@ class DocumentSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
                 "name another one in segment_id_field"
             )
         texts = text_column(task.data, self.text_field).combine_chunks()
-        # A missing text has no parts, but is one row all the same.
+        # A missing text has no parts, but still gives one row.
         parts = pc.if_else(
             pc.is_valid(texts),
             pc.split_pattern(texts, self.separator),
             pa.scalar([None], pa.list_(texts.type)),
         )
         rows = pc.list_parent_indices(parts)
-        # The whole text is not repeated for each of its parts: that may be more than there is room.
+        # Drop the texts before repeating rows: copying each text per part could exhaust memory.
         others = with_column(task.data, self.text_field, pa.nulls(len(texts)))
         table = with_column(rows_at(others, rows), self.text_field, pc.list_flatten(parts))
         return task.with_data(table.append_column(self.segment_id_field, _places(rows)))
 
 
 def _places(rows: pa.Array) -> pa.Array:
-    """How many of the same number stand in a row before each."""
+    """Number equal consecutive values from 0."""
     places: list[int] = []
     before, place = -1, 0
     for row in rows.to_pylist():

@@ -1,4 +1,4 @@
-"""Repetitions: how much of a text says again what it has said."""
+"""Repetitions: how much of a text repeats earlier parts of it."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ NGram: TypeAlias = tuple[str, ...]
 
 
 def duplicates(parts: Sequence[str]) -> tuple[int, int]:
-    """How many of the parts stood there before, and how many characters these have."""
+    """Count the parts that repeat an earlier part, and their characters."""
     unique = set(parts)
     missing = len(parts) - len(unique)
     if not missing:
@@ -27,20 +27,20 @@ class _Level(NamedTuple):
     """The n-grams of one length that occur more than once."""
 
     spans: list[tuple[int, int]]
-    """From which word to which each n-gram is one of them. Spans may overlap."""
+    """Word spans in which every n-gram is a repeated one. Spans may overlap."""
 
     top: NGram
-    """The commonest; among equals the one that comes first."""
+    """The most frequent n-gram; ties go to the earliest."""
 
     times: int
-    """How often that is: 1 where none repeats."""
+    """How often the most frequent n-gram occurs: 1 if none repeats."""
 
 
 class Repetitions:
     """The n-grams of a text that occur more than once.
 
-    An n-gram can repeat only where the shorter ones in it do. Most texts are settled by their
-    single words, which are counted much faster than n-grams are.
+    An n-gram can repeat only if its shorter n-grams repeat. Single words settle most texts, and
+    they are counted much faster than n-grams.
     """
 
     def __init__(self, wording: Wording) -> None:
@@ -50,26 +50,27 @@ class Repetitions:
 
     @cached_property
     def _heaviest(self) -> int:
-        """No word with a space behind it takes more characters of the text than this."""
+        """An upper bound for the characters of one word's occurrences, each with a space."""
         times = self._counts.values()
         letters: int = max(map(mul, map(len, self._counts), times))
         return letters + max(times)
 
     def top_chars_at_most(self, length: int) -> int:
-        """A number that `top_chars` cannot exceed, found without counting n-grams."""
-        # Each of its words occurs at least as often as it does, and a space stands between.
+        """Return an upper bound of `top_chars`, without counting n-grams."""
+        # Each word of an n-gram occurs at least as often as the n-gram, followed by a space.
         return length * self._heaviest
 
     def top_chars(self, length: int) -> int:
-        """The commonest n-gram's characters, spaces included, times how often it occurs.
+        """Return the length of the most frequent n-gram, with spaces, times its count.
 
-        Among equally common ones the first counts.
+        Ties go to the earliest.
         """
         level = self._level(length)
         return (len("".join(level.top)) + length - 1) * level.times
 
     def duplicate_chars(self, length: int) -> int:
-        """The characters of the n-grams that occurred before and do not overlap each other."""
+        """Count the characters in n-grams that repeat earlier ones and do not overlap each
+        other."""
         words = self._words
         seen: set[NGram] = set()
         chars = place = 0
@@ -112,7 +113,7 @@ class Repetitions:
         return _Level(spans, top, counts[top])
 
     def _suspects(self, length: int) -> list[tuple[int, int]]:
-        """The spans in which n-grams of this length may repeat."""
+        """Return the spans in which n-grams of this length may repeat."""
         shorter = [each for each in self._levels if each < length]
         if shorter:
             spans = self._levels[max(shorter)].spans
@@ -122,7 +123,7 @@ class Repetitions:
 
 
 def _rows(flags: Iterable[bool], at_least: int = 1) -> list[tuple[int, int]]:
-    """From where to where there is one flag behind the other."""
+    """Return the spans of consecutive true flags, if they have at least this length."""
     rows = _rows_of(at_least).finditer(bytes(flags))
     return [row.span() for row in rows]
 

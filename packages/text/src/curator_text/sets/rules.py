@@ -1,4 +1,4 @@
-"""Rules: what the sets have in common."""
+"""Base classes of the rule sets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from curator_text.wording import WordKind, unknown_words
 
 @dataclass
 class RuleSet(JudgingStage, ABC):
-    """Drops the documents that break one of its rules, each for the first that it breaks."""
+    """Drops documents that break one of its rules; the reason is the first broken rule."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
@@ -21,7 +21,7 @@ class RuleSet(JudgingStage, ABC):
 
     @abstractmethod
     def why_not(self, text: Text) -> str | None:
-        """The name of the rule that a text breaks, or None. The text is never blank."""
+        """Return the name of the first rule that a non-blank text breaks, or None."""
 
     def judge(self, text: Text) -> Said:
         return None, self.why_not(text)
@@ -29,12 +29,12 @@ class RuleSet(JudgingStage, ABC):
 
 @dataclass
 class WordRuleSet(RuleSet):
-    """Rules of which some are about words, which says what it takes for one."""
+    """Rules that depend on how words are split."""
 
     words: WordKind = field(default="whitespace", kw_only=True)
-    """What a word is. `whitespace`: what white space separates. `punctuation`: letters and digits
-    that touch, and each mark by itself. `cjk-aware`: as white space, but each character of a
-    script without spaces is a word."""
+    """How to split a text into words. `whitespace`: at white space. `punctuation`: runs of letters
+    and digits, and each punctuation mark by itself. `cjk-aware`: as `whitespace`, but each
+    character of a script without spaces is a word."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()

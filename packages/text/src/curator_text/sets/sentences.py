@@ -1,17 +1,19 @@
-"""Sentences: where they end."""
+"""Sentences: split text at end marks."""
 
 import re
 from itertools import islice
 
-# Possessive, and only from the beginning of a row of marks: a million full stops take one look.
+# Possessive, and matching only from the start of a run of marks: linear even for a million full
+# stops.
 _ENDS = re.compile(
-    r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s+|\Z)"  # a mark inside a word or a number ends nothing
+    r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s+|\Z)"  # a mark inside a word or number ends no sentence
     r"|[\u3002\uff01\uff1f\uff61]+[\"')\]\u300d\u300f\uff09\u201d\u2019]*\s*"  # no space needed
 )
 
 
 def sentences(text: str) -> list[str]:
-    """The text in pieces, each with the white space behind it; what has no end mark is one too."""
+    """Split a text into sentences with their trailing white space; an unfinished last one
+    counts."""
     ends = [found.end() for found in _ENDS.finditer(text)]
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
@@ -19,7 +21,7 @@ def sentences(text: str) -> list[str]:
 
 
 def count_sentences(text: str, most: int) -> int:
-    """How many there are, counted no further than `most`."""
+    """Count the sentences, up to `most`."""
     ends = [found.end() for found in islice(_ENDS.finditer(text), most)]
     if len(ends) == most:
         return most

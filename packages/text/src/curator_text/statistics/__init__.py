@@ -1,1 +1,1 @@
-"""What a corpus is like: lengths, languages, scores."""
+"""Statistics of a corpus: lengths, languages, scores."""

@@ -1,4 +1,4 @@
-"""Collecting statistics on the way: documents go through untouched."""
+"""Collecting statistics in a pipeline, without changing documents."""
 
 import json
 import os
@@ -20,12 +20,12 @@ from curator_text.statistics.measures import LENGTHS, summary_of
 
 @dataclass
 class DocumentStatistics(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Collects lengths in characters, words and lines (none that are blank), and values of columns.
+    """Collects text lengths (characters, words, non-blank lines) and column values.
 
-    It may stand anywhere in a pipeline, also several times, and passes all documents on. For each
-    batch it writes a small file, which is published with the outputs of its source, so the files
-    always say what was done, exactly once. `curate statistics RUN` and the report of the run put
-    them together: counts, means, quantiles (right to 1 %), histograms, the commonest values.
+    It can be used anywhere in a pipeline, also several times, and passes on all documents. For each
+    batch it writes a small file, published with the outputs of its source, so the files count each
+    document exactly once. `curate statistics RUN` and the run's report combine them: counts, means,
+    quantiles (accurate to 1 %), histograms, most common values.
     """
 
     writes: ClassVar[bool] = True
@@ -34,19 +34,19 @@ class DocumentStatistics(ProcessingStage[DocumentBatch, DocumentBatch]):
     """The folder for the statistics."""
 
     columns: list[str] = field(default_factory=list)
-    """Other columns to look into: scores, languages, sites."""
+    """Other columns to summarize: scores, languages, sites."""
 
     label: str = "text"
-    """How the lengths are called, where there are statistics before and after something."""
+    """A prefix for the names of the lengths, to tell several statistics stages apart."""
 
     mode: Mode = "error"
-    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+    """What to do if the folder holds other data: refuse, append or overwrite."""
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
 
     storage_options: StorageOptions | None = field(default=None, kw_only=True, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Take keys from ${secret:NAME}."""
 
     def __post_init__(self) -> None:
         self.path = os.fspath(self.path)

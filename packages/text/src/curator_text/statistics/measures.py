@@ -1,4 +1,4 @@
-"""Measures: what is counted of texts, and of the columns beside them."""
+"""Measures: lengths of texts and values of columns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ LENGTHS = ("characters", "words", "lines")
 def summary_of(
     table: pa.Table, texts: Sequence[str | None], columns: Sequence[str], label: str
 ) -> Summary:
-    """The lengths of texts, and the values of columns; `label` begins the names of lengths."""
+    """Summarize the lengths of texts, named with the prefix `label`, and the values of columns."""
     summary = Summary()
     for text in texts:
         lengths = (None,) * len(LENGTHS) if text is None else _lengths(text)
@@ -25,7 +25,7 @@ def summary_of(
 
 
 def _lengths(text: str) -> tuple[int, int, int]:
-    """Lines are counted with a last one that does not end, and not those that are empty."""
+    """Count characters, words and non-blank lines; the last line needs no line end."""
     return len(text), len(text.split()), sum(1 for line in text.splitlines() if line.strip())
 
 
@@ -36,7 +36,7 @@ def _add(summary: ColumnSummary, column: pa.ChunkedArray) -> None:
     elif pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     if not _is_countable(column.type):
-        column = pc.cast(column.is_valid(), pa.string())  # only whether there is something
+        column = pc.cast(column.is_valid(), pa.string())  # count only missing and present values
     for pair in pc.value_counts(column).to_pylist():
         summary.add(_plain(pair["values"]), pair["counts"])
 
