@@ -50,8 +50,7 @@ class Rows:
         return Rows(with_column(self.table, name, values), self.chosen)
 
     def texts(self, name: str) -> Iterator[pa.ChunkedArray]:
-        """Yield a text column in pieces of a few megabytes, with null for rows that are not
-        chosen."""
+        """Yield a text column in pieces of a few megabytes, with null for other rows."""
         start = 0
         for piece in pieces_of(text_column(self.table, name)):
             if self.chosen is not None:

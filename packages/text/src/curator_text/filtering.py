@@ -127,8 +127,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         return settling.by(verdicts, token)
 
     def ask(self, rows: Rows) -> Verdicts:
-        """Judge by this stage and the rest of its row, with one result per row of the whole
-        table."""
+        """Judge by this stage and the rest of its row; results cover the whole table."""
         asked = [(stage.token(), stage) for stage in (self, *self._row)]
         column = text_column(rows.table, self.text_field)
         texts = rows.texts(self.text_field)

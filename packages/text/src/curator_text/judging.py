@@ -35,8 +35,7 @@ class Rule(Protocol):
 
 
 class Ending(NamedTuple):
-    """Why a document was dropped or failed. `failed`: the rule raised, or the text is
-    unreadable."""
+    """Why a document was dropped. `failed`: the rule raised, or the text is unreadable."""
 
     reason: str
     failed: bool = False
@@ -173,7 +172,6 @@ class Hearing:
 
 
 def scores_of(kept: Sequence[Score], dropped: Sequence[Score]) -> Scores:
-    """Collect the scores of a rule. The first value found tells whether the rule returns
-    numbers."""
+    """Collect the scores of a rule, or none if the first value found is not a number."""
     first = next((score for score in (*kept[:9], *dropped[:9]) if score is not None), None)
     return Scores.of(kept, dropped) if isinstance(first, int | float) else Scores()

@@ -44,8 +44,7 @@ def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
 
 
 def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
-    """Yield the column in pieces of a few megabytes, so that results can be freed piece by
-    piece."""
+    """Yield the column in pieces of a few megabytes, so that results can be freed early."""
     if not len(column):
         yield column
         return
@@ -55,8 +54,7 @@ def pieces_of(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
 
 
 def damage_of(column: pa.ChunkedArray) -> dict[int, UnicodeDecodeError]:
-    """Return the rows with invalid UTF-8. Files can contain it, and Arrow does not check on
-    reading."""
+    """Return the rows with invalid UTF-8, which Arrow reads from files without an error."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:

@@ -87,8 +87,7 @@ class Text(str):
 
     @feature
     def utf8(self) -> bytes:
-        """The text as bytes, for counting ASCII characters; a lone surrogate becomes three
-        bytes."""
+        """The text as bytes, to count ASCII characters; a lone surrogate takes three bytes."""
         return self.encode("utf-8", "surrogatepass")
 
     def count_ascii(self, characters: bytes) -> int:

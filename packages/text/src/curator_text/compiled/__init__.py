@@ -1,1 +1,1 @@
-"""Compiled forms of rules: the same scores and decisions, from the bytes of an Arrow column."""
+"""Compiled forms of rules: the same scores and decisions, computed from Arrow buffers."""

@@ -1,4 +1,4 @@
-"""Alphabets: what Python says of each code point, as a table that kernels read."""
+"""Alphabets: Python's properties of each code point, as a table for kernels."""
 
 import unicodedata
 from functools import cache
@@ -10,16 +10,16 @@ from curator_text.filters.words import is_letter
 from curator_text.sets.marks import SENTENCE_ENDS, SYMBOLS
 
 SPACE, LETTER, ALPHA, SYMBOL, END, DIGIT, HASH = 1, 2, 4, 8, 16, 32, 64
-"""White space; what has a letter in it; `str.isalpha`; Gopher's marks; sentence ends; what `\\d`
-finds; `#`."""
+"""Flags: white space; letters (`is_letter`); `str.isalpha`; Gopher's symbols; sentence ends;
+characters that `\\d` matches; `#`."""
 
 POINTS = 0x40000
-"""Above these there is nothing that any rule asks for."""
+"""No rule needs the properties of code points from here on."""
 
 
 @cache
 def alphabet() -> Array:
-    """A byte of flags for each code point. Made once in a process, in about 0.1 s."""
+    """Return one byte of flags per code point. Built once per process, in about 0.1 s."""
     table = np.zeros(POINTS, np.uint8)
     for point in range(POINTS):
         character = chr(point)

@@ -1,4 +1,4 @@
-"""Blocks: the lines and paragraphs that a text repeats."""
+"""Blocks: count repeated lines and paragraphs."""
 
 import numpy as np
 
@@ -6,11 +6,12 @@ from curator_text.compiled.kernels import Array, kernel, part
 from curator_text.compiled.utf8 import characters_in, count_bytes, hash_of, is_same, without_spaces
 
 BLOCKS, REPEATED, REPEATED_LETTERS, BLOCK_LETTERS = range(4)
-"""Blocks; those that stood there before, and their characters; the characters of all."""
+"""Counts: blocks; repeats of earlier blocks and their characters; the characters of all blocks."""
 WIDTH = 4
 
 FULL_LINES, PARAGRAPHS, LINES_APART, PARAGRAPHS_APART = range(4)
-"""Lines that are not blank; what stands between two new lines; between one or more; two or more."""
+"""Kinds: non-blank lines; text between two line breaks; between one or more; between two or
+more."""
 
 
 @kernel
@@ -19,7 +20,7 @@ def fill_blocks(
 ) -> None:
     spans = np.empty((256, 2), np.int64)
     hashes = np.empty(256, np.uint64)
-    known = np.zeros((1024, 2), np.int64)  # for each slot the visit that filled it, and by which
+    known = np.zeros((1024, 2), np.int64)  # per slot: visit, block
     for visit, row in enumerate(rows):
         start, end = starts[row], ends[row]
         most = count_bytes(data, start, end, 10) + 1
@@ -80,7 +81,7 @@ def _put(spans: Array, count: int, start: int, end: int) -> int:
 
 @part
 def _split(data: Array, start: int, end: int, kind: int, spans: Array) -> int:
-    """Put the blocks of this kind into `spans`; how many there are."""
+    """Write the blocks of this kind into `spans` and return their number."""
     if kind == FULL_LINES:
         return _full_lines(data, start, end, spans)
     if kind == PARAGRAPHS:
@@ -128,7 +129,7 @@ def _has_empty_line(data: Array, start: int, end: int) -> bool:
 
 @part
 def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> int:
-    """What stands between rows of so many new lines or more; it may be empty at either end."""
+    """Split at `fewest` or more line breaks; the first and last block may be empty."""
     count, place = 0, start
     while place < end:
         if data[place] != 10:

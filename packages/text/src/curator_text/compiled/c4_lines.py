@@ -1,4 +1,4 @@
-"""C4's editing: which lines of a page stay, and whether enough of it is left."""
+"""C4's editing: which lines of a page to keep, and whether enough of it is left."""
 
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ from curator_text.compiled.phrases import Phrases, has_kelvin, said_in
 from curator_text.compiled.utf8 import count_bytes, point_at, space_at, without_spaces
 
 KEPT, FILLED, CURLY, FEW, UNSURE, GOES = range(6)
-"""What becomes of a page. `UNSURE`: Python must say. `GOES` is said of a line only."""
+"""Outcomes for a page. `UNSURE`: Python must decide. `GOES` is for single lines only."""
 
 FILLER, SCRIPT, POLICY = 1, 2, 4
-"""What phrases say of a line."""
+"""Bits for the phrases found in a line."""
 
 
 class Limits(NamedTuple):
@@ -36,13 +36,13 @@ def edit_pages(
     limits: Limits,
     out: tuple[Array, Array, Array],
 ) -> None:
-    """Write the edited pages one behind the other; a page that goes leaves nothing."""
+    """Write the edited pages one after another; a dropped page writes nothing."""
     alphabet, phrases = tables
     starts, ends, rows = spans
     written, offsets, outcomes = out
     size, row = 0, 0
     for wanted in rows:
-        while row <= wanted:  # those that nobody asks about are empty
+        while row <= wanted:  # rows not asked about are empty
             offsets[row] = size
             row += 1
         begin = size
@@ -98,7 +98,7 @@ def _edit(  # noqa: PLR0913 - kernels have no objects to carry them
 
 @part
 def _said_of(data: Array, start: int, end: int, phrases: Phrases, limits: Limits) -> int:
-    """Why the page goes, or that the line does, or that it stays."""
+    """Return the outcome for the page, `GOES` to remove only the line, or `KEPT`."""
     if limits.end_marks and not _ends_well(data, start, end):
         return GOES
     said = said_in(data, start, end, phrases)
@@ -113,7 +113,7 @@ def _said_of(data: Array, start: int, end: int, phrases: Phrases, limits: Limits
 
 @part
 def _without_ends(written: Array, begin: int, size: int) -> int:
-    """Take the white space off both ends, in place."""
+    """Strip white space at both ends, in place, and return the new end."""
     first, last = without_spaces(written, begin, size)
     if first > begin:
         for place in range(first, last):
@@ -123,7 +123,7 @@ def _without_ends(written: Array, begin: int, size: int) -> int:
 
 @part
 def _is_in_shape(data: Array, start: int, end: int, limits: Limits) -> bool:
-    """Whether the line has enough words, and none that is too long."""
+    """Whether the line has enough words, and none is too long."""
     longest = limits.longest_word
     is_short = longest == -1 or 0 <= end - start <= longest
     words, letters = 0, 0
@@ -147,7 +147,7 @@ def _is_in_shape(data: Array, start: int, end: int, limits: Limits) -> bool:
 def _copy(  # noqa: PLR0913 - kernels have no objects to carry them
     data: Array, start: int, end: int, alphabet: Array, citations: int, written: Array, size: int
 ) -> int:
-    """Copy a line without its citations; where it ends now."""
+    """Copy a line without its citations, and return where the copy ends."""
     if not citations or count_bytes(data, start, end, 91) == 0:
         for step in range(end - start):
             written[size + step] = data[start + step]
@@ -170,7 +170,7 @@ _NEEDED = np.frombuffer(b"citation needed]", np.uint8)
 
 @part
 def _citation_end(data: Array, start: int, end: int, alphabet: Array) -> int:
-    """Behind `[12]`, `[]`, `[edit]`, `[citation needed]`; where none begins here, here."""
+    """Return the end of a citation such as `[12]`, `[]` or `[edit]`, or `start` without one."""
     place = start + 1
     while place < end:
         point, follows = point_at(data, place)
@@ -209,7 +209,7 @@ def _ends_well(data: Array, start: int, end: int) -> Any:
 
 @part
 def _sentences(data: Array, start: int, end: int) -> int:
-    """How many sentences a line has; what stands behind the last end mark is one too."""
+    """Count the sentences of a line; text after the last end mark counts as one."""
     found, last, place = 0, -1, start
     while place < end:
         byte = data[place]
@@ -230,7 +230,7 @@ def _sentences(data: Array, start: int, end: int) -> int:
 
 @part
 def _latin_end(data: Array, place: int, end: int) -> tuple[int, int]:
-    """Behind the row of marks; and behind the sentence, or -1 where a word goes on."""
+    """Return the end of the marks, and the end of the sentence or -1 if the word continues."""
     while place < end and (data[place] == 46 or data[place] == 33 or data[place] == 63):
         place += 1
     behind = place
@@ -256,7 +256,7 @@ def _behind_spaces(data: Array, place: int, end: int) -> int:
 
 @part
 def _wide_end(data: Array, place: int, end: int) -> int:
-    """Behind a sentence with a Chinese or Japanese end mark, or -1 where there is none here."""
+    """Return the end of a sentence with a Chinese or Japanese end mark, or -1 if there is none."""
     marks = 0
     point, follows = point_at(data, place)
     while point == 0x3002 or point == 0xFF01 or point == 0xFF1F or point == 0xFF61:

@@ -1,4 +1,4 @@
-"""Caching: where compiled kernels are kept, for the processes that come after."""
+"""Caching: keep compiled kernels for later processes."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @cache
 def kernel_folder() -> Path:
-    """A folder of this user's for the kernels of exactly this source."""
+    """Return this user's folder for the kernels compiled from exactly this source."""
     name = f"curator-text-{_source_hash()}"
     for place in _places():
         folder = place / name
@@ -30,7 +30,7 @@ def _places() -> Iterator[Path]:
     for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
-    with suppress(RuntimeError):  # a user without a home
+    with suppress(RuntimeError):  # the user may have no home folder
         if Path.home().is_dir():
             yield Path.home() / ".cache"
     yield Path(tempfile.gettempdir()) / f"curator-text-of-{_user()}"
@@ -41,7 +41,7 @@ def _user() -> int:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Kernels are code: nobody else may put them there, nor another folder in its place."""
+    """Whether only this user can change the folder: others could plant code there."""
     folder = folder.resolve()
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
@@ -53,14 +53,14 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _is_kept_by_owner(folder: Path) -> bool:
-    """Whether only this user, or root, can replace what is in a folder of theirs."""
+    """Whether only this user or root can replace entries of a folder."""
     facts = folder.stat()
     is_open = facts.st_mode & stat.S_IWOTH and not facts.st_mode & stat.S_ISVTX
     return facts.st_uid in (0, os.getuid()) and not is_open
 
 
 def _source_hash() -> str:
-    """A kernel holds what it calls as it was: a change in any module makes all of them new."""
+    """Hash all modules: kernels include the code they call, so any change invalidates them all."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(here.glob("*.py")):
@@ -69,12 +69,12 @@ def _source_hash() -> str:
 
 
 def is_empty() -> bool:
-    """Whether no kernel was ever compiled here."""
+    """Whether no kernel has been compiled here yet."""
     return next(kernel_folder().rglob("*.nbi"), None) is None
 
 
 def mark_of(rules: Iterable[str]) -> Path:
-    """A file that is there once the kernels of these rules have been compiled by this numba."""
+    """Return a marker file that exists once this numba has compiled these rules' kernels."""
     names = ",".join(sorted(set(rules)))
     digest = hashlib.sha256(f"{version('numba')} {names}".encode())
     return kernel_folder() / f"compiled-{digest.hexdigest()[:16]}"
@@ -82,10 +82,10 @@ def mark_of(rules: Iterable[str]) -> Path:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Processes that start together compile once: the others wait, and load what the first made."""
+    """Let only one process compile at a time; the others wait, then load its result."""
     try:
         import fcntl
-    except ImportError:  # Windows: each of them may compile
+    except ImportError:  # on Windows, each process may compile
         yield
         return
     with open(kernel_folder() / "lock", "w") as lock:

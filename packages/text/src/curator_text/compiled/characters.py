@@ -10,11 +10,12 @@ WIDTH = 8
 
 _LANE_BITS = 16
 _LANE = np.uint64(0xFFFF)
-_RUN = 0xFFFF  # so many bytes fill no lane
+_RUN = 0xFFFF  # the most bytes that cannot overflow a lane
 
 
 def _lanes() -> Array:
-    """For each byte a 1 in the lane of each class that it is of: four counts in one addition."""
+    """Return, per byte, a 1 in the lane of each of its classes: one addition updates four
+    counts."""
     letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     classes = (letters + b"0123456789\n?!,.", b"0123456789", b"\t\n\r\b ", b"{}[]()")
     lanes = np.zeros(256, np.uint64)
@@ -55,7 +56,7 @@ def _classes(data: Array, start: int, end: int, counts: Array) -> None:
 
 @part
 def _dots(data: Array, start: int, end: int) -> int:
-    """How often `...` stands there, in a row of six twice."""
+    """Count `...`; six dots in a row count twice."""
     found, row = 0, 0
     for place in range(start, end):
         row = row + 1 if data[place] == 46 else 0
@@ -67,7 +68,7 @@ def _dots(data: Array, start: int, end: int) -> int:
 
 @part
 def _wide(data: Array, start: int, end: int, counts: Array) -> None:
-    """The ellipsis character, and mathematical angle brackets."""
+    """Count ellipsis characters and mathematical angle brackets."""
     for place in range(start, end - 2):
         if data[place] != 0xE2:
             continue

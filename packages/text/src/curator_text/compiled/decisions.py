@@ -1,4 +1,4 @@
-"""Decisions of the rule sets, from counts: the same reasons that the sets themselves find."""
+"""Decisions of the rule sets from counts, with the same reasons as the sets themselves."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class GopherQuality:
 def _wrong_size(rule: GopherQualityFilter, counts: Array) -> list[tuple[str, Array]]:
     solid = counts[:, words.SOLID]
     with np.errstate(invalid="ignore"):
-        mean = counts[:, words.SOLID_LETTERS] / solid  # not a number where there are none
+        mean = counts[:, words.SOLID_LETTERS] / solid  # NaN without words
     return [
         ("gopher_short_doc", solid < (rule.min_doc_words or 0)),
         ("gopher_long_doc", solid > (rule.max_doc_words or np.inf)),

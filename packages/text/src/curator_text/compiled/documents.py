@@ -1,4 +1,4 @@
-"""Documents: a column of text as kernels see it, with what they have counted in it."""
+"""Documents: a column of text for kernels, with a cache of what they counted in it."""
 
 from collections.abc import Hashable
 from typing import Protocol
@@ -14,13 +14,13 @@ class Subject(Protocol):
     """Something that can be counted in texts."""
 
     def count(self, documents: "Documents", rows: Array) -> Array:
-        """The counts of these rows, in an array with a place for every row."""
+        """Count in these rows. The result has a place for every row of the column."""
 
     def __hash__(self) -> int: ...
 
 
 class Documents:
-    """A column of valid UTF-8, of one chunk. What is counted once is not counted again."""
+    """A column of valid UTF-8 in one chunk. Each subject is counted only once."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
         self.array = _in_one_piece(column)
@@ -33,7 +33,7 @@ class Documents:
         return len(self.array)
 
     def blank(self) -> Array:
-        """Which rows hold nothing: no text, an empty one, or only white space."""
+        """Return which rows are missing, empty, or only white space."""
         found = np.zeros(len(self), np.bool_)
         find_blank(self.data, self.starts, self.ends, found)
         if self.array.null_count:
@@ -41,14 +41,14 @@ class Documents:
         return found
 
     def counts(self, subject: Subject, rows: Array) -> Array:
-        """The counts of these rows, who must be among those of the first call."""
+        """Return the counts of these rows. The first call must include all rows of later calls."""
         known = self._known.get(subject)
         if known is None:
             known = self._known[subject] = subject.count(self, rows)
         return known[rows]
 
     def texts(self, rows: Array) -> list[str]:
-        """The texts of some rows as strings."""
+        """Return the texts of some rows as strings."""
         return list(self.array.take(pa.array(rows, pa.int64())).to_pylist())
 
 
@@ -63,12 +63,12 @@ def _in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     if column.type == pa.string() and column.nbytes >= 2**31:
-        column = column.cast(pa.large_string())  # what its offsets can hold is 2 GiB
+        column = column.cast(pa.large_string())  # 32-bit offsets reach 2 GiB only
     return column.combine_chunks()
 
 
 def _spans_of(array: pa.Array) -> tuple[Array, Array]:
-    """Where each text begins and ends in the buffer."""
+    """Return where each text begins and ends in the buffer."""
     if not len(array):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     kind = np.int64 if pa.types.is_large_string(array.type) else np.int32

@@ -1,4 +1,4 @@
-"""Editing a column by C4's rules, and judging what is left by the rules behind them."""
+"""Editing a column with C4's rules, and judging the edited text with the rules that follow."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,7 +34,7 @@ def fits(rules: EditingRuleSet) -> bool:
 def edited_in_pieces(
     pieces: Iterable[pa.ChunkedArray], rules: Sequence[tuple[str, Rule]], kind: pa.DataType
 ) -> tuple[Verdicts, pa.ChunkedArray]:
-    """What becomes of the rows, and their edited texts; the first of the rules is C4's."""
+    """Return the verdicts and the edited texts; the first rule is C4's."""
     verdicts, chunks = [], []
     for piece in pieces:
         said, texts = edited_at_once(piece, rules)
@@ -46,7 +46,7 @@ def edited_in_pieces(
 def edited_at_once(
     column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]
 ) -> tuple[Verdicts, pa.Array]:
-    """The same of a piece of a column."""
+    """Do the same for one piece of a column."""
     documents = Documents(column)
     record = Record(rules, len(documents))
     record.end_blank(documents, [0])
@@ -91,13 +91,13 @@ def _asked_in_python(
 
 
 def _phrases(rules: C4QualityFilter) -> Phrases:
-    """Those that are looked for. The last is one that nothing in lower case holds."""
+    """Return the phrases to search for, in groups by bit."""
     return phrases_of(
         [
             [FILLER] if rules.filter_lorem_ipsum else [],
             [SCRIPT] if rules.filter_javascript else [],
             POLICY if rules.filter_policy else [],
-            ["\0XX"],  # or there might be none
+            ["\0XX"],  # never matches, but prevents an empty list
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Engines: whether rules are asked in Python or by their compiled forms."""
+"""Engines: whether rules run in Python or in their compiled forms."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ VARIABLE = "CURATOR_TEXT_ENGINE"
 
 
 def is_compiled() -> bool:
-    """Whether compiled forms are to be used; `auto` takes them where numba is installed."""
+    """Whether to use compiled forms; with `auto`, if numba is installed."""
     return engines.is_compiled(VARIABLE, "python", "curator-text[fast]")
 
 
@@ -48,16 +48,16 @@ COMPILED = frozenset(
         "WordsWithoutAlphabetsFilter",
     }
 )
-"""The classes that have a compiled form, told here without importing any of them."""
+"""The classes with a compiled form, by name, so that none of them must be imported."""
 
 
 def compiles(rules: Iterable[object]) -> bool:
-    """Whether any of the rules is to be asked by its compiled form."""
+    """Whether to use the compiled form of any of the rules."""
     return not COMPILED.isdisjoint(type(rule).__name__ for rule in rules) and is_compiled()
 
 
 def is_sound(column: "pa.ChunkedArray") -> bool:
-    """Whether all of the column is UTF-8, which kernels take for granted."""
+    """Whether all of the column is valid UTF-8, which kernels rely on."""
     import pyarrow as pa
 
     try:

@@ -1,7 +1,6 @@
 """Forms: which rules have a compiled form.
 
-A form stands for exactly one class: what inherits from it may have changed anything, so it is
-asked in Python.
+A form applies to exactly one class. A subclass may change anything, so it runs in Python.
 """
 
 from typing import Any
@@ -18,7 +17,7 @@ from curator_text.sets.gopher_repetition import GopherRepetitionFilter
 
 
 def form_of(rule: Any) -> Form | None:
-    """The form that stands for a rule with its options, if there is one."""
+    """Return the compiled form of a rule if it has one that supports its options."""
     form = FORMS.get(type(rule))
     return form if form is not None and form.fits(rule) else None
 

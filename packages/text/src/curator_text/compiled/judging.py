@@ -1,7 +1,7 @@
-"""Judging a column by a row of rules: those with a compiled form for all rows at once.
+"""Judging a column by several rules: rules with a compiled form judge all rows at once.
 
-The others are asked in Python, document by document, in their place in the row, and about the
-documents that are left there.
+The other rules run in Python, document by document, in their position, on the documents that are
+left.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from curator_text.judging import Ending, Hearing, Rule, Verdicts
 
 
 def judged_at_once(column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]) -> Verdicts:
-    """What `curator_text.judging.judged` says of the same texts."""
+    """Return the same verdicts as `curator_text.judging.judged` for these texts."""
     documents = Documents(column)
     record = Record(rules, len(documents))
     judge(documents, record, range(len(rules)))
@@ -28,7 +28,7 @@ def judged_at_once(column: pa.ChunkedArray, rules: Sequence[tuple[str, Rule]]) -
 
 
 def judge(documents: Documents, record: "Record", places: Sequence[int]) -> None:
-    """Ask the rules in these places about the rows that are left."""
+    """Apply the rules at these positions to the rows that are left."""
     record.end_blank(documents, places)
     rules = record.rules
     for form, group in groupby(places, lambda place: form_of(rules[place])):
@@ -64,7 +64,7 @@ def _hear(documents: Documents, record: "Record", places: Sequence[int], rows: A
 
 
 class Record:
-    """What becomes of each row of a batch, as the rules are asked one after another."""
+    """The state of each row of a batch while rules are applied one after another."""
 
     def __init__(self, rules: Sequence[tuple[str, Rule]], rows: int) -> None:
         self.tokens = [token for token, _ in rules]
@@ -77,11 +77,11 @@ class Record:
         self._told: dict[int, Scores] = {}
 
     def left(self) -> Array:
-        """The rows that no rule has ended, and that are not blank."""
+        """Return the rows that are not blank and that no rule has ended."""
         return np.flatnonzero(self._is_open)
 
     def end_blank(self, documents: Documents, places: Sequence[int]) -> None:
-        """Blank rows end with the first rule that has a reason for it; the others see none."""
+        """End blank rows at the first rule with a reason for them; other rules skip them."""
         blank = documents.blank() & (self.by == len(self.rules))
         self._is_open = ~blank & (self.by == len(self.rules))
         for place in places:
@@ -97,7 +97,7 @@ class Record:
             self._is_open[rows] = False
 
     def note(self, place: int, rows: Array, opinion: Opinion) -> None:
-        """Take down what a compiled rule says."""
+        """Record the results of a compiled rule."""
         for code, reason in enumerate(opinion.reasons):
             self.end(place, rows[opinion.codes == code], Ending(reason))
         if opinion.scores is not None:
@@ -109,7 +109,7 @@ class Record:
             self._floats[place] = scores
 
     def merge(self, verdicts: Verdicts, places: Sequence[int], rows: Array) -> None:
-        """Take down what rules said that were asked in Python."""
+        """Record the results of rules that ran in Python."""
         by = verdicts.rows["by"].to_numpy()
         how = verdicts.rows["how"].to_numpy()
         for number, ending in enumerate(verdicts.endings):
@@ -149,7 +149,7 @@ class Record:
 
 
 def _bins(scores: Array) -> dict[int, int]:
-    """What `bins_of` says of them, in half the time."""
+    """Return the same as `bins_of`, in half the time."""
     if not len(scores):
         return {}
     numbers = np.ascontiguousarray(scores, "<f8").view("<i2")[3::4]

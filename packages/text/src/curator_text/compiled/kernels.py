@@ -1,4 +1,4 @@
-"""Kernels: functions that become machine code, which is kept between processes."""
+"""Kernels: functions compiled to machine code, which is cached between processes."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
@@ -14,27 +14,27 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def part(function: F) -> F:
-    """A piece of kernels, compiled into those that call it. It makes no arrays.
+    """Compile a function for use inside kernels only. It may not allocate arrays.
 
-    So it need not count who holds the arrays that it is given, which for each byte would take
-    twenty times as long as to look at it.
+    It therefore needs no reference counts for its arrays, which per byte would cost twenty times as
+    much as reading the byte.
     """
     options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
     return cast(F, numba.njit(**options)(function))
 
 
 def maker(function: F) -> F:
-    """A piece of kernels that makes arrays: to be called seldom."""
+    """Compile a function for use inside kernels that allocates arrays: call it rarely."""
     return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def kernel(function: F) -> F:
-    """What Python calls: other threads go on meanwhile, and the next process need not compile."""
+    """Compile a function that Python calls. It releases the GIL, and its code is cached on disk."""
     numbas: Any = config
     before = numbas.CACHE_DIR
     numbas.CACHE_DIR = str(kernel_folder())
     try:
         compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     finally:
-        numbas.CACHE_DIR = before  # others' functions go where others want them
+        numbas.CACHE_DIR = before  # leave the setting of other packages alone
     return cast(F, compiled)

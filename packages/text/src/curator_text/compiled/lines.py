@@ -1,4 +1,4 @@
-"""Counts of lines, by how they begin and end."""
+"""Counts of lines by how they begin and end."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from curator_text.compiled.kernels import Array, kernel, part
 from curator_text.compiled.utf8 import characters_in, point_at, without_spaces
 
 LINES, UNENDED, BULLETED, CUT_OFF, WELL_ENDED, SHORT, LONG = range(7)
-"""Lines that are not blank; of these without an end mark, with a bullet, that break off, with the
-end of a sentence, that are short; lines that are long."""
+"""Counts: non-blank lines; of these, lines without an end mark, with a bullet, truncated, with a
+sentence end, and short lines; of all lines, long ones."""
 SPLIT, SPLIT_BULLETED, SPLIT_CUT_OFF = range(7, 10)
-"""Lines as any line break makes them; with a bullet or a hyphen; that break off."""
+"""Counts with any kind of line break: lines; with a bullet or hyphen; truncated lines."""
 WIDTH = 10
 
 
@@ -87,7 +87,7 @@ def _says_more(data: Array, start: int, end: int) -> bool:
 
 @part
 def _is_bracketed(data: Array, start: int, end: int) -> Any:
-    """`[...]`, `(...)` or `[…]` at the end."""
+    """Whether the line ends with `[...]`, `(...)` or `[…]`."""
     close = data[end - 1]
     if end - start < 5 or not (close == 93 or close == 41):
         return False
@@ -106,7 +106,7 @@ def _is_ellipsis(data: Array, place: int) -> Any:
 
 @part
 def _ends_in_dots(data: Array, start: int, end: int) -> Any:
-    """With `...` or the ellipsis character."""
+    """Whether the line ends with `...` or the ellipsis character."""
     if end - start < 3:
         return False
     if _is_ellipsis(data, end - 3):
@@ -138,7 +138,7 @@ def fill_split_lines(data: Array, starts: Array, ends: Array, rows: Array, out: 
 
 @part
 def line_end(data: Array, place: int, end: int) -> tuple[int, int]:
-    """Where this line ends by any line break, and where the next one begins."""
+    """Return where this line ends, at any kind of line break, and where the next one begins."""
     while place < end:
         width = _break_at(data, place, end)
         if width:

@@ -1,4 +1,4 @@
-"""Opinions: what a compiled rule says of some rows at once."""
+"""Opinions: the results of a compiled rule for some rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from curator_text.compiled.documents import Documents, Subject
 from curator_text.compiled.kernels import Array
 
 STAYS, ASK = -1, -2
-"""Instead of a reason: the row stays; Python must say."""
+"""Codes in place of a reason: keep the row; let Python decide."""
 
 
 @dataclass
 class Asked:
-    """Some rows of a column, and all the rules that are asked about it."""
+    """Some rows of a column, and all rules that are applied to the column."""
 
     documents: Documents
     rules: Sequence[Any]
@@ -26,7 +26,7 @@ class Asked:
 
 
 class Opinion(NamedTuple):
-    """For each row a score, where there are scores, and the place of its reason in `reasons`."""
+    """For each row, an index into `reasons` or a code, and a score if the rule has scores."""
 
     codes: Array
     reasons: Sequence[str]
@@ -37,14 +37,14 @@ class Form(Protocol):
     """A rule's compiled form."""
 
     def fits(self, rule: Any) -> bool:
-        """Whether it can stand for the rule with these options."""
+        """Whether it supports the rule's options."""
 
     def opinion(self, rule: Any, asked: Asked) -> Opinion:
-        """What the rule says, row by row."""
+        """Judge the rows by the rule."""
 
 
 def first_reason(rows: int, found: Sequence[tuple[str, Array]]) -> Opinion:
-    """The first reason that holds for each row."""
+    """Return an opinion with the first reason that holds for each row."""
     codes = np.full(rows, STAYS, np.int64)
     for place, (_, holds) in reversed(list(enumerate(found))):
         codes[holds] = place

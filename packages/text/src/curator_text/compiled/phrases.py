@@ -1,4 +1,4 @@
-"""Phrases, and URLs: where a text says what is looked for, in capitals or not."""
+"""Phrases and URLs: find them in text; phrases match in any letter case."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,25 +9,26 @@ from curator_text.compiled.kernels import Array, kernel, part
 from curator_text.compiled.utf8 import count_bytes
 
 URL_LETTERS, OBSCENE = range(2)
-"""Characters in URLs; whether one of them has `porn` in it."""
+"""Counts: characters in URLs; whether a URL contains `porn`."""
 URL_WIDTH = 2
 
 FILLER, NOTICES, PARTS, UNSURE = range(4)
-"""Whether it says `lorem ipsum`; paragraphs with a notice; paragraphs; whether Python must look."""
+"""Whether there is `lorem ipsum`; paragraphs with a notice; paragraphs; whether Python must
+decide."""
 NOTICE_WIDTH = 4
 
 
 class Phrases(NamedTuple):
-    """Phrases in lower-case ASCII, those with the same first letter side by side."""
+    """Phrases in lower-case ASCII, sorted by their first letter."""
 
     letters: Array
     sizes: Array
     firsts: Array
-    """For each byte where its phrases begin; the next one says where they end."""
+    """For each byte, the index of its first phrase; the next entry is the end."""
     bits: Array
-    """What finding each of them sets."""
+    """The bit that each phrase sets."""
     ends: Array
-    """For each three bytes, by their last five bits, whether a phrase may begin with them."""
+    """For each three bytes, reduced to five bits each, whether a phrase may begin with them."""
 
 
 _FIVE = 31
@@ -35,7 +36,7 @@ _FIFTEEN = 2**15 - 1
 
 
 def phrases_of(groups: Sequence[Sequence[str]]) -> Phrases:
-    """Those of the first group set bit 0, those of the second bit 1, and so on."""
+    """Build the table: phrases of the first group set bit 0, of the second bit 1, and so on."""
     pairs = sorted((one.encode(), bit) for bit, group in enumerate(groups) for one in group)
     letters = np.zeros((len(pairs), max(len(one) for one, _ in pairs)), np.uint8)
     ends = np.zeros(_FIFTEEN + 1, np.bool_)
@@ -51,7 +52,7 @@ def phrases_of(groups: Sequence[Sequence[str]]) -> Phrases:
 
 @part
 def said_in(data: Array, start: int, end: int, phrases: Phrases) -> int:
-    """The bits of all phrases that stand there."""
+    """Return the bits of all phrases in the span."""
     found = 0
     last = np.int64(0)
     for place in range(start, end):
@@ -87,7 +88,7 @@ def _says(data: Array, place: int, letters: Array, size: int) -> bool:
 
 @part
 def has_kelvin(data: Array, start: int, end: int) -> bool:
-    """Whether the sign for kelvin is there: besides capitals the only one that lowers to a k."""
+    """Whether the text has a Kelvin sign, the only character besides K whose lower case is k."""
     if count_bytes(data, start, end, 0xE2) == 0:
         return False
     for place in range(start, end - 2):
@@ -114,7 +115,7 @@ def fill_notices(
 
 @part
 def _paragraph_end(data: Array, place: int, end: int) -> int:
-    """Where the next empty line begins. Behind the last paragraph it is the end."""
+    """Return where the next empty line begins, or the end of the text."""
     while place + 1 < end:
         if data[place] == 10 and data[place + 1] == 10:
             return place
@@ -145,7 +146,7 @@ def fill_urls(data: Array, starts: Array, ends: Array, rows: Array, out: Array) 
 
 @part
 def _head_end(data: Array, place: int, end: int) -> Any:
-    """Behind `http://` or `https://`; where neither begins here, here."""
+    """Return the end of `http://` or `https://`, or `place` if neither begins here."""
     if place + 7 >= end or not (
         data[place + 1] == 116 and data[place + 2] == 116 and data[place + 3] == 112
     ):

@@ -1,7 +1,7 @@
-"""Runs: how much of a text is in runs of words that it repeats.
+"""Runs: how much of a text consists of word n-grams that it repeats.
 
-Words are numbered, equal ones alike, and compared byte by byte. A run of n words is then told by
-the two runs of n-1 words in it, which are numbers too: nothing hangs on a hash.
+Each distinct word has a number; words are compared byte by byte. A run of n words is identified by
+the numbers of its two runs of n-1 words, so a hash collision cannot change the result.
 """
 
 from typing import NamedTuple
@@ -19,34 +19,34 @@ from curator_text.compiled.utf8 import (
 )
 
 WORDS, LETTERS, TIMES, COUNTED, OVERLAPPING, APART = range(6)
-"""Words in the text; characters of the commonest run, without spaces; how often it begins
-somewhere; how often it stands in the text as a string, -1 where that takes too long to find out;
-characters in runs that repeat, each once; the same of runs that do not overlap."""
+"""Counts: words; characters of the most frequent run, without spaces; how often it occurs as words,
+and as a string (-1 if the search would take too long); characters in repeated runs, each once; the
+same for runs that do not overlap."""
 WIDTH = 6
 
 _PATIENCE = 32
-"""How many comparisons for each byte the search for a string may take."""
+"""Maximum comparisons per byte in the search for a string."""
 
 
 class Scratch(NamedTuple):
-    """Arrays with a place for each word of the longest text so far."""
+    """Arrays with one entry per word of the longest text so far."""
 
     spans: Array
     """Where each word begins and ends."""
     sizes: Array
-    """How many characters it has."""
+    """The number of characters of each word."""
     places: Array
-    """Where the runs begin that repeat, in order."""
+    """Where repeated runs begin, in order."""
     firsts: Array
-    """For each of these where the same run began for the first time."""
+    """For each repeated run, where the same run first began."""
     times: Array
     """How often the run that first began here occurs."""
     seen: Array
-    """The round in which it was counted as seen."""
+    """The round in which this run was marked as seen."""
     keys: Array
-    """A hash table: what is known of each run ..."""
+    """A hash table: the key of each run."""
     slots: Array
-    """... in which round it was put there, and where the run begins."""
+    """The hash table's slots: the round that filled the slot, and where the run begins."""
 
 
 @maker
@@ -71,7 +71,7 @@ def _scratch(words: int) -> Scratch:
 def fill_runs(
     data: Array, starts: Array, ends: Array, rows: Array, wanted: tuple[Array, Array], out: Array
 ) -> None:
-    """For each text and each of the wanted lengths, in rising order; and whether to count it."""
+    """Measure runs of the wanted lengths (rising), and count the top run's string if `counted`."""
     lengths, counted = wanted
     made = _scratch(1)
     visit = 0
@@ -99,7 +99,7 @@ def fill_runs(
 
 @part
 def _most_words(data: Array, start: int, end: int) -> int:
-    """No fewer than the text has: as many as it has bytes that white space can begin with."""
+    """Return an upper bound for the number of words: bytes that can begin white space, plus one."""
     found = 1
     for place in range(start, end):
         byte = data[place]
@@ -109,7 +109,7 @@ def _most_words(data: Array, start: int, end: int) -> int:
 
 @part
 def _split(data: Array, start: int, end: int, made: Scratch) -> int:
-    """Take down the words; how many there are."""
+    """Store the words and return their number."""
     words = 0
     while start < end:
         width = space_at(data, start)
@@ -135,7 +135,7 @@ def _word_end(data: Array, place: int, end: int) -> int:
 
 @part
 def _mask(runs: int) -> int:
-    """Only so much of the hash table is used, which then stays in the processor's cache."""
+    """Use only part of the hash table, so that it stays in the processor's cache."""
     size = 64
     while size < 2 * runs:
         size *= 2
@@ -144,7 +144,7 @@ def _mask(runs: int) -> int:
 
 @part
 def _number_words(data: Array, words: int, made: Scratch, visit: int) -> int:
-    """Leave the words that repeat in `places` and `firsts`; how many there are."""
+    """Store the repeated words in `places` and `firsts`, and return their number."""
     mask = _mask(words)
     for word in range(words):
         start, end = made.spans[word, 0], made.spans[word, 1]
@@ -184,7 +184,7 @@ def _keep_repeated(runs: int, made: Scratch) -> int:
 
 @part
 def _lengthen(runs: int, made: Scratch, visit: int) -> int:
-    """Two runs that begin side by side make a longer one, which is told by what they are."""
+    """Combine adjacent runs into longer ones, identified by the numbers of both."""
     mask = _mask(runs)
     found = 0
     for run in range(runs - 1):
@@ -211,7 +211,7 @@ def _lengthen(runs: int, made: Scratch, visit: int) -> int:
 
 @part
 def _top(runs: int, made: Scratch) -> int:
-    """Where the commonest run first begins; among equals the one that comes first."""
+    """Return where the most frequent run first begins; ties go to the earliest."""
     top, most = 0, 1
     for run in range(runs):
         place = made.places[run]
@@ -236,7 +236,7 @@ def _measure(words: int, runs: int, length: int, made: Scratch, visit: int, out:
 
 @part
 def _overlapping(runs: int, length: int, made: Scratch) -> int:
-    """Characters of runs that stood there before, and of single spaces within; each once."""
+    """Count characters in repeats of earlier runs, with single spaces inside, each once."""
     letters, behind = 0, 0
     for run in range(runs):
         place = made.places[run]
@@ -252,7 +252,7 @@ def _overlapping(runs: int, length: int, made: Scratch) -> int:
 
 @part
 def _apart(runs: int, length: int, made: Scratch, visit: int) -> int:
-    """Characters of runs that stood there before, where no two of those counted overlap."""
+    """Count characters in repeats of earlier runs that do not overlap each other."""
     letters, behind = 0, 0
     for run in range(runs):
         place, first = made.places[run], made.firsts[run]
@@ -269,7 +269,7 @@ def _apart(runs: int, length: int, made: Scratch, visit: int) -> int:
 
 @part
 def _occurrences(data: Array, start: int, end: int, top: int, length: int, made: Scratch) -> int:
-    """How often the run stands in the text, its words a space apart, and one behind the other."""
+    """Count occurrences of the run as a string with single spaces, without overlaps."""
     size = length - 1
     for word in range(top, top + length):
         size += made.spans[word, 1] - made.spans[word, 0]
@@ -291,7 +291,7 @@ def _occurrences(data: Array, start: int, end: int, top: int, length: int, made:
 
 @part
 def _same_bytes(data: Array, place: int, top: int, length: int, made: Scratch) -> int:
-    """How many bytes from here on are those of the run, its words a space apart."""
+    """Count the bytes from here that match the run with single spaces."""
     same = 0
     for word in range(top, top + length):
         if word > top:

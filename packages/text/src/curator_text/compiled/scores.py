@@ -1,4 +1,4 @@
-"""Scores of filters, from counts: the same floats that the filters themselves find."""
+"""Scores of filters from counts, equal to the scores of the filters themselves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def is_run_of_words(rule: Any) -> bool:
 
 @dataclass(frozen=True)
 class Scored:
-    """A filter whose scores are worked out at once; those that are not a number Python finds."""
+    """A filter that scores all rows at once; Python computes the scores that are NaN here."""
 
     scores: Scorer
     fits: Callable[[Any], bool] = always
@@ -162,7 +162,7 @@ def letters_in_different_blocks(kind: int) -> Scorer:
 
 
 def _runs_for(asked: Asked) -> Runs:
-    """One search for all the rules of the row."""
+    """Return one search for all n-gram rules of the row."""
     kinds = (RepeatingTopNGramsFilter, RepeatingDuplicateNGramsFilter)
     every = [getattr(rule, "rule", rule) for rule in asked.rules]
     found = [rule for rule in every if type(rule) in kinds and is_run_of_words(rule)]

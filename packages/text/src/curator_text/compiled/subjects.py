@@ -1,4 +1,4 @@
-"""Subjects: what can be counted in texts, each by a kernel of its own."""
+"""Subjects: what can be counted in texts, each by its own kernel."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _NOTICES = phrases.phrases_of([[FILLER], NOTICES])
 def _counts(
     fill: Callable[..., None], documents: Documents, rows: Array, shape: Shape, *options: Any
 ) -> Array:
-    """What a kernel puts into an array with a place for every row."""
+    """Run a kernel on an array with a place for every row."""
     out = np.zeros((len(documents), *shape), np.int64)
     fill(documents.data, documents.starts, documents.ends, rows, *options, out)
     return out
@@ -43,7 +43,7 @@ class Words:
 
 @dataclass(frozen=True)
 class NumberOfWords:
-    """For rules that ask for nothing else about them."""
+    """For rules that need only the number of words."""
 
     def count(self, documents: Documents, rows: Array) -> Array:
         return _counts(words.fill_number_of_words, documents, rows, (1,))
@@ -87,7 +87,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of these lengths, in rising order; those in `counted` also as strings."""
+    """Runs of these lengths, in rising order; those in `counted` are also counted as strings."""
 
     lengths: tuple[int, ...]
     counted: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ _8 = np.uint64(8)
 
 @part
 def point_at(data: Array, place: int) -> tuple[Any, int]:
-    """The code point that begins here, and where the next one begins."""
+    """Return the code point that begins here, and where the next one begins."""
     lead = np.int64(data[place])
     if lead < 0x80:
         return lead, place + 1
@@ -36,14 +36,14 @@ def _marked(members: bytes) -> Array:
 
 
 SPACES = _marked(bytes([*range(9, 14), *range(28, 33)]))
-"""The bytes that are white space by themselves."""
+"""Bytes that are white space by themselves."""
 MAYBE_SPACES = _marked(bytes([*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3]))
-"""Those, and what wide white space begins with."""
+"""These bytes, and the first bytes of multi-byte white space."""
 
 
 @part
 def space_at(data: Array, place: int) -> int:
-    """Of how many bytes the white space is that begins here: 0 where it is something else."""
+    """Return the length in bytes of the white space that begins here, or 0 if there is none."""
     lead = data[place]
     if lead < 0x80:
         return 1 if SPACES[lead] else 0
@@ -67,7 +67,7 @@ def _wide_space(second: int, third: int) -> bool:
 
 @part
 def without_spaces(data: Array, start: int, end: int) -> tuple[int, int]:
-    """The span without the white space at both of its ends."""
+    """Return the span without white space at both ends."""
     while start < end:
         width = space_at(data, start)
         if width == 0:
@@ -109,10 +109,10 @@ def is_same(data: Array, one: int, other: int, size: int) -> bool:
 
 @part
 def hash_of(data: Array, start: int, end: int) -> np.uint64:
-    """For a first look only: whoever finds two that are equal compares the bytes."""
+    """Return a hash for a first comparison: for equal hashes, callers compare the bytes."""
     made = np.uint64(end - start) * _MIX
     place = start
-    if end - start < 8 and start + 8 <= len(data):  # what follows is read, and left out
+    if end - start < 8 and start + 8 <= len(data):  # reads the bytes after it too, and masks them
         kept = (np.uint64(1) << np.uint64(8 * (end - start))) - np.uint64(1)
         return mixed(made ^ (eight_bytes(data, start) & kept))
     while place + 8 <= end:
@@ -129,7 +129,7 @@ def hash_of(data: Array, start: int, end: int) -> np.uint64:
 @part
 def eight_bytes(data: Array, place: int) -> np.uint64:
     found = np.uint64(0)
-    first = np.uint64(place)  # without a sign, so that all of them are read at once
+    first = np.uint64(place)  # unsigned, so that the loads are merged into one
     for step in range(8):
         found |= np.uint64(data[first + np.uint64(step)]) << np.uint64(8 * step)
     return found
@@ -144,8 +144,8 @@ def mixed(value: np.uint64) -> np.uint64:
 
 @part
 def packed(data: Array, start: int, end: int) -> np.uint64:
-    """Up to seven bytes as one number, which no other bytes have."""
-    found = np.uint64(1)  # before them, or NUL in front would not tell
+    """Return up to seven bytes as one unique number."""
+    found = np.uint64(1)  # a leading 1, so that leading NULs count
     for place in range(start, end):
         found = (found << _8) | np.uint64(data[place])
     return found

@@ -1,7 +1,8 @@
-"""Waiting: nothing is compiled before there is enough to judge to be worth it.
+"""Waiting: compile only after a process has judged enough text to make it worthwhile.
 
-Compiling takes about 12 CPU-seconds, once for each machine. A few thousand documents are done in
-Python sooner; so a worker that finds nothing compiled goes on in Python until it has spent as long.
+Compiling takes about 12 CPU-seconds, once per machine. Python judges a few thousand documents in
+less time. So a worker that finds no compiled kernels stays in Python until it has spent about as
+long.
 """
 
 import os
@@ -14,11 +15,11 @@ from curator_text.compiled.engines import VARIABLE
 from curator_text.judging import Rule
 
 PATIENCE_S = 10.0
-"""For so much CPU time a process judges in Python before it compiles."""
+"""CPU time that a process spends judging in Python before it compiles."""
 
 
 class _Patience:
-    """What this process has spent in Python, and for which rules it need wait no longer."""
+    """The CPU time that this process spent in Python, and the rules whose kernels are ready."""
 
     def __init__(self) -> None:
         self.spent_s = 0.0
@@ -29,7 +30,7 @@ _patience = _Patience()
 
 
 def is_ready(rules: Sequence[Rule]) -> bool:
-    """Whether the kernels of these rules are compiled, by now at the latest."""
+    """Whether the kernels of these rules are ready; compiles or loads them when it is time."""
     names = frozenset(type(rule).__name__ for rule in rules)
     if names in _patience.ready:
         return True
@@ -44,7 +45,7 @@ def is_ready(rules: Sequence[Rule]) -> bool:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Counts what is judged within as time that compiled rules might have saved."""
+    """Count the CPU time of this block as time that compiled rules might have saved."""
     started = time.process_time()
     try:
         yield

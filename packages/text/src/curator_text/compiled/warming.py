@@ -1,4 +1,4 @@
-"""Warming: kernels are compiled, or loaded, before the first document comes."""
+"""Warming: compile or load kernels before the first document."""
 
 import time
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ _SAMPLE = "A word, and a few more: the [1] of it.\n\n- is it?\nSee http://a.b/c\
 
 
 def warm(rules: Sequence[Rule]) -> None:
-    """Have ready what these rules need. Of processes that start together only one compiles."""
+    """Prepare the kernels of these rules. Of processes that start together, only one compiles."""
     mark = mark_of(type(rule).__name__ for rule in rules)
-    if not mark.exists():  # to load them, nobody need wait for another
+    if not mark.exists():  # loading needs no lock
         with one_at_a_time():
-            if not mark.exists():  # nor is there anything to compile after another has done it
+            if not mark.exists():  # another process may have compiled meanwhile
                 _compile(rules)
                 mark.touch()
                 return
@@ -37,14 +37,14 @@ def _compile(rules: Sequence[Rule]) -> None:
     started = time.perf_counter()
     _run(rules)
     took = time.perf_counter() - started
-    if took > _SLOW_S:  # nothing is compiled in less
+    if took > _SLOW_S:  # compiling always takes longer than this
         LOG.info("compiled in %.0f s; kept in %s", took, kernel_folder())
 
 
 def _run(rules: Sequence[Rule]) -> None:
     column = pa.chunked_array([[_SAMPLE, None]], pa.string())
     for place, rule in enumerate(rules):
-        if form_of(rule) is not None:  # each alone, or the first might leave nothing to the next
+        if form_of(rule) is not None:  # one by one: an earlier rule could drop all rows
             judged_at_once(column, [(str(place), rule)])
         if isinstance(rule, EditingRuleSet) and editing.fits(rule):
             editing.edited_at_once(column, [(f"c4 {place}", rule)])

@@ -1,4 +1,4 @@
-"""Counts of words, as white space separates them, and of what they are made of."""
+"""Counts of words, separated by white space, and of their kinds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from curator_text.compiled.utf8 import SPACES, packed, point_at, space_at
 WORDS, LETTERS, LONGEST, SYMBOLS, LETTERED, ALPHABETIC, SOLID, SOLID_LETTERS, COMMON, STOPS = range(
     10
 )
-"""Words; their characters; of the longest; those that are `#` or an ellipsis; with a letter; with
-one that `isalpha`; with anything but marks, and characters of these; common English ones, as often
-as they stand there; different stop words."""
+"""Counts: words; their characters; characters of the longest; words that are `#` or an ellipsis;
+words with a letter; words with a character for which `isalpha` holds; words that are not only
+symbols, and their characters; occurrences of common English words; different stop words."""
 WIDTH = 10
 
 _PACKED_BYTES = 7
@@ -26,7 +26,7 @@ def packed_word(word: str) -> int:
 
 
 def fits_packed(words: Sequence[str]) -> bool:
-    """Whether the kernel can look for these words."""
+    """Whether the kernel can search for these words."""
     sizes = [len(word.encode("utf-8", "surrogatepass")) for word in words]
     return len(words) <= MOST_STOPS and max(sizes, default=1) <= _PACKED_BYTES
 
@@ -138,7 +138,7 @@ def fill_number_of_words(data: Array, starts: Array, ends: Array, rows: Array, o
 
 @part
 def _number_of_words(data: Array, place: int, end: int) -> int:
-    words, apart = 0, np.int64(1)  # 1 behind white space
+    words, apart = 0, np.int64(1)  # `apart` is 1 after white space
     while place < end:
         if data[place] < 0x80:
             is_space = np.int64(SPACES[data[place]])

@@ -49,8 +49,7 @@ def misplaced(option: str, given: Sequence[str]) -> Iterator[str]:
 
 
 def listed(option: str, given: Iterable[str], files: Iterable[str]) -> Iterator[str]:
-    """Yield the given names, then those in the files; a file without any usable name is an
-    error."""
+    """Yield the given names, then those in the files; raise if a file has no usable name."""
     yield from given
     for path in files:
         empty = True

@@ -66,8 +66,10 @@ class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
 @dataclass
 class BlockedDomainsFilter(_ListFilter):
-    """Drops documents from blocked domains and their subdomains. Documents without a URL are
-    kept."""
+    """Drops documents from blocked domains and their subdomains.
+
+    Documents without a URL are kept.
+    """
 
     domains: Sequence[str] = ()
     """Domains such as `example.com`, which also blocks `www.example.com`."""

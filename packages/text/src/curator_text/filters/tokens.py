@@ -32,9 +32,9 @@ class TokenCountFilter(TextFilter):
     """A function that returns the tokens of a text, or an object with such an `encode` method."""
 
     hf_model_name: str | None = None
-    """Instead of `tokenizer`: the folder of a tokenizer, or its name on the Hugging Face hub, where
-    each node loads it once. A `tokenizer.json` needs `curator-text[tokenizers]`, other formats need
-    `curator-text[models]`."""
+    """Instead of `tokenizer`: the folder of a tokenizer, or its name on the Hugging Face hub, from
+    which each node downloads it once. A `tokenizer.json` needs `curator-text[tokenizers]`, other
+    formats need `curator-text[models]`."""
 
     hf_token: str | None = field(default=None, repr=False)
     """The access token for a private tokenizer: `${secret:HF_TOKEN}`."""

@@ -11,8 +11,8 @@ from curator_text.texts import Text
 class C4LineCleaner(TextRewriter):
     """Removes lines that are not prose, like `C4QualityFilter`, but drops no document.
 
-    White space around lines is removed too. If no line is left, the text is empty, and a later
-    filter drops it.
+    White space around lines is removed too. If no line is left, the text becomes empty, and any
+    later text filter drops it.
     """
 
     remove_citations: bool = True

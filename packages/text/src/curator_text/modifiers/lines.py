@@ -60,8 +60,8 @@ def _first_ones(parts: Iterable[str], shortest: int) -> Iterator[str]:
 class BoilerPlateStringModifier(TextRewriter):
     """Removes paragraphs about cookies and terms at the top or bottom of a text.
 
-    If there are such paragraphs elsewhere too, the text is not changed. A text with lorem ipsum, or
-    one that only such paragraphs make up, is handled as described for the option below.
+    If there are such paragraphs elsewhere too, or the whole text consists of them, the text does
+    not change. A text with lorem ipsum becomes empty, and any later text filter drops it.
     """
 
     remove_if_at_top_or_bottom: bool = True

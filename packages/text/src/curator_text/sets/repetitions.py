@@ -69,8 +69,7 @@ class Repetitions:
         return (len("".join(level.top)) + length - 1) * level.times
 
     def duplicate_chars(self, length: int) -> int:
-        """Count the characters in n-grams that repeat earlier ones and do not overlap each
-        other."""
+        """Count the characters in n-grams that repeat earlier ones, without overlaps."""
         words = self._words
         seen: set[NGram] = set()
         chars = place = 0

@@ -12,8 +12,10 @@ _ENDS = re.compile(
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences with their trailing white space; an unfinished last one
-    counts."""
+    """Split a text into sentences, with the white space after them.
+
+    Text after the last end mark is a sentence too.
+    """
     ends = [found.end() for found in _ENDS.finditer(text)]
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
