@@ -104,7 +104,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         )
 
     def setup(self, worker: WorkerInfo) -> None:
-        """Load the compiled forms of its own rule and of its row, if they are ready."""
+        """Load the compiled forms of its rule and of the rest of its row, if they are ready."""
         rules = (self, *self._row)
         if not compiles(rules):
             return

@@ -10,8 +10,7 @@ BLOCKS, REPEATED, REPEATED_LETTERS, BLOCK_LETTERS = range(4)
 WIDTH = 4
 
 FULL_LINES, PARAGRAPHS, LINES_APART, PARAGRAPHS_APART = range(4)
-"""Kinds: non-blank lines; text between two line breaks; between one or more; between two or
-more."""
+"""Kinds: non-blank lines; blocks separated by two line breaks; by one or more; by two or more."""
 
 
 @kernel

@@ -42,7 +42,7 @@ def edit_pages(
     written, offsets, outcomes = out
     size, row = 0, 0
     for wanted in rows:
-        while row <= wanted:  # rows not asked about are empty
+        while row <= wanted:  # rows not wanted are empty
             offsets[row] = size
             row += 1
         begin = size

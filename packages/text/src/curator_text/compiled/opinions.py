@@ -10,7 +10,7 @@ from curator_text.compiled.documents import Documents, Subject
 from curator_text.compiled.kernels import Array
 
 STAYS, ASK = -1, -2
-"""Codes in place of a reason: keep the row; let Python decide."""
+"""Codes in place of a reason: the row is kept; Python must decide."""
 
 
 @dataclass

@@ -59,7 +59,7 @@ class _ListFilter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def process(self, task: DocumentBatch) -> "list[DocumentBatch | Dropped]":
         column = text_column(task.data, self.url_field)
-        damage = damage_of(column)  # text that is not UTF-8 is no URL
+        damage = damage_of(column)  # invalid UTF-8 cannot be a URL
         urls = [None if row in damage else value.as_py() for row, value in enumerate(column)]
         return task.keep([not url or not self.blocks(url) for url in urls], self.reason)
 

@@ -87,7 +87,7 @@ class RepeatingDuplicateNGramsFilter(_NGramRule):
         if not runs.positions:
             return 0.0
         n, lengths = self.n, wording.lengths
-        characters, behind = 0, 0  # `behind`: end of the counted words
+        characters, behind = 0, 0  # end of the words already counted
         for place, first in zip(runs.positions, runs.firsts, strict=True):
             if place == first:
                 continue

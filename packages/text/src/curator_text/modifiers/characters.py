@@ -20,7 +20,7 @@ NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 # next-line would join two words.
 _CONTROLS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
 
-# Longer numbers are no valid characters, and parsing thousands of digits would be slow.
+# Longer numbers are not valid characters, and parsing thousands of digits would be slow.
 _ENTITY = re.compile(
     r"&(?:#[0-9]{1,9}(?![0-9]);?|#[xX][0-9a-fA-F]{1,8}(?![0-9a-fA-F]);?|[^\t\n\f <&#;]{1,32};?)"
 )
