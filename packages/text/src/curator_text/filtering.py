@@ -73,7 +73,7 @@ class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         return changed
 
     def followed_by(self, stages: Sequence[AnyStage]) -> Self:
-        self.token()  # Assign the token before copying, so that the copy has it too.
+        self.token()  # before copying, so that the copy has it too
         row: list[JudgingStage] = []
         for stage in stages:
             if not (isinstance(stage, JudgingStage) and stage.joins(self)):
