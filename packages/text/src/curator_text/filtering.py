@@ -25,12 +25,12 @@ _ALIKE = ("resources", "wants_workers", "runtime_env", "batch_size", "hints", "t
 
 
 class JudgingStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
-    """Judges documents by their text. Consecutive judging stages share one pass over each text.
+    """Judges documents by their text.
 
-    The first stage of a row runs all the rules of the row, document by document, and stores the
-    results in `task.derived`. Each stage still drops its own rows, so counts and reasons are the
-    same as if it ran alone. A document whose rule fails is quarantined with the error; the others
-    continue.
+    Consecutive judging stages (a row) share one pass over each text. The first stage of the row
+    runs all of its rules, document by document, and stores the results in `task.derived`. Each
+    stage still drops its own rows, so counts and reasons are the same as if it ran alone. A
+    document whose rule fails is quarantined with the error; the others continue.
     """
 
     text_field: str

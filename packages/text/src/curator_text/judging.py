@@ -35,7 +35,10 @@ class Rule(Protocol):
 
 
 class Ending(NamedTuple):
-    """Why a document was dropped. `failed`: the rule raised, or the text is unreadable."""
+    """Why a document was dropped.
+
+    `failed`: the rule raised, or the text is unreadable.
+    """
 
     reason: str
     failed: bool = False
@@ -44,7 +47,7 @@ class Ending(NamedTuple):
 
 @dataclass
 class Verdicts:
-    """The results of a row of rules for a batch: for each row, the first rule that ended it."""
+    """The results of a row of rules for a batch: per row, the first rule to end it."""
 
     members: tuple[str, ...]
     """The tokens of the rules, in order."""

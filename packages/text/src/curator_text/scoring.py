@@ -52,7 +52,7 @@ class RuleRow(CompositeStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class ScoreFilter(RuleRow):
-    """Keeps the documents that pass one rule, or all of several rules, applied in order."""
+    """Keeps the documents that pass a rule, or several rules applied in order."""
 
     filter_obj: Rule | Sequence[Rule]
     """A filter, a function of a text that returns True, False or a number, or a list of them. Use
@@ -193,7 +193,7 @@ class TextScore(JudgingStage):
 
 @dataclass
 class Filter(RuleRow):
-    """Keeps documents whose value in a column passes a rule, such as an earlier score."""
+    """Keeps documents whose value in a column, such as a score, passes a rule."""
 
     filter_fn: TextFilter | Callable[[Any], bool] | Sequence[Any]
     """A function of the value, a filter (only its limits are used), or a list of them."""

@@ -69,7 +69,10 @@ def as_texts(values: Sequence[str | None], kind: pa.DataType) -> pa.ChunkedArray
 
 
 class NewTexts:
-    """Collects texts for a column; only a few megabytes of them are Python strings at a time."""
+    """Collects texts for a column.
+
+    Only a few megabytes of them are Python strings at a time.
+    """
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind

@@ -31,7 +31,10 @@ class feature(Generic[T]):  # noqa: N801 - used as a decorator, like property
 
 
 class Text(str):
-    """One document's text. It is a plain string too, for functions that use no features."""
+    """One document's text.
+
+    It is a plain string too, for functions that use no features.
+    """
 
     @feature
     def words(self) -> list[str]:

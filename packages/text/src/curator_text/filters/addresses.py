@@ -101,7 +101,10 @@ def _domains_of(url: str) -> Iterator[str]:
 
 @dataclass
 class BlockedUrlsFilter(_ListFilter):
-    """Drops documents from blocked pages. Scheme, `www.`, port and fragment are ignored."""
+    """Drops documents from blocked pages.
+
+    Scheme, `www.`, port and fragment are ignored.
+    """
 
     urls: Sequence[str] = ()
     """URLs such as `example.com/a/page?id=1`."""
@@ -124,7 +127,7 @@ class BlockedUrlsFilter(_ListFilter):
 
 @dataclass
 class UrlWordsFilter(_ListFilter):
-    """Drops documents whose URL contains blocked words, for example of gambling sites."""
+    """Drops documents whose URL contains words from a list, such as gambling terms."""
 
     words: Sequence[str] = ()
     """The blocked words. A URL is split into words at all characters but letters and digits."""

@@ -15,9 +15,10 @@ _ANGLES = "\u27e8\u27e9"
 
 @dataclass
 class NonAlphaNumericFilter(TextFilter):
-    """Drops texts with too few letters and digits. For English: only a to z count as letters.
+    """Drops texts with too few letters and digits.
 
-    Spaces count against a text, so ordinary prose scores about 0.17.
+    For English: only a to z count as letters. Spaces count against a text, so ordinary prose scores
+    about 0.17.
     """
 
     cost: ClassVar[float] = 5.0

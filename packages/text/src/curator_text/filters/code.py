@@ -120,7 +120,7 @@ class XMLHeaderFilter(TextFilter):
 
 @dataclass
 class AlphaFilter(TextFilter):
-    """Drops files with too few letters: tables, tensors and other data that is not code."""
+    """Drops files with too few letters: tables, tensors and other non-code data."""
 
     min_alpha_ratio: float = 0.25
     """Minimum share of letters among the characters."""

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterator
 
 LONGEST_PYTHON = 4_000_000
-"""The longest Python source to parse. Parsing takes a hundred times its size in memory."""
+"""The longest Python source to parse: longer files are not written by hand, and parsing takes a
+hundred times their size in memory."""
 
 
 class UnreadableError(Exception):

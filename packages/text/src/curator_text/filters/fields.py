@@ -19,7 +19,10 @@ from curator_text.settling import Outcomes, Settling
 
 @dataclass
 class FieldFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Keeps documents whose value in a column passes a rule. A missing value never passes."""
+    """Keeps documents whose value in a column passes a rule.
+
+    A missing value never passes.
+    """
 
     rule: TextFilter | Callable[[Any], bool]
     """A function of the value, or a filter (only its limits are used, on the value as a score)."""

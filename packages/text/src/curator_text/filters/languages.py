@@ -32,10 +32,10 @@ def stop_word_shares(text: str) -> dict[str, float]:
 
 @dataclass
 class StopWordLanguageFilter(TextFilter):
-    """Drops texts in other languages, detected by stop words: reliable for whole pages.
+    """Drops texts in other languages, detected by stop words.
 
-    It supports 26 languages that are written with spaces, and rejects any other. It needs no model;
-    `LanguageFilter` supports more languages, and short texts.
+    It is reliable for whole pages. It supports 26 languages that are written with spaces, and
+    rejects any other. It needs no model; `LanguageFilter` supports more languages, and short texts.
     """
 
     language: str = "en"
@@ -66,7 +66,10 @@ class StopWordLanguageFilter(TextFilter):
 
 @dataclass
 class LanguageFilter(TextFilter):
-    """Drops texts in other languages, detected by a small model. The score is its confidence."""
+    """Drops texts in other languages, detected by a small model.
+
+    The score is the model's confidence.
+    """
 
     languages: Sequence[str]
     """The two-letter codes of the languages to keep: `[en, de]`."""

@@ -18,7 +18,7 @@ _UNKNOWN_LOG = -20.72326583694641  # ln 1e-9
 
 @dataclass
 class UnigramLogProbFilter(WordFilter):
-    """Drops texts whose words are rare in their language: lists of codes, other languages.
+    """Drops texts with words that are rare in their language: codes, other languages.
 
     The score is the mean natural logarithm of each lower-case word's share of all words in a table;
     a word missing from the table counts as 1e-9.
@@ -67,7 +67,7 @@ class UnigramLogProbFilter(WordFilter):
 
 @dataclass
 class PerplexityFilter(TextFilter):
-    """Drops texts that a language model finds unlikely: lists, codes, other languages.
+    """Drops texts that a language model finds unlikely: lists, other languages.
 
     The model is one that KenLM makes or reads (`.arpa`, `.bin`). Each line counts as a sentence;
     the score is the perplexity of all lines together, over words separated by white space.

@@ -86,7 +86,7 @@ def _may_break_off(text: Text) -> bool:
 
 @dataclass
 class BoilerPlateStringFilter(TextFilter):
-    """Drops texts with lorem ipsum, or with too many paragraphs about cookies or terms."""
+    """Drops texts with lorem ipsum or too many paragraphs about cookies or terms."""
 
     cost: ClassVar[float] = 12.0
 

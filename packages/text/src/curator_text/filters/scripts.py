@@ -12,7 +12,10 @@ from curator_text.texts import Text
 
 @dataclass
 class ScriptFilter(TextFilter):
-    """Drops texts in other scripts. Only letters count: a text without letters has no script."""
+    """Drops texts in other scripts.
+
+    Only letters count; a text without letters has no script.
+    """
 
     scripts: Sequence[str] = ("Latin",)
     """The scripts to keep: `[Latin]`, or `[Han, Hiragana, Katakana]` for Japanese."""

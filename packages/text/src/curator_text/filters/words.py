@@ -29,7 +29,7 @@ class WordCountFilter(WordFilter):
     cost: ClassVar[float] = 8.0
 
     min_words: int = 50
-    """Minimum number of words, also if only max_words is given."""
+    """Minimum number of words. It applies even if only max_words is given."""
 
     max_words: int = 100000
     """Maximum number of words."""
@@ -47,7 +47,7 @@ class WordCountFilter(WordFilter):
 
 @dataclass
 class MeanWordLengthFilter(WordFilter):
-    """Drops texts whose words are too short or too long on average: codes, minified scripts."""
+    """Drops texts whose words are too short or too long on average: minified scripts."""
 
     cost: ClassVar[float] = 14.0
 
@@ -72,7 +72,7 @@ class MeanWordLengthFilter(WordFilter):
 
 @dataclass
 class LongWordFilter(WordFilter):
-    """Drops texts with a very long word, which is usually minified code or encoded data."""
+    """Drops texts with a very long word, usually minified code or encoded data."""
 
     cost: ClassVar[float] = 14.0
 
@@ -92,7 +92,7 @@ class LongWordFilter(WordFilter):
 
 @dataclass
 class SymbolsToWordsFilter(WordFilter):
-    """Drops texts in which too many words are hashes or ellipses: tag clouds, teasers."""
+    """Drops texts with too many hashes or ellipses as words: tag clouds, teasers."""
 
     cost: ClassVar[float] = 9.0
 
@@ -122,7 +122,10 @@ def _is_symbol(word: str) -> bool:
 
 @dataclass
 class WordsWithoutAlphabetsFilter(WordFilter):
-    """Drops texts in which too few words contain a letter of any script: figures, tables."""
+    """Drops texts with too few words that contain a letter: figures, tables.
+
+    Letters of any script count.
+    """
 
     cost: ClassVar[float] = 30.0
 
@@ -159,7 +162,7 @@ def is_letter(character: str) -> bool:
 
 @dataclass
 class CommonEnglishWordsFilter(TextFilter):
-    """Drops texts without the most common English words: other languages, lists of keywords.
+    """Drops texts without common English words: other languages, keyword lists.
 
     The words must be in lower case, so a text in capitals is dropped too.
     """

@@ -9,7 +9,7 @@ from curator_text.texts import Text
 
 @dataclass
 class C4LineCleaner(TextRewriter):
-    """Removes lines that are not prose, like `C4QualityFilter`, but drops no document.
+    """Removes lines that are not prose, like `C4QualityFilter`; keeps all documents.
 
     White space around lines is removed too. If no line is left, the text becomes empty, and any
     later text filter drops it.

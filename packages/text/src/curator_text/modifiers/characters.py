@@ -57,7 +57,7 @@ class ControlCharacterRemover(TextModifier):
 
 @dataclass
 class HtmlEntityDecoder(TextRewriter):
-    """Replaces `&amp;`, `&eacute;` and `&#8364;` with the characters that they represent."""
+    """Replaces `&amp;`, `&eacute;` and `&#8364;` with the characters they represent."""
 
     def rewrite(self, text: str) -> str:
         return _ENTITY.sub(lambda found: html.unescape(found[0]), text) if "&" in text else text

@@ -36,7 +36,10 @@ class RepeatedLinesRemover(TextRewriter):
 
 @dataclass
 class RepeatedParagraphsRemover(TextRewriter):
-    """Removes paragraphs that repeat an earlier one of the text. Blank lines separate them."""
+    """Removes paragraphs that repeat an earlier one of the same text.
+
+    Blank lines separate paragraphs.
+    """
 
     min_characters: int = 1
     """Shorter paragraphs may repeat. White space around them does not count."""

@@ -18,7 +18,10 @@ _QUOTED = r'(?s)\A"([^\n]+|[^\n]*[^"\n]\n.*)"\z'
 
 @dataclass
 class UrlRemover(TextModifier):
-    """Removes URLs: everything from `http://`, `https://` or `www.` to the next white space."""
+    """Removes URLs.
+
+    A URL extends from `http://`, `https://` or `www.` to the next white space.
+    """
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.replace_substring_regex(texts, _URL, "")
@@ -26,7 +29,7 @@ class UrlRemover(TextModifier):
 
 @dataclass
 class MarkdownRemover(TextModifier):
-    """Removes bold, italic and underline marks, and replaces links with their address.
+    """Removes bold, italic and underline marks; replaces links with their address.
 
     It does not recognize code: the underscores of `snake_case_names` are removed too.
     """

@@ -7,7 +7,10 @@ from curator_text.modifying import TextRewriter
 
 @dataclass
 class Slicer(TextRewriter):
-    """Keeps the part of a text between two places. If one is not found, the text becomes empty."""
+    """Keeps the part of a text between two places.
+
+    If one of them is not found, the text becomes empty.
+    """
 
     left: int | str | None = 0
     """Where the part begins: a position, or a text, whose first occurrence counts."""

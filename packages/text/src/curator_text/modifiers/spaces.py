@@ -19,7 +19,7 @@ class NewlineNormalizer(TextModifier):
 
 @dataclass
 class WhitespaceNormalizer(TextModifier):
-    """Replaces runs of spaces, tabs and other blanks with one space; trims lines and text."""
+    """Replaces runs of white space in lines with one space; trims lines and text."""
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         # In RE2, \s is ASCII only; \p{Zs} includes no-break and other spaces common on the web.

@@ -13,10 +13,11 @@ from curator_text.text_columns import text_column
 
 @dataclass
 class DocumentSplitter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Splits each text into parts, one row each. The parts of a batch stay in their batch.
+    """Splits each text into parts, one row each.
 
-    All other columns are repeated in each row, so an id shows which rows belong together, as
-    `DocumentJoiner` needs. A missing text, or one without the separator, stays one row.
+    The parts of a batch stay in their batch. All other columns are repeated in each row, so an id
+    shows which rows belong together, as `DocumentJoiner` needs. A missing text, or one without the
+    separator, stays one row.
     """
 
     separator: str

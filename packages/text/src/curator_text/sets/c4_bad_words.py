@@ -18,10 +18,11 @@ _REASON = "document_removed_with_badwords"
 
 @dataclass
 class C4BadWordsFilter(RuleSet):
-    """Drops texts with a word from a list. The reason is `document_removed_with_badwords`.
+    """Drops texts with a word from a list.
 
-    Case is ignored. A word matches only if no letter, digit or `_` touches it; in languages written
-    without spaces it matches anywhere. Blank texts are dropped as `empty`.
+    The reason is `document_removed_with_badwords`. Case is ignored. A word matches only if no
+    letter, digit or `_` touches it; in languages written without spaces it matches anywhere. Blank
+    texts are dropped as `empty`.
     """
 
     bad_words: Sequence[str] | str

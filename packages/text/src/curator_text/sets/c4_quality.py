@@ -26,7 +26,7 @@ _DROP_LINE = ""
 
 @dataclass
 class C4QualityFilter(EditingRuleSet):
-    """Removes lines that are not prose from a page, and drops pages with too little left.
+    """Removes lines that are not prose, and drops pages with too little text left.
 
     Reasons: `too_few_sentences`, `lorem_ipsum`, `curly_bracket`. White space around lines is
     removed too. Words are separated by white space; a sentence ends with `.`, `!` or `?` before

@@ -16,7 +16,7 @@ _ELLIPSES = ("...", "…")
 
 @dataclass
 class GopherQualityFilter(WordRuleSet):
-    """Drops texts that do not look like prose, by words, symbols, lists and stop words.
+    """Drops texts whose length, words, symbols or lines are unlike those of prose.
 
     Reasons: `gopher_short_doc`, `gopher_long_doc`, `gopher_below_avg_threshold`,
     `gopher_above_avg_threshold`, `gopher_too_many_hashes`, `gopher_too_many_ellipsis`,

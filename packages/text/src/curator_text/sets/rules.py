@@ -12,7 +12,10 @@ from curator_text.wording import WordKind, unknown_words
 
 @dataclass
 class RuleSet(JudgingStage, ABC):
-    """Drops documents that break one of its rules; the reason is the first broken rule."""
+    """Drops documents that break one of its rules.
+
+    The reason is the first broken rule.
+    """
 
     text_field: str = field(default="text", kw_only=True)
     """The column that holds the text."""
