@@ -1,4 +1,4 @@
-"""Building: rows become the windows of conversation in them."""
+"""Builder of conversations: turn rows with speaker turns into rows of conversation windows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,32 +17,32 @@ from curator_audio.speech.extracting import SEGMENT, SOURCE_TEXT
 
 @dataclass
 class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
-    """Makes a row of each window with several speakers, for models that hear conversations.
+    """Make a row of each window with several speakers, to train conversation models.
 
-    Windows begin and end with a turn and last about `duration` seconds. Nothing is decoded; `turns`
-    count from where a window begins.
+    Windows begin and end with a turn and last about `duration` seconds. Nothing is decoded. The
+    times in `turns` are relative to the start of the window.
     """
 
     duration: float = 120.0
-    """How long a window lasts, in seconds."""
+    """Length of a window, in seconds."""
 
     tolerance: float = 0.1
-    """By which share of that it may be shorter or longer."""
+    """Share of `duration` by which a window may be shorter or longer."""
 
     min_speakers: int = 2
-    """The fewest speakers in a window."""
+    """Minimum number of speakers in a window."""
 
     max_speakers: int = 5
-    """The most speakers in a window."""
+    """Maximum number of speakers in a window."""
 
     max_gap: float = 10.0
-    """No window holds a longer pause, in seconds."""
+    """Longest pause allowed inside a window, in seconds."""
 
     max_overlap: float = 0.5
-    """The share of a window that may be part of another one, too."""
+    """Largest share of a window that may overlap another window."""
 
     turns_field: str = TURNS_COLUMN
-    """The column of turns, each with start, end and speaker: `segments` in manifests of NeMo."""
+    """Column of turns, each with start, end and speaker: `segments` in NeMo manifests."""
 
     def check(self) -> Iterator[str]:
         if self.duration <= 0:
@@ -87,7 +87,7 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         yield from read.rejected
 
     def _fault(self, turns: Sequence[Turn]) -> str:
-        """Why no window is found."""
+        """Return the reason why a row has no window."""
         speakers = len({turn.speaker for turn in turns})
         if speakers < self.min_speakers:
             return f"fewer than {self.min_speakers} speakers"
@@ -106,7 +106,7 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
         )
 
     def _made(self, task: AudioBatch, rows: Sequence[int], windows: Sequence[Window]) -> AudioBatch:
-        bare = task.with_table(task.data.drop_columns([self.turns_field]))  # not all in each row
+        bare = task.with_table(task.data.drop_columns([self.turns_field]))  # split among windows
         table = bare.repeated(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         offsets = [task.start(row) + one.start for row, one in zip(rows, windows, strict=True)]
@@ -124,5 +124,5 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
 
 
 def _numbers(rows: Sequence[int]) -> list[int]:
-    """Of the windows of one row the first is 0."""
+    """Number the windows of each row, starting at 0."""
     return [place - rows.index(row) for place, row in enumerate(rows)]

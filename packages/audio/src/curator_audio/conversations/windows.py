@@ -1,4 +1,4 @@
-"""Windows: stretches of about a length with some speakers, which begin and end between turns."""
+"""Windows of a conversation: spans of a given length and number of speakers, cut between turns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from curator_audio.speakers.turns import Turn
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a window must be like."""
+    """Criteria for a window; lengths are in seconds."""
 
     shortest: float
     best: float
@@ -30,7 +30,7 @@ class Window:
 
 
 def windows_in(turns: Sequence[Turn], wanted: Wanted) -> Iterator[Window]:
-    """For each turn the window that begins with it and comes nearest to the best length."""
+    """Yield, for each turn, the window that begins with it and is closest to the best length."""
     ordered = sorted(turns)
     for first in range(len(ordered)):
         fitting = [window for window in _from(ordered, first, wanted) if _fits(window, wanted)]
@@ -39,7 +39,7 @@ def windows_in(turns: Sequence[Turn], wanted: Wanted) -> Iterator[Window]:
 
 
 def _from(ordered: Sequence[Turn], first: int, wanted: Wanted) -> Iterator[Window]:
-    """Windows that end with each of the turns that follow, as long as they are not too long."""
+    """Yield the windows that begin with turn `first`, one per last turn, up to the longest."""
     start, end = ordered[first].start, ordered[first].start
     for last in range(first, len(ordered)):
         turn = ordered[last]
@@ -57,9 +57,9 @@ def _fits(window: Window, wanted: Wanted) -> bool:
 
 
 def apart(windows: Sequence[Window], most: float, best: float) -> list[Window]:
-    """Those nearest to the best length first, and no other that shares more with one of them.
+    """Choose windows that overlap little, preferring those closest to the best length.
 
-    `most` is a share of the shorter of two windows.
+    `most` is the largest allowed overlap, as a share of the shorter of two windows.
     """
     chosen: list[Window] = []
     for window in sorted(windows, key=lambda one: (abs(one.seconds - best), one.start)):

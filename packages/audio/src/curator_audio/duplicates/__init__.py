@@ -1,1 +1,1 @@
-"""Duplicates among recordings: equal samples, and sounds that only were encoded differently."""
+"""Duplicate recordings: equal samples, or the same sound in a different encoding."""

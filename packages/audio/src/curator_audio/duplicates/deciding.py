@@ -1,4 +1,4 @@
-"""Deciding: of the recordings that hang together, which stay."""
+"""Decisions: which recordings of a cluster of duplicates to keep."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,19 +12,19 @@ from curator_dedup.hashes.ids import ids_in
 from curator_audio.fingerprints.comparing import apart
 
 WhichToKeep: TypeAlias = Literal["longest", "shortest", "first"]
-"""Of duplicates: that which lasts longest, or shortest, or the first by its path."""
+"""Which duplicate to keep: the longest, the shortest, or the first by path."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """What makes two recordings duplicates."""
+    """Criteria that make two recordings duplicates."""
 
     threshold: float
     overlap: float
     excerpts: bool = False
 
     def apart(self, one: "_Recording", other: "_Recording") -> float | None:
-        """The share of bits that differ, where that is little enough."""
+        """Return the share of bits that differ, or None if it exceeds the threshold."""
         if one.digest == other.digest:
             return 0.0
         if not (len(one.prints) and len(other.prints)):
@@ -41,7 +41,7 @@ class _Recording:
 
 @dataclass
 class RecordingDeciding(Deciding):
-    """Says of every recording that has duplicates whether it stays."""
+    """Decide for each recording with duplicates whether to keep it."""
 
     carried = ("path",)
 

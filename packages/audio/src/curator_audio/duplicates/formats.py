@@ -1,4 +1,4 @@
-"""Formats: which reader the files of an input ask for."""
+"""Formats: choose the reader for input files by their names."""
 
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -13,14 +13,17 @@ from curator_audio.reading.manifests import ManifestReader
 Format: TypeAlias = Literal["manifest", "folder"]
 
 _FIRST = 1000
-"""Files that are looked at: there may be millions."""
+"""Number of files to look at; there may be millions."""
 
 _MANIFESTS = (".json", ".jsonl", ".ndjson")
 _PACKED = (".gz", ".zst", ".bz2", ".xz")
 
 
 def format_of(paths: str | list[str], storage_options: StorageOptions | None = None) -> Format:
-    """By the endings of the first files; a manifest beside recordings is none to be read."""
+    """Detect the format by the extensions of the first files.
+
+    Any audio file means "folder": a manifest stored next to recordings is ignored.
+    """
     listed = [paths] if isinstance(paths, str) else paths
     try:
         found = find_files(listed, Wanted(), storage_options or None)

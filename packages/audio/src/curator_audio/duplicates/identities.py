@@ -1,6 +1,6 @@
-"""Identities: an id for each row, which follows from its batch and its place there.
+"""Row ids: derived from the batch id and the position of the row in its batch.
 
-Two rows of one manifest may name the same recording, and are then duplicates of each other.
+Two rows of a manifest may name the same recording; they are then duplicates of each other.
 """
 
 from hashlib import blake2b
@@ -14,7 +14,7 @@ _BYTES = 8
 
 
 def ids_of(batch: AudioBatch) -> Words:
-    """Readers make the same batches, with the same ids, as long as their files are the same."""
+    """Return an id per row. Ids are stable as long as the input files do not change."""
     names = (f"{batch.task_id}\n{row}".encode() for row in range(batch.num_items))
     raw = b"".join(blake2b(name, digest_size=_BYTES).digest() for name in names)
     return np.frombuffer(raw, np.uint64)

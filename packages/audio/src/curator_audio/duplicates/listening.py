@@ -1,4 +1,4 @@
-"""Listening: what of a recording is compared with others, heard block by block."""
+"""Listeners of duplicate detection: digest or fingerprint a recording, block by block."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Told:
-    """What was heard of all samples as they were recorded."""
+    """Digest and length of a recording, computed from all its samples as recorded."""
 
     digest: bytes
     seconds: float
 
 
 class Digesting:
-    """Listens to all samples of all channels: equal ones of an equal rate have equal digests."""
+    """Digest all samples of all channels; equal samples at an equal rate have equal digests."""
 
     def __init__(self) -> None:
         self._digests: list[hashlib.blake2b] = []
@@ -33,7 +33,7 @@ class Digesting:
             hashlib.blake2b(digest_size=DIGEST_BYTES) for _ in range(channels)
         ]
         for digest, row in zip(self._digests, piece.samples, strict=True):
-            positive = row + np.float32(0)  # of -0.0 makes 0.0
+            positive = row + np.float32(0)  # turns -0.0 into 0.0
             digest.update(positive.tobytes())
         self._rate = piece.sample_rate
         self._samples += piece.samples.shape[1]
@@ -46,8 +46,6 @@ class Digesting:
 
 
 class PrintListening:
-    """Makes prints of what it hears."""
-
     def __init__(self) -> None:
         self._printing = Printing()
 

@@ -1,4 +1,4 @@
-"""Removing: rows are read once more, and those that were decided on are left out."""
+"""Removal: read the rows again and drop the duplicates."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from curator_audio.duplicates.identities import ids_of
 
 @dataclass
 class DuplicateRemoving(RemovesDuplicates, ProcessingStage[AudioBatch, AudioBatch]):
-    """Keeps rows that no decision says to leave out."""
+    """Drop the rows that were decided to be duplicates."""
 
     def process(self, task: AudioBatch) -> list[AudioBatch | Dropped]:
         return self.left_of(task, ids_of(task))

@@ -1,4 +1,4 @@
-"""Signing: the first pass, which gives each recording its prints and the keys it is found by."""
+"""Signing: the first pass, which computes fingerprints and lookup keys for each recording."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from curator_audio.fingerprints.prints import RATE, Frames
 from curator_audio.forms import NATIVE, Form
 
 CompareBy: TypeAlias = Literal["samples", "sound"]
-"""What makes recordings duplicates: equal samples, or fingerprints of which few bits differ."""
+"""What makes recordings duplicates: equal samples, or fingerprints that differ in few bits."""
 
 RECORDINGS = "recordings"
 
@@ -34,12 +34,12 @@ Hashes: TypeAlias = npt.NDArray[np.uint8]
 _FORM = Form(RATE)
 
 _ID = "curator_audio.id"
-"""The column for ids as long as rows are heard, some of which may be set aside."""
+"""Column that keeps the ids with their rows, because rows that cannot be decoded are removed."""
 
 
 @dataclass(frozen=True)
 class SigningOptions:
-    """How recordings are made comparable."""
+    """How to make recordings comparable."""
 
     by: CompareBy
     priority_field: str | None = None
@@ -54,11 +54,12 @@ class _Signed(NamedTuple):
 
 @dataclass
 class RecordingSigning(ProcessingStage[AudioBatch, DocumentBatch]):
-    """Gives two tables for each batch.
+    """Write two tables for each batch.
 
-    `recordings` has a row for each: doc (its id), digest, prints, seconds, priority, path, start.
-    `bands` has a row for each key: key, hash, doc. The digest is one of them, so that what is too
-    short for prints is found as well when it is exactly equal.
+    `recordings` has a row per recording: doc (its id), digest, prints, seconds, priority, path,
+    start.
+    `bands` has a row per key: key, hash, doc. The digest is one of the keys, so that exact copies
+    are found even if they are too short for fingerprints.
     """
 
     fans_out = True

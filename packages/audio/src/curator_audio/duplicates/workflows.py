@@ -1,4 +1,4 @@
-"""Finding and removing duplicate recordings in one call."""
+"""Workflow that finds and removes duplicate recordings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,50 +20,51 @@ from curator_audio.duplicates.signing import (
 from curator_audio.writing.manifests import ManifestWriter
 
 _CONTEXT_BITS = 32
-"""In how many of 128 bits the surroundings of anchors may differ: only to ask the prints then."""
+"""Bits of 128 in which the contexts of two anchors may differ. Loose: the prints decide later."""
 
 _KEY_BYTES = 800
-"""About what the keys of a second take: three anchors with eight of them."""
+"""Approximate size of the keys of one second of sound: three anchors with eight keys each."""
 
 _MOST_DIFFERING = 0.35
-"""Other recordings differ in more, wherever they are laid on each other."""
+"""Unrelated recordings differ in a larger share of bits, however they are aligned."""
 
 RecordingsFormat: TypeAlias = Literal["auto", "manifest", "folder"]
 
 
 @dataclass
 class AudioDeduplicationWorkflow(HashedWorkflow):
-    """Finds recordings that are the same, or sound the same, and keeps the best of each.
+    """Find recordings that are equal or sound the same, and keep the best of each.
 
-    Copies that were encoded again, resampled, made louder, filtered or shifted a little have nearly
-    the same fingerprints. Only what shares a key is compared, then over its whole length: what is
-    removed is always within the threshold of what stays. The result is a manifest of what stays.
-    The same on every executor. Killed at any moment, it goes on where it was.
+    Copies that were encoded again, resampled, amplified, filtered or shifted a little have nearly
+    the same fingerprints. Recordings that share a key are compared over their whole length, so
+    every removed recording is within the threshold of the one that is kept. The output is a
+    manifest of the recordings that are kept. The result is the same on every executor. An
+    interrupted run can be resumed.
     """
 
     input_path: str | list[str]
     """Manifests (JSON Lines), or recordings: files, folders, or patterns with * and **."""
 
     output_path: str
-    """The folder for the manifests of what stays."""
+    """Folder for the manifests of the recordings that are kept."""
 
     by: CompareBy = "sound"
     """What makes duplicates: equal samples, or sound, whose fingerprints differ in few bits."""
 
     threshold: float = 0.25
-    """The share of bits in which fingerprints of duplicates may differ."""
+    """Share of bits in which the fingerprints of duplicates may differ."""
 
     overlap: float = 0.8
-    """The share of the longer recording that both must have in common."""
+    """Share of the longer recording that two duplicates must have in common."""
 
     excerpts: bool = False
-    """Whether a recording that is a part of a longer one is its duplicate as well."""
+    """Whether an excerpt of a longer recording is a duplicate of it."""
 
     which_to_keep: WhichToKeep = "longest"
-    """Of duplicates: the longest (to a tenth of a second), the shortest, or the first."""
+    """Which duplicate to keep: the longest (to a tenth of a second), the shortest, or the first."""
 
     input_format: RecordingsFormat = "auto"
-    """manifest or folder; by the names of the files unless given."""
+    """manifest or folder. With auto, detected from the names of the files."""
 
     records: ClassVar[str] = RECORDINGS
 
@@ -106,7 +107,7 @@ class AudioDeduplicationWorkflow(HashedWorkflow):
         return _CONTEXT_BITS if self.by == "sound" else 0
 
     def num_bytes(self, files: Sequence[FilePart]) -> int:
-        """By the size of recordings; that of a manifest tells of its lines only."""
+        """Estimate the size of the keys from the file sizes; manifests hold paths, not audio."""
         is_manifest = self.reader is None and self._format == "manifest"
         seconds_to_a_byte = 0.05 if is_manifest else 1 / 8_000
         return int(sum(file.size for file in files) * seconds_to_a_byte * _KEY_BYTES)

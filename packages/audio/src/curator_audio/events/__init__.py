@@ -1,1 +1,1 @@
-"""Events: what is to be heard beside speech, such as music, dogs, or applause."""
+"""Sound events: sounds other than speech, such as music, dogs, or applause."""

@@ -1,4 +1,4 @@
-"""Detecting: sounds of known kinds, by a model of transformers that was trained on AudioSet."""
+"""Detection of sound events, with a transformers model trained on AudioSet."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,23 +27,23 @@ class EventSource(ModelSource):
 
 @dataclass(kw_only=True)
 class SoundEventFilter(AudioModel):
-    """Adds `sound_events`, what is heard and how likely, and drops what has unwanted sounds.
+    """Add `sound_events`, labels with scores, and drop recordings with unwanted sounds.
 
-    Of longer recordings ten seconds are heard at a time, and the highest score counts. The model is
-    one for the classification of audio, such as MIT/ast-finetuned-audioset-10-10-0.4593.
+    Longer recordings are scored in pieces of ten seconds; the highest score of each label counts.
+    The model is an audio classification model such as MIT/ast-finetuned-audioset-10-10-0.4593.
     """
 
     model: str
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its name on Hugging Face."""
 
     at_least: float = 0.3
-    """Sounds that are less likely are not told of."""
+    """Lowest score of a sound to be reported."""
 
     wanted: list[str] = field(default_factory=list)
-    """Sounds of which one must be heard, such as Speech."""
+    """Sounds of which at least one must be present, such as Speech."""
 
     unwanted: list[str] = field(default_factory=list)
-    """Sounds of which none may be heard, such as Music."""
+    """Sounds that must be absent, such as Music."""
 
     device: Device = "auto"
     """auto, cuda or cpu."""
@@ -104,7 +104,7 @@ class SoundEventFilter(AudioModel):
             return list(self._network(**given).logits.float().sigmoid().cpu().numpy())
 
     def amount(self, answers: Sequence[tuple[Piece, Any]]) -> dict[str, float]:
-        """The sounds that are likely enough, the likeliest first."""
+        """Return the labels with a sufficient score, highest first."""
         import numpy as np
 
         highest = np.max([scores for _, scores in answers], axis=0)

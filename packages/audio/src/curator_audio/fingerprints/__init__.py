@@ -1,1 +1,1 @@
-"""Fingerprints: what stays of a recording when it is encoded again, resampled, or made louder."""
+"""Fingerprints: bits that survive encoding, resampling, and changes of volume."""

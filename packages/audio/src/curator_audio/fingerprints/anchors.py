@@ -1,8 +1,9 @@
-"""Anchors: the moments of a recording by which another copy of it is found.
+"""Anchors: moments of a recording that are used to look up its copies.
 
-They lie where most is happening, so that a copy has most of them at the same moments, wherever it
-begins. Each has eight keys: three of the four bytes of its print, and of one a little later. Copies
-share one of them as long as the bits that differ are within one byte of either.
+They are placed where the spectrum changes most, so copies share most anchors wherever they begin.
+Each anchor has eight keys: for its own print and for one a little later, each combination of three
+of the four bytes. Two copies share a key if the bits that differ are within one byte of either
+print.
 """
 
 from dataclasses import dataclass
@@ -23,26 +24,26 @@ _SPACING = 4
 
 _WORDS = 4
 _KEYED = [0, 2]
-"""Which of the prints of a context have keys."""
+"""Indices of the prints in a context that have keys."""
 
 _SPAN = _SPACING * (_WORDS - 1)
 
 _AROUND = 8
-"""Frames to either side of an anchor in which nothing is stronger."""
+"""An anchor is the strongest frame within this many frames to either side."""
 
 _SMOOTH = 5
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """Keys, (anchors, KEYS), and for each anchor the prints from it on, 16 bytes."""
+    """Keys, shaped (anchors, KEYS), and for each anchor 16 bytes of prints from it on."""
 
     keys: "NDArray[np.uint64]"
     contexts: "NDArray[np.uint8]"
 
 
 def anchors_of(frames: Frames) -> Anchors:
-    """The anchors of a recording; none where it is too short or nothing ever changes."""
+    """Return the anchors of a recording: none if it is too short or never changes."""
     import numpy as np
 
     places = _places(frames.strengths)

@@ -1,4 +1,4 @@
-"""Comparing: how much of two recordings' prints differs, where one lies on the other best."""
+"""Comparison: the share of bits in which two recordings differ at their best alignment."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from curator_audio.fingerprints.prints import Prints
 
 _SHORT = 4_000
-"""Frames up to which all places are tried: about a minute."""
+"""Number of frames up to which all alignments are tried: about a minute."""
 
 _SAMPLES = 4_000
-"""Frames of a longer one that are looked up in the other."""
+"""Number of frames of a longer recording that are looked up in the other."""
 
 _LIKELY = 8
-"""How many places are tried then, and as many frames around them as prints hardly change in."""
+"""Likely alignments to try for longer recordings, with `_AROUND` frames to either side."""
 
 _AROUND = 2
 
 
 def apart(ones: "Prints", others: "Prints", overlap: float, *, excerpts: bool = False) -> float:
-    """The share of bits that differ, 1.0 where they cannot lie on each other for long enough.
+    """Return the smallest share of bits that differ, or 1.0 if the overlap is too short.
 
-    They must for the share `overlap` of the longer one, or of the shorter one for excerpts.
+    The overlap must cover the share `overlap` of the longer recording; of the shorter one for
+    excerpts.
     """
     sizes = len(ones), len(others)
     need = max(1, ceil(overlap * (min(sizes) if excerpts else max(sizes))))
@@ -41,14 +42,14 @@ def apart(ones: "Prints", others: "Prints", overlap: float, *, excerpts: bool = 
 
 
 def _apart_at(ones: "Prints", others: "Prints", place: int) -> float:
-    """With the second beginning at this frame of the first, or before it."""
+    """Compare with the second recording beginning at frame `place` (or before) of the first."""
     start, end = max(0, place), min(len(ones), place + len(others))
     bits = differing(ones[start:end], others[start - place : end - place])
     return float(bits.mean()) / 32
 
 
 def _likely(ones: "Prints", others: "Prints", low: int, high: int) -> list[int]:
-    """Places at which many prints are equal, most first."""
+    """Return the alignments at which most prints are equal, and their neighbours."""
     import numpy as np
 
     order = np.argsort(others, kind="stable")
@@ -56,7 +57,7 @@ def _likely(ones: "Prints", others: "Prints", low: int, high: int) -> list[int]:
     asked = np.linspace(0, len(ones) - 1, min(_SAMPLES, len(ones))).astype(np.int64)
     firsts = np.searchsorted(ordered, ones[asked])
     lasts = np.searchsorted(ordered, ones[asked], side="right")
-    single = lasts - firsts == 1  # what comes again and again, such as silence, tells no place
+    single = lasts - firsts == 1  # repeated prints, such as silence, do not locate anything
     found = asked[single] - order[firsts[single]]
     found = found[(found >= low) & (found <= high)]
     return _with_neighbours(found, low, high)

@@ -1,8 +1,8 @@
-"""Prints: 32 bits for each 16 ms of sound, which change little when the sound is encoded again.
+"""Prints: a fingerprint of 32 bits for each 16 ms of sound, robust against encoding.
 
-Each bit says of two neighbouring bands of frequency whether the step between them has grown since
-an eighth of a second ago. That is the same however loud a recording is and through whatever filter
-it went; and with windows of a quarter of a second it hardly matters where frames begin.
+Each bit compares the levels of two neighbouring frequency bands: whether their difference has grown
+in the last eighth of a second. This does not depend on volume and hardly on filters. Windows last a
+quarter of a second, so the alignment of frames matters little.
 """
 
 from dataclasses import dataclass
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     Prints = NDArray[np.uint32]
 
 RATE, STEP = 8_000, 128
-"""Samples in a second, and from one frame to the next."""
+"""Samples per second, and samples from one frame to the next."""
 
 _WINDOW = 2048
 _BANDS = 33
 _LOWEST, _HIGHEST = 250.0, 3_300.0
-"""Hertz: what the narrowest telephone lets through."""
+"""Hertz: the passband of a narrowband telephone."""
 
 _BEFORE = 8
-"""Frames between those that are compared."""
+"""Distance in frames between the levels that are compared."""
 
 _FLOOR = 1e-4
-"""Energy below this share of a frame's mean is silence: codecs put anything there."""
+"""Energy below this share of a frame's mean counts as silence, which codecs fill arbitrarily."""
 
 _LEAST = 1e-9
-"""A band's energy in digital silence, for samples up to 1."""
+"""Energy of a band in digital silence, for samples up to 1."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Prints, and how much happens in each frame."""
+    """Prints, and for each frame how much the spectrum changes."""
 
     prints: "Prints"
     strengths: "NDArray[np.float32]"
 
 
 class Printing:
-    """Makes prints of one recording as it comes; frames do not depend on the blocks."""
+    """Compute the prints of one recording block by block, independent of the block sizes."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -61,7 +61,7 @@ class Printing:
             self._reckon()
 
     def frames(self) -> Frames:
-        """All of it. What is shorter than a window and a comparison has none."""
+        """Return all frames; none if shorter than a window plus the comparison distance."""
         import numpy as np
 
         self._reckon()
@@ -88,7 +88,7 @@ class Printing:
 
 
 def _levels(held: "Sound", count: int) -> "NDArray[np.float32]":
-    """The logarithm of the energy of each band."""
+    """Return the log energy of each band in each frame."""
     import numpy as np
     from numpy.lib.stride_tricks import sliding_window_view
 
@@ -125,7 +125,7 @@ def _compared(levels: "NDArray[np.float32]") -> Frames:
 
 
 def differing(ones: "Prints", others: "Prints") -> Any:
-    """How many bits differ, frame by frame."""
+    """Return how many bits differ in each frame."""
     import numpy as np
 
     return np.bitwise_count(ones ^ others)

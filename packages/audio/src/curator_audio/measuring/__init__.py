@@ -1,1 +1,1 @@
-"""Measures of recordings, filters by them, and what levels their loudness."""
+"""Measures of recordings, filters by them, and loudness normalization."""

@@ -1,4 +1,4 @@
-"""Bands: up to which frequency there is anything, whatever the sample rate promises."""
+"""Bandwidth: the highest frequency with signal, whatever the sample rate."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _POINTS = 512
 _FLOOR_DB = -50.0
-"""What lies so far below the strongest part counts as nothing."""
+"""Frequencies this far below the strongest one count as empty."""
 
 
 class Bandwidth:
-    """The highest frequency, in Hz, at which the mean spectrum is not 50 dB below its peak."""
+    """Measure the highest frequency, in Hz, where the mean spectrum is within 50 dB of its peak."""
 
     def __init__(self) -> None:
         self._power: Numbers | float = 0.0

@@ -1,4 +1,4 @@
-"""Levelling: recordings of one loudness, without touching a file."""
+"""Loudness normalization: set a gain per row, without rewriting any file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +16,17 @@ from curator_audio.measuring.measures import Answer, Together
 
 @dataclass
 class LoudnessNormalizer(ProcessingStage[AudioBatch, AudioBatch]):
-    """Notes in `gain_db` by how much each row is to be louder; whoever listens hears it so.
+    """Write to `gain_db` the gain that brings each row to a target loudness.
 
-    What is silent, or too short to have a loudness, stays as it is.
+    Later stages apply the gain when they decode. Rows that are silent, or too short to have a
+    loudness, keep their gain.
     """
 
     target_lufs: float = -23.0
-    """The loudness wanted: -23 is that of EBU R 128."""
+    """Target loudness; EBU R 128 uses -23."""
 
     highest_peak_db: float = -1.0
-    """No gain lifts the largest sample above this, even if the loudness is missed."""
+    """Limit for the largest sample after the gain, even if the target loudness is missed."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""

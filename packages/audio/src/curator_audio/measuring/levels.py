@@ -1,4 +1,4 @@
-"""Levels: how long, how loud at most, how often at the limit, how much of it is silence."""
+"""Levels: duration, sample rate, channels, peak, clipping, DC offset and silence."""
 
 from typing import TYPE_CHECKING
 
@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 FULL_SCALE = 0.999
-"""From here on a sample counts as clipped: rounding takes a little from the limit."""
+"""Samples from this value on count as clipped: rounding may keep them just below the limit."""
 
 SILENCE_DB = -50.0
 """Frames below this level, relative to full scale, are silent."""
 
 FRAME_SECONDS = 0.02
 QUIETEST = 1e-10
-"""The least energy: -100 dB."""
+"""Smallest energy: -100 dB."""
 
 
 class Duration:
-    """Seconds."""
+    """Measure the duration in seconds."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -34,7 +34,7 @@ class Duration:
 
 
 class SampleRate:
-    """Samples a second."""
+    """Report the samples per second."""
 
     def __init__(self) -> None:
         self._rate = 0
@@ -47,8 +47,6 @@ class SampleRate:
 
 
 class ChannelCount:
-    """How many channels."""
-
     def __init__(self) -> None:
         self._channels = 0
 
@@ -60,7 +58,7 @@ class ChannelCount:
 
 
 class Peak:
-    """The largest sample in decibels relative to full scale; -100 for nothing at all."""
+    """Measure the largest sample in decibels relative to full scale; -100 for digital silence."""
 
     def __init__(self) -> None:
         self._peak = 0.0
@@ -75,7 +73,7 @@ class Peak:
 
 
 class Clipping:
-    """The share of samples at the limit."""
+    """Measure the share of clipped samples."""
 
     def __init__(self) -> None:
         self._clipped = self._count = 0
@@ -89,7 +87,7 @@ class Clipping:
 
 
 class DcOffset:
-    """How far the mean lies from zero, in the channel where it lies farthest."""
+    """Measure how far the mean is from zero, in the channel where it is farthest."""
 
     def __init__(self) -> None:
         self._sums: np.ndarray | float = 0.0
@@ -106,7 +104,7 @@ class DcOffset:
 
 
 class FrameEnergies:
-    """Mean squares of frames of 20 ms, of all channels together."""
+    """Compute the mean squares of frames of 20 ms, averaged over all channels."""
 
     def __init__(self) -> None:
         self._energies: list[np.ndarray] = []
@@ -124,7 +122,7 @@ class FrameEnergies:
         self._rest = squares[whole:]
 
     def answer(self) -> "np.ndarray":
-        """The frames; what is shorter than one counts as one."""
+        """Return the energies; sound shorter than one frame counts as one frame."""
         import numpy as np
 
         found = np.concatenate(self._energies)
@@ -134,7 +132,7 @@ class FrameEnergies:
 
 
 class SilenceShare:
-    """The share of frames below -50 dB."""
+    """Measure the share of frames below -50 dB."""
 
     def __init__(self) -> None:
         self._frames = FrameEnergies()

@@ -1,4 +1,4 @@
-"""Loudness as ITU-R BS.1770-4 and EBU R 128 have it, filtered in the frequency domain."""
+"""Loudness according to ITU-R BS.1770-4 and EBU R 128, filtered in the frequency domain."""
 
 from functools import cache
 from math import ceil, log2, pi, tan
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     Spectrum = NDArray[np.complexfloating]
 
 SILENT_LUFS = -70.0
-"""The absolute gate: what is quieter has this loudness."""
+"""Absolute gate, and the loudness reported for anything quieter."""
 
 _OFFSET = -0.691
 _RELATIVE_GATE_LU = -10.0
 
 _LOWEST_RATE = 4_000
-"""Below, there is no room for the filter of the head."""
+"""The shelf filter does not fit below this sample rate."""
 
 _HOPS = 4
 """A block of 400 ms is four hops of 100 ms."""
 
 _WEIGHTS = {5: (1.0, 1.0, 1.0, 1.41, 1.41), 6: (1.0, 1.0, 1.0, 0.0, 1.41, 1.41)}
-"""Surround channels count more, and the one for low effects not at all."""
+"""Channel weights: surround channels count more, the LFE channel does not count."""
 
 
 class IntegratedLoudness:
-    """LUFS; None for less than 400 ms, which have no loudness, and for rates below 4,000."""
+    """Measure LUFS; None for less than 400 ms, and for sample rates below 4,000."""
 
     def __init__(self) -> None:
         self._waiting: Samples | None = None
@@ -47,7 +47,7 @@ class IntegratedLoudness:
         if self._rate < _LOWEST_RATE:
             return
         fresh = piece.samples
-        if self._waiting is None:  # before the beginning there was nothing
+        if self._waiting is None:  # silence precedes the recording
             self._waiting = np.zeros((fresh.shape[0], self._memory), np.float32)
         self._waiting = np.concatenate([self._waiting, fresh], axis=1)
         step = _length(self._rate) - 2 * self._memory
@@ -69,11 +69,13 @@ class IntegratedLoudness:
 
     @property
     def _memory(self) -> int:
-        """Samples after which the filters have forgotten what they heard."""
+        """Number of samples after which the response of the filters has decayed."""
         return self._rate // 2 + 1
 
     def _take(self, samples: "Samples") -> None:
-        """Filter a stretch with what was before it, and add up its hops."""
+        """Filter a block, with the samples before it as context, and store the energies of its
+        hops.
+        """
         import numpy as np
 
         count = _length(self._rate)
@@ -90,7 +92,7 @@ class IntegratedLoudness:
 
 
 def _gated(power: "Energies") -> float:
-    """The mean of the blocks that are neither silent nor far quieter than the others."""
+    """Return the loudness of the blocks that pass the absolute and the relative gate."""
     import numpy as np
 
     loudness = _OFFSET + 10 * np.log10(np.maximum(power, 1e-20))
@@ -108,7 +110,7 @@ def _length(rate: int) -> int:
 
 @cache
 def _response(rate: int) -> "Spectrum":
-    """The K weighting: a shelf for the head, and a high-pass, made for this rate."""
+    """Return the K-weighting for this rate: a high shelf and a high-pass."""
     import numpy as np
 
     count = _length(rate)

@@ -1,4 +1,4 @@
-"""Measures by name: what hears a recording, and what its number means."""
+"""Measures by name: the listener that computes each one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ MEASURES: dict[str, Callable[[], Listener[Answer]]] = {
 
 @dataclass
 class Together:
-    """Several measures that hear the same recording in one go."""
+    """Run several measures over one pass of a recording."""
 
     listeners: list[Listener[Answer]]
 

@@ -1,18 +1,18 @@
-"""Noise: how far speech stands out of what is heard in its pauses."""
+"""Noise: estimate the signal-to-noise ratio of speech from its pauses."""
 
 from curator_audio.measuring.levels import QUIETEST, FrameEnergies
 from curator_audio.waveforms import Waveform
 
 _PAUSES = 0.1
-"""The share of frames that are taken for pauses: the quietest ones."""
+"""Share of frames that are taken for pauses: the quietest ones."""
 
 _HIGHEST_DB = 100.0
 
 
 class SignalToNoise:
-    """Decibels between all of it and its quietest tenth: for speech, which has pauses.
+    """Compare the whole recording to its quietest tenth, in decibels. For speech, which has pauses.
 
-    What never pauses (a tone, music, nothing but noise) has about 0 dB.
+    Sound without pauses (a tone, music, or noise alone) has about 0 dB.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Stages that measure recordings: several numbers in one go, or one that decides."""
+"""Stages that measure recordings, and filters by a single measure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,15 +17,16 @@ from curator_audio.settling import settled
 
 @dataclass
 class AudioMeasurer(ProcessingStage[AudioBatch, AudioBatch]):
-    """Adds measures as columns, all of them heard in one go, and drops nothing.
+    """Add measures as columns, computed in one pass, and drop nothing.
 
-    A `duration` that the manifest gave wrongly is corrected; what it said goes to
-    `duration_given`, which is null in the other rows. Rows that cannot be heard are set aside.
+    A wrong `duration` from the manifest is corrected; `duration_given` then holds the original
+    value and is null in the other rows. Rows that cannot be decoded are quarantined.
     """
 
     measures: list[str] = field(default_factory=lambda: list(MEASURES))
-    """Which: duration, sample_rate, channels, bandwidth_hz, peak_db, clipping, dc_offset, silence,
-    snr_db, loudness_lufs. All of them unless given."""
+    """Measures to add: duration, sample_rate, channels, bandwidth_hz, peak_db, clipping, dc_offset,
+    silence, snr_db, loudness_lufs.
+    """
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -61,11 +62,11 @@ class AudioMeasurer(ProcessingStage[AudioBatch, AudioBatch]):
 DURATION_GIVEN = "duration_given"
 
 _ROUNDING = 0.05
-"""Seconds: manifests round durations, and codecs pad."""
+"""Seconds; manifests round durations, and codecs pad."""
 
 
 def _misstated(batch: AudioBatch, measured: pa.Array) -> pa.Array:
-    """What the manifest said, where that is wrong."""
+    """Return the durations of the manifest that are wrong, and null for the others."""
     said = [None] * batch.num_items
     if DURATION in batch.columns():
         said = batch.data.column(DURATION).to_pylist()
@@ -78,22 +79,22 @@ def _misstated(batch: AudioBatch, measured: pa.Array) -> pa.Array:
 
 @dataclass
 class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
-    """Keeps the recordings whose measure lies between two bounds, both of which may be left out."""
+    """Keep recordings whose measure is between two bounds, each of which is optional."""
 
     measure: ClassVar[str] = ""
     words: ClassVar[str] = ""
-    """What is measured, and its unit: for the reasons."""
+    """Name of the measure as used in reasons for a drop."""
 
     unit: ClassVar[str] = ""
 
     at_least: float | None = None
-    """The lowest value that stays; no lower bound unless given."""
+    """Lowest value to keep."""
 
     at_most: float | None = None
-    """The highest value that stays; no upper bound unless given."""
+    """Highest value to keep."""
 
     score_field: str | None = field(default=None, kw_only=True)
-    """A column for the value, if it is to be kept."""
+    """Column to write the value to. Not written by default."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False, kw_only=True)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -122,7 +123,7 @@ class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
         yield from heard.rejected
 
     def _fault(self, value: Answer) -> str | None:
-        """Why a recording with this value goes, or None where it stays."""
+        """Return why a recording with this value is dropped, or None to keep it."""
         if self.at_least is None and self.at_most is None:
             return None
         said = self.words
@@ -136,48 +137,48 @@ class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
 
 
 class DurationFilter(MeasureFilter):
-    """Keeps recordings of some length in seconds, as they are and not as a manifest says."""
+    """Keep recordings by their actual duration in seconds, whatever the manifest claims."""
 
     measure, words, unit = "duration", "duration", " s"
 
 
 class SampleRateFilter(MeasureFilter):
-    """Keeps recordings of some sample rate in Hz."""
+    """Keep recordings by their sample rate in Hz."""
 
     measure, words, unit = "sample_rate", "sample rate", " Hz"
 
 
 class BandwidthFilter(MeasureFilter):
-    """Keeps recordings that hold something up to some frequency in Hz: others were upsampled."""
+    """Keep recordings by their bandwidth in Hz, for example to drop upsampled ones."""
 
     measure, words, unit = "bandwidth_hz", "bandwidth", " Hz"
 
 
 class ClippingFilter(MeasureFilter):
-    """Keeps recordings by the share of samples that are at the limit."""
+    """Keep recordings by their share of clipped samples."""
 
     measure, words = "clipping", "clipping"
 
 
 class DcOffsetFilter(MeasureFilter):
-    """Keeps recordings by how far the mean of their samples lies from zero."""
+    """Keep recordings by how far the mean of their samples is from zero."""
 
     measure, words = "dc_offset", "DC offset"
 
 
 class SilenceFilter(MeasureFilter):
-    """Keeps recordings by the share of frames below -50 dB."""
+    """Keep recordings by the share of frames below -50 dB."""
 
     measure, words = "silence", "silence"
 
 
 class SnrFilter(MeasureFilter):
-    """Keeps recordings of speech by how far it stands out of its pauses, in decibels."""
+    """Keep recordings of speech by their signal-to-noise ratio in decibels."""
 
     measure, words, unit = "snr_db", "signal-to-noise ratio", " dB"
 
 
 class LoudnessFilter(MeasureFilter):
-    """Keeps recordings of some loudness in LUFS (BS.1770)."""
+    """Keep recordings by their loudness in LUFS (BS.1770)."""
 
     measure, words, unit = "loudness_lufs", "loudness", " LUFS"

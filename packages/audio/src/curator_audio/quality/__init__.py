@@ -1,1 +1,1 @@
-"""Quality: what listeners would think of recordings, as networks estimate it."""
+"""Quality: networks that estimate how listeners would rate a recording."""

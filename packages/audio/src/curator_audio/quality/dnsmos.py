@@ -1,4 +1,4 @@
-"""DNSMOS: how good speech sounds, as listeners would say, on a scale from 1 to 5."""
+"""DNSMOS: estimates of speech quality as rated by listeners, from 1 to 5."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,32 +20,33 @@ _SCORES = ("sig", "bak", "ovrl", "p808")
 
 @dataclass(kw_only=True)
 class DnsmosFilter(ScoringModel):
-    """Adds how good speech sounds by DNSMOS, and drops what is below a limit.
+    """Add DNSMOS scores of speech quality, and drop recordings below a limit.
 
-    `dnsmos_sig` is the speech, `dnsmos_bak` what is behind it, `dnsmos_ovrl` all of it, from 1 to
-    5; `dnsmos_p808` is another network's opinion of all. Weights come with the wheel `speechmos`.
+    `dnsmos_sig` rates the speech, `dnsmos_bak` the background, and `dnsmos_ovrl` the whole, from 1
+    to 5. `dnsmos_p808` rates the whole by another network. The weights come with the `speechmos`
+    wheel.
     """
 
     sig_at_least: float | None = None
-    """The lowest score of the speech that stays."""
+    """Lowest speech score to keep."""
 
     bak_at_least: float | None = None
-    """The lowest score of the background that stays."""
+    """Lowest background score to keep."""
 
     ovrl_at_least: float | None = None
-    """The lowest score of all that stays."""
+    """Lowest overall score to keep."""
 
     p808_at_least: float | None = None
-    """The lowest opinion of listeners that stays."""
+    """Lowest P.808 score to keep."""
 
     personalized: bool = False
     """Whether other voices in the background count as noise."""
 
     weights: str | None = None
-    """Another sig_bak_ovr.onnx: a file, or owner/name/file at Hugging Face."""
+    """Replacement for sig_bak_ovr.onnx: a file, or owner/name/file on Hugging Face."""
 
     opinion_weights: str | None = None
-    """Another model_v8.onnx."""
+    """Replacement for model_v8.onnx."""
 
     def sources(self) -> Sequence[WeightsFile]:
         folder = "pdnsmos_models" if self.personalized else "dnsmos_models"

@@ -1,7 +1,7 @@
-"""Graphs: the numbers in a file of ONNX, by name, read without the library.
+"""ONNX weights: read the tensors of an ONNX file by name, without the onnx library.
 
-An ONNX file is a protocol buffer. Of its messages, field 7 of the model is the graph, field 5 of
-the graph a tensor; of the tensor 1 are its dimensions, 2 its kind, 4 and 9 its values, 8 its name.
+An ONNX file is a protocol buffer. Field 7 of the model is the graph; field 5 of the graph is a
+tensor. Fields of a tensor: 1 dimensions, 2 data type, 4 and 9 values, 8 name.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _GRAPH, _TENSOR = 7, 5
 _DIMENSIONS, _KIND, _FLOATS, _NAME, _RAW = 1, 2, 4, 8, 9
 _FLOAT32 = 1
 _SIZES = {1: 8, 5: 4}
-"""Bytes of the wire types of fixed length."""
+"""Bytes of the wire types with a fixed length."""
 
 _BYTES, _NUMBER = 2, 0
 
@@ -28,7 +28,7 @@ Field: TypeAlias = tuple[int, int | memoryview]
 
 
 def tensors_in(path: Path) -> "Numbers":
-    """All tensors of single precision."""
+    """Return all single-precision tensors by name."""
     try:
         content = memoryview(path.read_bytes())
         graphs = [value for number, value in _fields(content) if number == _GRAPH]
@@ -81,7 +81,7 @@ def _fields(content: memoryview) -> Iterator[Field]:
 
 
 def _number(content: memoryview, place: int) -> tuple[int, int]:
-    """Seven bits to a byte, the lowest first; the highest bit says that there are more."""
+    """Decode a varint: seven bits per byte, lowest first; the high bit marks that more follow."""
     value = shift = 0
     while True:
         byte = content[place]

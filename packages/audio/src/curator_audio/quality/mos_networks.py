@@ -1,9 +1,9 @@
-"""The two networks of DNSMOS as plain torch, which reckon once what overlapping windows share.
+"""The two networks of DNSMOS in plain torch; work that overlapping windows share is done once.
 
-The larger one looks at frames of 20 ms through 3x3 convolutions, four of them before anything is
-pooled, which is nearly all of its work. Windows begin a second apart, so that frames and poolings
-of one coincide with those of the next; only where a window begins and ends does it see zeros in
-place of its neighbours. Those few frames are reckoned again for each window.
+The larger network passes frames of 20 ms through 3x3 convolutions. Four of these come before the
+first pooling and make up nearly all of the work. Windows begin a second apart, so their frames and
+poolings coincide. They differ only at the edges of a window, where the network sees zeros instead
+of neighbouring frames. Those few frames are computed again for each window.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,18 +23,19 @@ _STEP = 160
 """Samples from one frame to the next."""
 
 _FRAMES = 900
-"""Frames of a window."""
+"""Frames per window."""
 
 _PER_HOP = HOP // _STEP
 
 _REACH = 4
-"""Frames to either side that the convolutions before the first pooling look at."""
+"""Frames to either side that influence a frame through the convolutions before the first pooling.
+"""
 
 _EDGE = 2 * _REACH
-"""Frames at the edge of a window from which its first, or last, `_REACH` follow."""
+"""Frames at an edge of a window that determine its first, or last, `_REACH` outputs."""
 
 _CHUNK = 100
-"""Frames that go through the costly part together: they stay in a processor's cache."""
+"""Frames to convolve at once: few enough to stay in the CPU cache."""
 
 _CHUNKS_ON_GPU = 64
 
@@ -45,13 +46,13 @@ _CURVES = {
            (-0.04976499, 0.44276479, -0.1644611, 0.96883132),
            (-0.00533021, 0.005101, 1.18058466, -0.11236046)),
 }  # fmt: skip
-"""What makes of the network's numbers those of listeners: polynomials for sig, bak and ovrl."""
+"""Polynomials that map the raw outputs to listener scores for sig, bak and ovrl."""
 
 _MELS, _MEL_WINDOW = 120, 321
 
 
 class _Layers:
-    """The numbers of a network, as the tensors that its layers need."""
+    """The weights of a network, in the layout that its layers need."""
 
     def __init__(self, given: "Numbers", device: "torch.device") -> None:
         import torch
@@ -80,7 +81,7 @@ class _Layers:
 
 
 class SignalNetwork:
-    """How good the speech is (sig), its background (bak), and all of it (ovrl)."""
+    """Score the speech (sig), its background (bak), and the whole (ovrl)."""
 
     def __init__(self, given: "Numbers", device: "torch.device", *, personalized: bool) -> None:
         import torch
@@ -98,7 +99,7 @@ class SignalNetwork:
         self._curves = torch.tensor(_CURVES[personalized], dtype=torch.float64)
 
     def __call__(self, sound: "torch.Tensor", windows: Sequence[int]) -> "torch.Tensor":
-        """(windows, 3) for some windows of a piece, by the second at which each begins."""
+        """Return scores, shaped (windows, 3); a window is given by the second it begins at."""
         import torch
         from torch.nn import functional
 
@@ -127,7 +128,7 @@ class SignalNetwork:
             yield torch.cat((left[:, :half], inside, right[:, half:]), dim=1)
 
     def _inner(self, frames: "torch.Tensor") -> "Iterator[torch.Tensor]":
-        """The pooled frames of a whole piece, but for `_REACH` at either end."""
+        """Yield the pooled frames of a whole piece, without `_REACH` frames at either end."""
         starts = range(0, len(frames) - 2 * _REACH, _CHUNK)
         chunks = [frames[start : start + _CHUNK + 2 * _REACH] for start in starts]
         at_once = 1 if self._device.type == "cpu" else _CHUNKS_ON_GPU
@@ -140,7 +141,7 @@ class SignalNetwork:
             yield self._pooled(chunks[-1:])[0][:, half:-half]
 
     def _pooled(self, pieces: "Sequence[torch.Tensor]") -> "torch.Tensor":
-        """The costly part, for pieces of one length."""
+        """Run the costly layers on pieces of equal length."""
         import torch
         from torch.nn import functional
 
@@ -151,7 +152,7 @@ class SignalNetwork:
 
 
 class OpinionNetwork:
-    """The mean opinion of listeners as in ITU-T P.808, from mel bands, a frame for each 10 ms."""
+    """Estimate the mean opinion score of ITU-T P.808 from mel bands, with a frame per 10 ms."""
 
     def __init__(self, given: "Numbers", device: "torch.device") -> None:
         import torch
@@ -164,7 +165,7 @@ class OpinionNetwork:
         self._taper = torch.hann_window(_MEL_WINDOW, periodic=True, device=device)
 
     def __call__(self, sound: "torch.Tensor", windows: Sequence[int]) -> "torch.Tensor":
-        """(windows, 1) for the same."""
+        """Return scores, shaped (windows, 1); a window is given by the second it begins at."""
         import torch
         from torch.nn import functional
 
@@ -176,7 +177,7 @@ class OpinionNetwork:
         return _through(found.amax(dim=(2, 3)), self._dense).double().cpu()
 
     def _mels(self, sound: "torch.Tensor", windows: Sequence[int]) -> "Iterator[torch.Tensor]":
-        """The first and the last frame of each window see zeros beyond it."""
+        """Yield the mel bands of each window; its first and last frame are zero-padded."""
         import torch
         from torch.nn import functional
 
@@ -205,7 +206,7 @@ def _spectrum(sound: "torch.Tensor", bases: "Sequence[torch.Tensor]") -> "torch.
 
 
 def _levels(mels: "torch.Tensor") -> "torch.Tensor":
-    """Decibels below the loudest, down to 80, so that 40 below is 0."""
+    """Return decibels relative to the loudest, clipped at -80 and scaled so that -40 becomes 0."""
     decibels = 10 * mels.clamp_min(1e-10).log10()
     loudest = decibels.max()
     return (decibels - loudest).clamp_min(-80) / 40 + 1

@@ -1,4 +1,4 @@
-"""Networks that give numbers for sound, from files that hold nothing but them, or TorchScript."""
+"""Loading of networks: weights-only files and TorchScript."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,22 +11,22 @@ from curator_audio.cutting import Piece
 
 
 def weights_of(path: Path) -> Any:
-    """The weights in a file, read so that it can bring nothing else."""
+    """Load weights without running code from the file."""
     import torch
 
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # noqa: BLE001 - bytes that are no weights raise anything
+    except Exception as error:  # noqa: BLE001 - invalid files raise any error
         told = str(error).strip().partition("\n")[0]
         raise ModelError(f"{path} holds no weights that can be read safely: {told}") from None
 
 
 def script_of(path: Path) -> Any:
-    """A network that was stored with its own code, as TorchScript."""
+    """Load a TorchScript network, which includes its code."""
     import torch
 
     try:
-        with warnings.catch_warnings():  # the format is old, but models come in it
+        with warnings.catch_warnings():  # the format is deprecated, but models still use it
             warnings.simplefilter("ignore", DeprecationWarning)
             return torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
     except (RuntimeError, ValueError, OSError) as error:
@@ -35,7 +35,7 @@ def script_of(path: Path) -> Any:
 
 
 def stacked(pieces: Sequence[Piece]) -> Any:
-    """Sounds of nearly one length as rows; shorter ones are repeated, not silent at the end."""
+    """Stack sounds of similar length as rows; shorter ones are repeated instead of zero-padded."""
     import numpy as np
     import torch
 
