@@ -1,4 +1,4 @@
-"""Scoring: stages whose model gives a few numbers for a recording, each of which may decide."""
+"""Scoring: base class of stages whose model gives a few scores per recording."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +13,12 @@ from curator_audio.cutting import Cut, EvenCut, Piece, weighted_mean
 from curator_audio.inferring import AudioModel
 
 _LONGEST, _SHORTEST = 10.0, 1.0
-"""Seconds: what such models were trained on. Longer recordings have the mean of their pieces."""
+"""Piece lengths in seconds that such models were trained on. Scores of pieces are averaged."""
 
 
 @dataclass(kw_only=True)
 class ScoringModel(AudioModel):
-    """Adds scores by a model, and drops what is below a limit."""
+    """Add scores by a model, and drop recordings below a limit."""
 
     device: Device = "auto"
     """auto, cuda or cpu."""
@@ -28,7 +28,7 @@ class ScoringModel(AudioModel):
 
     @abstractmethod
     def limits(self) -> Mapping[str, float | None]:
-        """The columns, and the lowest score in each that stays."""
+        """Return the columns, each with the lowest score to keep."""
 
     def columns(self) -> Sequence[str]:
         return list(self.limits())

@@ -1,4 +1,4 @@
-"""SQUIM: STOI, PESQ and SI-SDR, estimated without a clean recording to compare with."""
+"""SQUIM: STOI, PESQ and SI-SDR, estimated without a clean reference recording."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,23 +19,25 @@ _FILE = "squim_objective_dns2020.pth"
 
 @dataclass(kw_only=True)
 class SquimFilter(ScoringModel):
-    """Adds `squim_stoi`, `squim_pesq` and `squim_si_sdr`, and drops what is below a limit.
+    """Add `squim_stoi`, `squim_pesq` and `squim_si_sdr`; drop low scores.
 
-    The network is torchaudio's; its weights are downloaded from PyTorch once, or given by path.
+    Recordings below a limit are dropped. The network is part of torchaudio; its weights are
+    downloaded from PyTorch once, or given as a path.
     """
 
     weights: str | None = None
-    """The file squim_objective_dns2020.pth, or owner/name/file at Hugging Face; downloaded from
-    download.pytorch.org unless given."""
+    """The file squim_objective_dns2020.pth, or owner/name/file on Hugging Face. Downloaded from
+    download.pytorch.org by default.
+    """
 
     stoi_at_least: float | None = None
-    """The lowest intelligibility that stays, from 0 to 1."""
+    """Lowest intelligibility to keep, from 0 to 1."""
 
     pesq_at_least: float | None = None
-    """The lowest quality that stays, from 1 to 4.5."""
+    """Lowest quality to keep, from 1 to 4.5."""
 
     si_sdr_at_least: float | None = None
-    """The lowest ratio of speech to everything else that stays, in decibels."""
+    """Lowest ratio of speech to all other sound to keep, in decibels."""
 
     def sources(self) -> Sequence[WeightsFile]:
         if self.weights is None:

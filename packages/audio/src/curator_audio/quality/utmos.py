@@ -1,4 +1,4 @@
-"""UTMOS: how natural speech sounds, by a network that was stored as TorchScript."""
+"""UTMOS: naturalness of speech, by a TorchScript network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from curator_audio.quality.scoring import ScoringModel
 
 @dataclass(kw_only=True)
 class UtmosFilter(ScoringModel):
-    """Adds `utmos`, how natural speech sounds from 1 to 5, and drops what is below a limit.
+    """Add `utmos`, the naturalness of speech from 1 to 5; drop low scores.
 
-    No wheel carries its weights. The network takes samples at 16 kHz, (recordings, samples), and
-    gives a number for each.
+    Recordings below the limit are dropped. The weights are not part of any wheel. The network takes
+    samples at 16 kHz, shaped (recordings, samples), and returns a score per recording.
     """
 
     weights: str
-    """A TorchScript file, or owner/name/file at Hugging Face, such as balacoon/utmos/utmos.jit."""
+    """A TorchScript file, or owner/name/file on Hugging Face, such as balacoon/utmos/utmos.jit."""
 
     at_least: float | None = None
-    """The lowest score that stays; 3.5 is usual for clean speech."""
+    """Lowest score to keep; 3.5 is usual for clean speech."""
 
     def untrusted_code(self) -> Iterator[str]:
         yield "weights are TorchScript, which is a program"

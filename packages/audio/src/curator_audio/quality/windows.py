@@ -1,7 +1,7 @@
-"""Windows: recordings cut as DNSMOS hears them, 9.01 seconds at a time, from every second on.
+"""Windows of DNSMOS: 9.01 seconds long, one beginning at every second.
 
-What is shorter is repeated until it is long enough. Windows that overlap stay together in one
-piece, so that what they share is reckoned once.
+Shorter recordings are repeated until they are long enough. Overlapping windows stay together in one
+piece, so that shared work is done once.
 """
 
 from dataclasses import replace
@@ -17,17 +17,18 @@ WINDOW = 144_160
 HOP = RATE
 
 _TOGETHER = 16
-"""Windows in a piece, which is 24 seconds then."""
+"""Windows per piece, which is then 24 seconds long."""
 
 _LOOK_AHEAD = 9
-"""There is a window for each second that has this many whole ones behind it."""
+"""A window begins at each second that is followed by this many whole seconds."""
 
 
 def counted(piece: Piece) -> list[int]:
-    """The windows of a piece whose scores count.
+    """Return the windows of a piece whose scores count.
 
-    The reference takes the samples up to `int((second + 9.01) * 16000)`, which rounding makes one
-    too few for some seconds, such as 7 to 23; these it leaves out. Scores agree only if we do so.
+    The reference implementation takes the samples up to `int((second + 9.01) * 16000)`. For some
+    seconds, such as 7 to 23, rounding makes that one sample too few, and it skips the window. We
+    skip the same windows so that scores agree.
     """
     first = piece.start // HOP
     there = range((piece.length - WINDOW) // HOP + 1)
@@ -35,7 +36,7 @@ def counted(piece: Piece) -> list[int]:
 
 
 class MosCut:
-    """The cut of one recording."""
+    """Cut one recording into pieces of overlapping windows."""
 
     def __init__(self) -> None:
         self._position = 0

@@ -1,1 +1,1 @@
-"""Readers: manifests, folders and archives of recordings become batches."""
+"""Readers: turn manifests, folders and archives of recordings into batches."""

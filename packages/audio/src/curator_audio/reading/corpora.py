@@ -1,4 +1,4 @@
-"""Corpora: folders as those of LibriSpeech and FLEURS, where tables beside them tell the text."""
+"""Corpora: folders like those of LibriSpeech and FLEURS, with the transcripts in tables."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,11 @@ _FLEURS_RATE = 16_000
 
 @dataclass
 class TranscriptReading(ReadingStage[Columns]):
-    """Reads lines of text, each of which tells of one recording. A corpus says how."""
+    """Read lines of text, one per recording. Subclasses parse the lines of a corpus."""
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     complaint: ClassVar[str] = ""
-    """What is said of a line that has another form."""
+    """Reason for quarantining a line that cannot be parsed."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
         folder = self.folder(part)
@@ -45,7 +45,7 @@ class TranscriptReading(ReadingStage[Columns]):
             yield Piece(columns_of(some, self._wanted, self.text_field), sum(map(_size, some)))
 
     def _lines(self, part: FilePart) -> Iterator[tuple[str, str]]:
-        """Where each line stands, and the line."""
+        """Yield the position and the text of each line."""
         with open_input(part.path, self.storage_options) as file:
             pieces = [piece.data for piece in lines_of_range(file, part.start, part.end)]
         lines = b"".join(pieces).decode("utf-8", "replace").split("\n")
@@ -57,12 +57,12 @@ class TranscriptReading(ReadingStage[Columns]):
         return False  # each piece is a batch, however few bytes it has
 
     def folder(self, part: FilePart) -> str:
-        """Where the recordings lie."""
+        """Return the folder of the recordings."""
         return parent_of(part.path)
 
     @abstractmethod
     def record(self, line: str, folder: str) -> Record | None:
-        """What a line tells; None where it has not the form that is known."""
+        """Parse a line; return None if it is malformed."""
 
     @property
     def _wanted(self) -> list[str] | None:
@@ -82,7 +82,7 @@ def _size(record: Record) -> int:
 
 @dataclass
 class LibriSpeechReading(TranscriptReading):
-    """`1-2-0003 WHAT IS SAID`, beside the recording 1-2-0003.flac."""
+    """Read lines such as `1-2-0003 THE TRANSCRIPT`, for the recording 1-2-0003.flac."""
 
     audio_ending: str = field(default=".flac", kw_only=True)
     complaint: ClassVar[str] = "no line of a name and a text"
@@ -98,13 +98,13 @@ class LibriSpeechReading(TranscriptReading):
 
 @dataclass
 class LibriSpeechReader(FileReader):
-    """Reads folders as those of LibriSpeech: `.trans.txt` beside recordings named 1-2-0003.flac.
+    """Read folders like LibriSpeech: `.trans.txt` files next to recordings.
 
-    Gives `text`, `speaker` and `chapter` for each of them.
+    Recordings are named like 1-2-0003.flac. Adds `text`, `speaker` and `chapter`.
     """
 
     audio_ending: str = field(default=".flac", kw_only=True)
-    """What the names of the recordings end in."""
+    """File extension of the recordings."""
 
     endings: ClassVar[tuple[str, ...]] = (".trans.txt",)
     reading = LibriSpeechReading
@@ -117,13 +117,13 @@ class LibriSpeechReader(FileReader):
 
 @dataclass
 class FleursReading(TranscriptReading):
-    """Seven columns between tabs; the recordings lie in a folder called as the table is."""
+    """Read tables of seven tab-separated columns; the folder of recordings has the table's name."""
 
     normalized: bool = field(default=False, kw_only=True)
     complaint: ClassVar[str] = "fewer than six columns between tabs"
 
     def folder(self, part: FilePart) -> str:
-        """`audio/train` or `train`, beside `train.tsv`."""
+        """Return `audio/train` or `train`, in the folder of `train.tsv`."""
         above, split = parent_of(part.path), base_name(part.path).rpartition(".")[0]
         below = join(above, "audio", split)
         fs, path = open_filesystem(below, dict(self.storage_options or {}))
@@ -147,9 +147,9 @@ class FleursReading(TranscriptReading):
 
 @dataclass
 class FleursReader(FileReader):
-    """Reads folders as those of FLEURS: `train.tsv` beside `train` or `audio/train`.
+    """Read folders like FLEURS: `train.tsv` next to `train` or `audio/train`.
 
-    Gives `text`, `duration`, `gender`, and in `sentence` the number that all languages share.
+    Adds `text`, `duration`, `gender`, and `sentence`, a number shared by all languages.
     """
 
     normalized: bool = field(default=False, kw_only=True)

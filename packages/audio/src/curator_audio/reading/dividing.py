@@ -1,7 +1,7 @@
-"""Dividing: lists of recordings are cut far more finely than documents are.
+"""Source sizes for lists of recordings: much smaller than for documents.
 
-A line of three hundred bytes may stand for an hour of sound. Workers share what is divided, and a
-run that was killed goes on where the last part ended.
+A line of three hundred bytes may name an hour of sound. Sources are distributed over workers, and
+an interrupted run resumes after the last finished source.
 """
 
 from copy import copy
@@ -10,16 +10,16 @@ from typing import TypeVar
 from curator_core.io.readers.base import FileReader
 
 PART_BYTES = 16 * 1024
-"""So much of a list makes one source: about sixty lines."""
+"""Size of a source within a list: about sixty lines."""
 
 TOGETHER = 32
-"""Recordings that make one batch: models take them together."""
+"""Recordings per batch; models process them together."""
 
 R = TypeVar("R", bound=FileReader)
 
 
 def finely(reader: R) -> R:
-    """The same reader, with small parts unless it was told how large they are."""
+    """Return a copy of the reader with small sources, unless their size was configured."""
     fine = copy(reader)
     if fine.blocksize is None and fine.files_per_partition is None:
         fine.blocksize = PART_BYTES

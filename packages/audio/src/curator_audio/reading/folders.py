@@ -1,4 +1,4 @@
-"""Folders of recordings, with what is said in them where a file beside them tells it."""
+"""Folders of recordings, with transcripts from text files of the same name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ _AUDIO = [".wav", ".flac", ".mp3", ".m4a", ".aac", ".ogg", ".oga", ".opus", ".am
 _RARE = [".aiff", ".aif", ".caf", ".w64", ".au", ".ac3", ".mka"]
 _VIDEO = [".webm", ".mp4", ".m4v", ".mov", ".mkv", ".avi", ".3gp", ".ts", ".flv"]
 ENDINGS = (*_AUDIO, *_RARE, *_VIDEO)
-"""Recordings, and videos of which the sound is taken."""
+"""Extensions of audio files, and of videos, whose sound track is used."""
 
 _LONGEST_TEXT = 1024 * 1024
 
 
 @dataclass
 class FolderReading(ProcessingStage[FileGroup, AudioBatch]):
-    """A row for each file; nothing is decoded yet."""
+    """Make a row for each file, without decoding it."""
 
     text_files: bool = True
     storage_options: StorageOptions | None = field(default=None, repr=False)
@@ -41,7 +41,7 @@ class FolderReading(ProcessingStage[FileGroup, AudioBatch]):
         return AudioBatch(pa.table(columns), metadata={"source_files": paths})
 
     def _text_beside(self, path: str) -> str | None:
-        """`a.txt` beside `a.wav`."""
+        """Return the content of `a.txt` for `a.wav`, or None."""
         from curator_core import InputError
 
         try:
@@ -53,19 +53,19 @@ class FolderReading(ProcessingStage[FileGroup, AudioBatch]):
 
 @dataclass
 class AudioFolderReader(CompositeStage[Empty, AudioBatch]):
-    """Takes every recording in folders, whatever its codec, and a .txt of the same name as text."""
+    """Read all recordings in folders, with the text from .txt files of the same name."""
 
     file_paths: str | list[str]
     """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
 
     files_per_partition: int = 16
-    """So many recordings make one batch: models take them together."""
+    """Recordings per batch; models process them together."""
 
     limit: int | None = None
-    """No more than so many batches, to try something out."""
+    """Maximum number of batches, to try something out."""
 
     file_extensions: str | list[str] | None = None
-    """Which endings count in a folder, unless the usual ones of audio and video."""
+    """File extensions to read in folders. The usual ones of audio and video by default."""
 
     include: str | list[str] | None = None
     """Only files whose name, or path in the folder, matches one of these patterns."""
@@ -74,7 +74,7 @@ class AudioFolderReader(CompositeStage[Empty, AudioBatch]):
     """No files whose name, or path in the folder, matches one of these patterns."""
 
     text_files: bool = True
-    """Whether the .txt beside a recording becomes its text."""
+    """Whether to use the .txt file next to a recording as its text."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""

@@ -1,4 +1,4 @@
-"""Manifests: lines of JSON that name recordings, as NeMo has them."""
+"""Manifests: lines of JSON that name recordings, in the format of NeMo."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -22,16 +22,16 @@ from curator_audio.reading.segments import ManifestPartitioning, rooted, scatter
 
 @dataclass(frozen=True)
 class _Rows(Columns):
-    """Rows that begin a batch, or belong to the batch of those before."""
+    """Rows that begin a batch, or continue the previous one."""
 
     begins: bool = True
 
 
 @dataclass
 class ManifestReading(JsonlReading):
-    """Reads lines, and makes relative paths of recordings those of the manifest's folder.
+    """Read lines, and resolve relative paths of recordings against the manifest's folder.
 
-    Rows of one recording that follow each other are in one batch.
+    Consecutive rows of one recording are in one batch.
     """
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
@@ -66,7 +66,7 @@ _NOT_SURVEYED = (
 
 @dataclass
 class _BatchEnds:
-    """Ends batches at the first new recording behind so many rows."""
+    """End a batch at the first new recording after `TOGETHER` rows."""
 
     rows: int = 0
     last: str | None = None
@@ -109,15 +109,15 @@ def _rooted(columns: Columns, folder: str) -> Columns:
 
 @dataclass
 class ManifestReader(JsonlReader):
-    """Reads manifests: a line of JSON for each recording, or for each segment with an `offset`.
+    """Read manifests: a line of JSON per recording, or per segment with `offset`.
 
-    About sixty lines make one source, unless `blocksize` or `files_per_partition` says otherwise.
-    Segments of one recording that follow each other stay together; manifests of segments are read
-    once beforehand to find where recordings end.
+    A source is about sixty lines, unless `blocksize` or `files_per_partition` is set. Consecutive
+    segments of one recording stay together: manifests of segments are scanned once beforehand to
+    find where recordings end.
     """
 
     audio_root: str | None = None
-    """Where relative paths of recordings begin; the folder of their manifest unless given."""
+    """Folder that relative paths of recordings refer to. The folder of the manifest by default."""
 
     reading = ManifestReading
 

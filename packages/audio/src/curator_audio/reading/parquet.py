@@ -1,4 +1,4 @@
-"""Parquet with recordings: their bytes in a column, or in what `datasets` makes of audio."""
+"""Parquet with recordings: their bytes in a column, or the audio struct of `datasets`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from curator_audio.batches import AUDIO, PATH, AudioBatch
 from curator_audio.reading.segments import NOT_TOGETHER, scattered
 
 _ROWS = 32
-"""In a piece: so many recordings go through a model together."""
+"""Recordings per piece; models process them together."""
 
 
 @dataclass
 class AudioParquetReading(ParquetReading):
-    """Reads row groups, and brings recordings into the columns that this package knows."""
+    """Read row groups, and rename the columns of recordings to the standard ones."""
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     audio_field: str = field(default=AUDIO, kw_only=True)
@@ -65,7 +65,7 @@ class AudioParquetReading(ParquetReading):
 
 
 def _unpacked(part: FilePart, name: str, column: Any) -> tuple[Any, list[str | None]]:
-    """The bytes, and the paths that stand beside them."""
+    """Return the bytes, and the paths stored with them."""
     paths: list[str | None] = [None] * len(column)
     if pa.types.is_struct(column.type):
         inside = [one.name for one in column.type]
@@ -85,13 +85,13 @@ def _unpacked(part: FilePart, name: str, column: Any) -> tuple[Any, list[str | N
 
 @dataclass
 class AudioParquetReader(ParquetReader):
-    """Reads Parquet whose rows hold recordings: bytes, or bytes and path as `datasets` has them.
+    """Read Parquet with recordings as bytes, or as the audio struct of `datasets`.
 
-    They come to `audio`, and their names to `audio_filepath`.
+    The bytes are written to `audio`, and the names to `audio_filepath`.
     """
 
     audio_field: str = field(default=AUDIO, kw_only=True)
-    """The column that holds the encoded recording."""
+    """Column with the encoded recording."""
 
     reading = AudioParquetReading
 

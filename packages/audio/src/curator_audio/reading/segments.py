@@ -1,8 +1,8 @@
-"""Segments: manifests of them are divided only where one recording ends and the next begins.
+"""Manifests of segments: divide them only between recordings.
 
-Stages that join segments see one batch at a time, so all segments of a recording must be in one.
-Where they follow each other in one manifest they are. Where they do not, the batches say so, and
-the stages refuse them.
+Stages that join segments see one batch at a time, so all segments of a recording must be in one
+batch. This holds if they are consecutive in one manifest. Otherwise the batches carry the reason,
+and the stages reject them.
 """
 
 from array import array
@@ -36,11 +36,11 @@ NOT_TOGETHER = (
 )
 
 _HEAD = 64 * 1024
-"""Bytes at the beginning of a manifest that tell whether its rows are segments."""
+"""Bytes at the beginning of a manifest that are searched for segments."""
 
 
 class Place(NamedTuple):
-    """Where a line begins, and the recording that it names, if it names one."""
+    """Position of a line, and the recording that it names, if any."""
 
     line: int
     offset: int
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 @dataclass
 class ManifestPartitioning(FilePartitioning):
-    """Lists manifests. Those of segments are read once, and divided between recordings."""
+    """List manifests; scan manifests of segments once, and divide them between recordings."""
 
     audio_root: str | None = field(default=None, kw_only=True)
 
@@ -68,14 +68,14 @@ class ManifestPartitioning(FilePartitioning):
         edges = self._edges.get(file.path)
         if edges is None:
             return super()._divided(file, size)
-        ends: list[int | None] = [*edges[1:], None]  # a file that grows loses nothing
+        ends: list[int | None] = [*edges[1:], None]  # includes lines appended later
         return [
             FilePart(file.path, (end or file.size) - start, file.version, start, end)
             for start, end in zip(edges, ends, strict=True)
         ]
 
     def _holds_segments(self, files: Sequence[FilePart]) -> bool:
-        """Whether rows have an offset, as far as the first files tell."""
+        """Return whether rows have an offset, judging by the first files."""
         for file in files[:FIRST_FILES]:
             with suppress(CuratorError, OSError, DamagedStreamError):
                 lines = next(self._lines(file), None)
@@ -84,9 +84,9 @@ class ManifestPartitioning(FilePartitioning):
         return False
 
     def _survey(self, files: Sequence[FilePart]) -> str | None:
-        """Note where to divide each file; where a recording comes up again later, say so."""
+        """Store where to divide each file; return an error if a recording appears again later."""
         size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
-        found = array("q")  # of each recording eight bytes: there may be millions
+        found = array("q")  # eight bytes per recording: there may be millions
         for file in files:
             edges = [0]
             for place in self._beginnings(file):
@@ -114,7 +114,7 @@ class ManifestPartitioning(FilePartitioning):
         )
 
     def _beginnings(self, file: FilePart) -> Iterator[Place]:
-        """The first line of each recording, and lines that name none."""
+        """Yield the first line of each recording, and lines that name no recording."""
         last: str | None = None
         for place in self._places(file):
             if place.recording is None or place.recording != last:
@@ -122,7 +122,7 @@ class ManifestPartitioning(FilePartitioning):
             last = place.recording
 
     def _places(self, file: FilePart) -> Iterator[Place]:
-        """The lines of a manifest as far as it can be read: its reader tells what is wrong."""
+        """Yield the lines of a manifest up to the first error, which its reader reports later."""
         folder = parent_of(file.path) if self.audio_root is None else self.audio_root
         number = 0
         with suppress(CuratorError, OSError, DamagedStreamError):
@@ -153,7 +153,7 @@ def _recording_of(line: bytes, folder: str) -> str | None:
 
 
 def rooted(folder: str, path: str | None) -> str | None:
-    """A path of a manifest; relative ones begin in a folder."""
+    """Return a path of a manifest; relative paths are resolved against the folder."""
     if not path or path.startswith(("/", "~")) or is_url(path) or not folder:
         return path
     return join(folder, path)
@@ -163,7 +163,7 @@ Out = TypeVar("Out")
 
 
 def scattered(outputs: Iterable[Out], reason: str) -> Iterator[Out]:
-    """Batches of segments, with the reason why their recordings may go on in others, if any."""
+    """Mark batches of segments with the reason why recordings may span batches, if any."""
     for one in outputs:
         if reason and isinstance(one, AudioBatch) and OFFSET in one.columns():
             one.metadata[SCATTERED] = reason

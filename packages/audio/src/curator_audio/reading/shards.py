@@ -1,4 +1,4 @@
-"""Shards: tar files as WebDataset has them, where files of one name follow each other."""
+"""Shards: tar files of WebDataset, in which the files of a sample are consecutive."""
 
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from curator_audio.reading.folders import ENDINGS
 from curator_audio.reading.segments import NOT_TOGETHER, scattered
 
 _TOGETHER = 16
-"""Recordings that make one piece: models take them together."""
+"""Recordings per piece; models process them together."""
 
 _DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError)
 
 
 @dataclass
 class _Group:
-    """The members of one key, as far as they have come."""
+    """The members with one key that were read so far."""
 
     key: str
     audio: bytes | None = None
@@ -61,7 +61,7 @@ class _Group:
             self.problem = f"{name} holds no JSON object"
 
     def record(self, shard: str) -> dict[str, Any]:
-        """What stands beside the recording; its path is that of the member in its shard."""
+        """Return the fields of the sample; its path is that of the member in its shard."""
         told = {name: value for name, value in self.facts.items() if name not in (PATH, AUDIO)}
         if TEXT not in told and self.text is not None:
             told[TEXT] = self.text
@@ -70,7 +70,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Some recordings, and what is told of them."""
+    """Some recordings and their other columns."""
 
     columns: Columns
     audio: list[bytes]
@@ -78,7 +78,7 @@ class _Samples:
 
 @dataclass
 class ShardReading(ReadingStage[_Samples]):
-    """Reads tar files from their beginning to their end, a member at a time."""
+    """Read tar files sequentially, one member at a time."""
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
     max_file_bytes: int = field(default=0, kw_only=True)
@@ -178,7 +178,7 @@ def _problem(group: _Group | Rejected) -> str | None:
 
 
 def _key(member: tarfile.TarInfo) -> str | None:
-    """Its name up to the first dot behind the folder; None for what is no file, or has no key."""
+    """Return the name up to the first dot after the folder; None for non-files and without key."""
     folder, slash, name = member.name.rpartition("/")
     stem, dot, _ = name.partition(".")
     if not member.isreg() or not stem or not dot:
@@ -188,14 +188,15 @@ def _key(member: tarfile.TarInfo) -> str | None:
 
 @dataclass
 class ShardReader(FileReader):
-    """Reads WebDataset shards (.tar, also .gz .bz2 .xz): recordings with their .json and .txt.
+    """Read WebDataset shards: recordings with their .json and .txt files.
 
-    `audio` holds the encoded recording, `audio_filepath` says in which shard it lies. What has no
-    recording, or cannot be read, is set aside with its key.
+    Shards are .tar files, or .tar compressed as .gz, .bz2 or .xz. `audio` holds the encoded
+    recording, `audio_filepath` its shard and member name. Samples that have no recording, or cannot
+    be read, are quarantined with their key.
     """
 
     max_file_bytes: int | str = field(default="256MiB", kw_only=True)
-    """A member of more bytes is not read: its sample is set aside."""
+    """Largest member to read; samples with a larger one are quarantined."""
 
     endings: ClassVar[tuple[str, ...]] = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
     reading = ShardReading

@@ -1,1 +1,1 @@
-"""Reports to listen to: what each rule kept and dropped of a run's recordings."""
+"""Reports with players: what each rule kept and dropped of a run's recordings."""

@@ -1,11 +1,11 @@
-"""`curate audio report`: a page to look at and listen to, about a run of recordings."""
+"""The command `curate audio report`, which writes a page about a run of recordings."""
 
 from curator_core.cli.pages import command_for_page
 
 
 @command_for_page
 def report(run_dir: str, output: str | None) -> str:
-    """Show what each rule of RUN kept and dropped: hours, histograms, sounds with their speech."""
+    """Show what each rule of RUN kept and dropped: hours, histograms, players."""
     from curator_audio.reporting.pages import write_page
 
     return write_page(run_dir, output)

@@ -1,4 +1,4 @@
-"""Drawings of sound: its waveform, its spectrogram below, and spans across both."""
+"""Drawings of sound: a waveform above a spectrogram, with marked spans."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ WIDTH, _WAVE, _SPECTRUM = 640, 64, 96
 _COLUMNS, _ROWS = 320, 80
 _WINDOW = 512
 _QUIET_DB = -30.0
-"""Power that is not bright, even where nothing is louder: silence is dark."""
+"""Lower bound for the brightest level, so that silence is dark."""
 
 _FLOOR_DB = 70.0
-"""How far below the loudest part the darkest colour lies."""
+"""Range from the brightest to the darkest colour."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A span in seconds, what became of it, and why."""
+    """A span in seconds, its CSS class, and its tooltip."""
 
     start: float
     end: float
@@ -33,7 +33,7 @@ class Mark:
 
 
 def drawing(samples: "Samples", rate: int, marks: Iterable[Mark] = ()) -> str:
-    """An SVG of one channel, with the marks that lie in it."""
+    """Return an SVG of one channel, with the marks that begin within it."""
     seconds = samples.size / rate
     height = _WAVE + _SPECTRUM
     picture = data_url(png(_spectrogram(samples)), "image/png")
@@ -56,7 +56,7 @@ def _span(mark: Mark, seconds: float, height: int) -> str:
 
 
 def _outline(samples: "Samples") -> str:
-    """Highest and lowest sample of each column, scaled so that the loudest fills the drawing."""
+    """Return the highest and lowest sample of each column, scaled to the peak."""
     import numpy as np
 
     edges = np.linspace(0, samples.size, min(_COLUMNS, samples.size) + 1).astype(int)
@@ -71,7 +71,7 @@ def _outline(samples: "Samples") -> str:
 
 
 def _spectrogram(samples: "Samples") -> "np.ndarray":
-    """Levels of power, time from left to right and frequency from bottom to top."""
+    """Return power levels, with time from left to right and frequency from bottom to top."""
     import numpy as np
 
     padded = np.pad(samples, (0, max(0, _WINDOW - samples.size)))

@@ -1,4 +1,4 @@
-"""The recordings of a run in its report: hours by rule, and some of each kind to listen to."""
+"""Recordings in the report of a run: hours by rule, and a few players of each kind."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,15 @@ from curator_audio.reporting.sounds import Sounds
 from curator_audio.reporting.styles import STYLE
 
 LOOKED_AT, SHOWN, MOST_RULES = 2000, 3, 6
-"""A run ends with its report: it may take a second, and not a minute."""
+"""Small limits: the report is made at the end of every run and should take about a second."""
 
 
 def recordings(run: RunRecord, room: int) -> Exhibit:
-    """A few players of each kind, as far as there is room for them."""
+    """Show a few players of each kind, as far as there is room for them."""
     found, is_all = _looked_at(run)
     if not found.kept_rows and not any(rule.examples for rule in found.rules.values()):
         raise InputError(f"run {run.path} left no recordings to be heard")
-    html = hours_by_rule(found) if is_all else ""  # those of a part would be taken for the whole
+    html = hours_by_rule(found) if is_all else ""  # partial hours would be mistaken for totals
     sounds, more = Sounds(room // 2), where_more_is(run, "audio report")
     sheets = ((title, sheet(rows, sounds)) for title, rows in _sorts(found))
     html += fitting(sheets, room - len(html) - len(more) - len(STYLE))
@@ -37,7 +37,7 @@ def _sorts(found: Sorted) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _looked_at(run: RunRecord) -> tuple[Sorted, bool]:
-    """What was found, and whether that is all there is."""
+    """Return the sorted rows, and whether all rows were read."""
     kept_path, dropped_path = folders_of(run)
     found, dropped = rules_of(run), 0
     for row in rows_in(kept_path, LOOKED_AT):

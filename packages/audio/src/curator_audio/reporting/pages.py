@@ -1,4 +1,4 @@
-"""The page about a run of recordings: hours by rule, histograms, and sounds to listen to."""
+"""The page about a run of recordings: hours by rule, histograms, and players."""
 
 from html import escape
 
@@ -20,7 +20,7 @@ from curator_audio.transcripts.filters import HEARD
 PAGE = "recordings.html"
 
 MOST_LOOKED_AT = 50_000
-"""Of more rows than that a part is looked at; counts are of all of them."""
+"""Rows to look at; counts still include all rows."""
 
 _ROOM = 2_600_000
 _REASONS = 12
@@ -28,7 +28,7 @@ _SOURCES, _SOURCE_SECONDS, _SECONDS = 5, 60.0, 12.0
 
 
 def write_page(run_dir: str, output: str | None = None) -> str:
-    """Write the page about a run, and say where it is."""
+    """Write the page about a run, and return its path."""
     run = read_run(run_dir)
     kept_path, dropped_path = folders_of(run)
     found = rules_of(run)
@@ -44,7 +44,7 @@ def write_page(run_dir: str, output: str | None = None) -> str:
 
 
 def folders_of(run: RunRecord) -> tuple[str, str]:
-    """Where the last stage that wrote put what was kept, and what was dropped."""
+    """Return the folders in which the last writer put kept and dropped rows."""
     for stage in reversed(run.facts.get("plan", [])):
         options = stage.get("options", {})
         if "dropped_path" in options:
@@ -53,7 +53,7 @@ def folders_of(run: RunRecord) -> tuple[str, str]:
 
 
 def render(name: str, found: Sorted, dropped_path: str) -> str:
-    """Whatever comes from data is escaped."""
+    """Return the page as HTML; all data is escaped."""
     sounds = Sounds(_ROOM)
     rules = [rule for rule in found.rules.values() if rule.dropped]
     parts = [
@@ -77,7 +77,7 @@ _ADVICE = (
 
 
 def hours(seconds: float) -> str:
-    """Hours and minutes, or seconds where it is little."""
+    """Format a duration as hours or minutes, or as seconds below a minute."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)
@@ -108,7 +108,7 @@ def hours_by_rule(found: Sorted) -> str:
 
 
 def _length(rule: Rule) -> str:
-    """Rows may not say how long they are; then at least how many those are."""
+    """Format the dropped length; rows without a duration are counted separately."""
     if not rule.dropped:
         return "-"
     if rule.untold:
@@ -132,7 +132,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _timelines(found: Sorted, sounds: Sounds) -> str:
-    """Whole recordings, with all that was cut out of them."""
+    """Draw whole recordings, with all segments that were cut from them."""
     firsts = [Row({PATH: source}, None) for source in found.sources]
     figures = []
     for row in sample_of(firsts, _SOURCES):

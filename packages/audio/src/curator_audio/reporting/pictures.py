@@ -1,4 +1,4 @@
-"""Pictures of numbers: PNG with a palette, made of nothing but bytes."""
+"""Pictures: encode arrays as PNG with a palette, without an image library."""
 
 import base64
 import struct
@@ -13,7 +13,7 @@ _DARK_TO_LIGHT = ((6, 4, 32), (72, 20, 110), (170, 50, 100), (240, 120, 60), (25
 
 
 def png(levels: "np.ndarray") -> bytes:
-    """A picture of whole numbers below LEVELS, from dark to light; the first row is on top."""
+    """Encode whole numbers below LEVELS, from dark to light; the first row is on top."""
     height, width = levels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     lines = b"".join(b"\0" + row.tobytes() for row in levels.astype("uint8"))

@@ -1,4 +1,4 @@
-"""Rows as a run left them, kept or dropped, each with what it is heard from."""
+"""Rows in the output of a run, kept or dropped, each with its audio."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def source(self) -> str:
-        """The recording that it is a part of."""
+        """The recording that this row is a part of."""
         return str(self.facts.get(SOURCE) or self.facts.get(PATH) or "")
 
     @property
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def place(self) -> tuple[float, float] | None:
-        """Where in its source it begins and ends; None for a whole recording."""
+        """Start and end within the source; None for a whole recording."""
         start = self.number(SOURCE_OFFSET if self.facts.get(SOURCE) else OFFSET)
         return None if start is None or self.seconds is None else (start, start + self.seconds)
 
@@ -55,7 +55,7 @@ class Row:
 
     @property
     def rank(self) -> bytes:
-        """A number by chance that is always the same: the lowest make a fair sample."""
+        """A pseudo-random, reproducible rank: the lowest ranks are a fair sample."""
         name = f"{self.source}\n{self.place}".encode("utf-8", "surrogatepass")
         return blake2b(name, digest_size=8).digest()
 
@@ -66,7 +66,7 @@ class Row:
         return float(value) if isfinite(value) else None
 
     def spans(self) -> list[tuple[float, float]]:
-        """Where speech was found in it, as far as the row still says so."""
+        """Return the spans of speech, if the row still has them."""
         told = self.facts.get("speech")
         entries = json.loads(told) if isinstance(told, str) else told
         return [(float(one["start"]), float(one["end"])) for one in entries or ()]
@@ -77,7 +77,7 @@ class Row:
 
 
 def rows_in(folder: str, most: int) -> Iterator[Row]:
-    """The rows that a writer left in a folder, up to a number of them."""
+    """Yield the rows that a writer put in a folder, up to `most`."""
     given = 0
     for file in _files(folder):
         for row in _rows_of(file):
@@ -88,7 +88,7 @@ def rows_in(folder: str, most: int) -> Iterator[Row]:
 
 
 def _files(folder: str) -> list[FilePart]:
-    """In an order that has nothing to do with their names, so that any beginning is a sample."""
+    """List files in pseudo-random order, so that any first few are a sample."""
     try:
         found = [file for file in find_files([folder], Wanted()) if _reading(file.path)]
     except InputError:
@@ -108,7 +108,7 @@ def _reading(path: str) -> ReadingStage[Any] | None:
 
 
 class _Rows(ParquetReading):
-    """Rows without encoded recordings: what was dropped before it was encoded."""
+    """Read rows without audio, which were dropped before encoding."""
 
     batch: ClassVar[type[DocumentBatch]] = AudioBatch
 

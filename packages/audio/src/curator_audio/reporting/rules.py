@@ -1,4 +1,4 @@
-"""Rules: how much of the recordings each stage of a run kept and dropped."""
+"""Rules: how much each stage of a run kept and dropped."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _LIMITS = ("at_least", "at_most")
 
 @dataclass
 class Rule:
-    """One stage that dropped rows."""
+    """A stage that dropped rows or has limits."""
 
     name: str
     column: str | None
@@ -31,7 +31,7 @@ class Rule:
     passed: int
     seconds: float = 0.0
     untold: int = 0
-    """Rows that do not say how long they are."""
+    """Number of dropped rows without a duration."""
 
     examples: list[Row] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Rule:
 
 @dataclass
 class Sorted:
-    """The rules of a run in order, what stayed to the end, and the numbers of both."""
+    """The rules of a run in order, with kept and dropped rows and their scores."""
 
     rules: dict[str, Rule]
     kept: list[Row] = field(default_factory=list)
@@ -57,10 +57,10 @@ class Sorted:
     kept_seconds: float = 0.0
     scores: dict[str, Scores] = field(default_factory=dict)
     sources: dict[str, list[Row]] = field(default_factory=dict)
-    """Recordings of which segments were made, with some of these."""
+    """Segments by the recording that they were cut from."""
 
     set_aside: Counter[str] = field(default_factory=Counter)
-    """How many rows could not be worked on, by stage and reason."""
+    """Number of quarantined rows, by stage and reason."""
 
     def add_kept(self, row: Row) -> None:
         self.kept_rows += 1
@@ -106,11 +106,11 @@ MEASURED = {
     "silence": "share of silence",
     "clipping": "share of clipped samples",
 }
-"""What has a histogram, with its name; all columns of mean opinion scores have one too."""
+"""Columns that get a histogram, with their titles; columns of mean opinion scores get one too."""
 
 
 def _measured(row: Row) -> list[str]:
-    """Of what a row says, the numbers that histograms are made of."""
+    """Return the numeric columns of a row that get a histogram."""
     return [name for name in row.facts if is_measured(name) and row.number(name) is not None]
 
 
@@ -119,13 +119,13 @@ def is_measured(name: str) -> bool:
 
 
 def rules_of(run: RunRecord) -> Sorted:
-    """The rules that a run had, with exact counts."""
+    """Return the rules of a run, with exact counts."""
     rules: dict[str, Rule] = {}
     for stage in run.facts.get("plan", []):
         name, options = stage["name"], stage.get("options", {})
         counts = run.result.stages[name]
         reasons = Counter(dict(counts.reasons))
-        reasons.pop(JOINED, None)  # nothing of it is lost
+        reasons.pop(JOINED, None)  # joined rows are not lost
         limits = [float(options[one]) for one in _LIMITS
                   if isinstance(options.get(one), int | float)]  # fmt: skip
         if reasons or limits:
@@ -137,7 +137,7 @@ def rules_of(run: RunRecord) -> Sorted:
 
 
 def _column_of(stage: str, options: Mapping[str, Any]) -> str | None:
-    """What a filter goes by: the column that it writes, or the measure of its class."""
+    """Return the column that a filter decides by: its score_field, or the measure of its class."""
     kind = getattr(measuring, stage.rpartition(":")[2], None)
     measure = getattr(kind, "measure", None)
     column = measure or options.get("score_field")

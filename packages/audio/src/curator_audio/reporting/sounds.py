@@ -1,4 +1,4 @@
-"""Sounds inside of a page: an excerpt as a drawing and a player, which need no other file."""
+"""Sounds embedded in a page: an excerpt as a drawing and a player, without extra files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from curator_audio.reporting.rows import Row
 from curator_audio.waveforms import Waveform
 
 _BITS = 16_000
-"""A second, of the sound in the page."""
+"""Bits per second of the embedded sound."""
 
 
 @dataclass
 class Sounds:
-    """Makes figures, with players as long as there is room for them in the page."""
+    """Make figures, with players while there is room for them in the page."""
 
     room: int
-    """Characters of HTML that all figures may have together."""
+    """Characters of HTML left for all figures together."""
 
     def figure(self, row: Row, longest: float, caption: str, marks: Iterable[Mark] = ()) -> str:
-        """A drawing of the beginning of a row, its player, and what is said of it."""
+        """Draw the beginning of a row, with a player and a caption."""
         try:
             wave = excerpt(row, longest)
         except (CuratorError, OSError) as error:
@@ -51,7 +51,7 @@ class Sounds:
 
 
 def excerpt(row: Row, longest: float) -> Waveform:
-    """The beginning of a row; what lies behind it is not decoded."""
+    """Decode the beginning of a row, up to `longest` seconds."""
     import numpy as np
 
     pieces, held = [], 0.0

@@ -1,4 +1,4 @@
-"""How pages with sounds look."""
+"""CSS of pages with players."""
 
 from curator_core.reporting.histograms import HISTOGRAM_STYLE
 

@@ -1,1 +1,1 @@
-"""Speakers: what a voice is like, and who speaks when."""
+"""Speakers: voice properties and diarization."""

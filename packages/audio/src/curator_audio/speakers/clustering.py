@@ -1,4 +1,4 @@
-"""Clustering: vectors that are alike become one speaker, the most alike first."""
+"""Clustering: agglomerative grouping of voice vectors into speakers."""
 
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,10 @@ def clusters(
     threshold: float,
     most: int,
 ) -> list[int]:
-    """For each vector the number of its speaker, counted in the order in which they come.
+    """Return the speaker number of each vector, counted in order of appearance.
 
-    Groups are joined as long as the cosine between their weighted sums is above the threshold, or
-    there are too many of them.
+    The closest groups are joined while the cosine between their weighted sums is at least the
+    threshold, or while there are more than `most` groups.
     """
     groups = _Groups(vectors, weights)
     while len(groups.members) > 1:
@@ -33,9 +33,10 @@ def clusters(
 
 
 class _Groups:
-    """Each knows the one that is most like it, so that joining two looks at few of the others.
+    """Groups that know their nearest neighbour, so that a join compares few vectors.
 
-    Whose nearest one was joined to another keeps its cosine as a bound, until it matters.
+    If a group's neighbour was joined to another, the old cosine serves as an upper bound and is
+    recomputed when needed.
     """
 
     def __init__(self, vectors: "NDArray[np.float32]", weights: "NDArray[np.float64]") -> None:
@@ -53,7 +54,7 @@ class _Groups:
         self._is_bound = np.zeros(len(vectors), bool)
 
     def closest(self) -> tuple[int, int, float]:
-        """The two that are most alike, the earlier one first."""
+        """Return the two closest groups, the earlier one first, and their cosine."""
         while self._is_bound[place := int(self._cosines.argmax())]:
             self._look_at(place)
         one, other = sorted((place, int(self._nearest[place])))
