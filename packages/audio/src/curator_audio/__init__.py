@@ -1,4 +1,4 @@
-"""Stages for audio: readers, measures, segments of speech, transcripts, writers."""
+"""Audio stages: readers, measures, speech segmentation, transcripts, and writers."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -146,7 +146,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Stages are imported when they are asked for: naming them all wakes no library."""
+    """Import stages on first use, so that importing this package stays cheap."""
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"curator_audio.{module}"), name)

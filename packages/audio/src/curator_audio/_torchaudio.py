@@ -1,8 +1,9 @@
-"""The only module that imports torchaudio; the others say `from ... import torchaudio`.
+"""Import of torchaudio that works with any torch; use `from ... import torchaudio`.
 
-Only SQUIM needs it, whose network is plain PyTorch. The compiled part of its wheel fails to load
-beside a torch for the CPU, or for another CUDA, and pip lets any two versions meet. There it is
-loaded without its compiled part, which is what torchaudio does by itself inside a .pex file.
+This is the only module that imports it. Only SQUIM needs it, and its network is plain PyTorch. The
+compiled part of the wheel fails to load next to a CPU build of torch or one for another CUDA
+version, and pip allows any combination. In that case torchaudio is loaded without its compiled
+part, as torchaudio itself does inside a .pex file.
 """
 
 import sys
@@ -14,7 +15,7 @@ EXTENSION = "torchaudio._extension"
 
 
 class NoExtension(ModuleType):
-    """What the rest of torchaudio asks of its compiled part, answered with no."""
+    """Replacement for the compiled part of torchaudio that reports all its features as missing."""
 
     _IS_TORCHAUDIO_EXT_AVAILABLE = False
     _IS_ALIGN_AVAILABLE = False

@@ -1,24 +1,24 @@
-"""Batches of recordings: one row each, as in a manifest; samples only while somebody listens.
+"""Batches of recordings: one row each, as in a manifest; samples are decoded on demand.
 
-Columns that mean something to this package:
+Columns with a meaning in this package:
 
-    audio_filepath  text: where the recording lies
-    audio           binary: the encoded recording itself, where it did not come as a file
-    offset          seconds: where in it the row begins; the row is a segment if this is there
-    duration        seconds: how long it is
-    text            what is said in it
-    gain_db         decibels by which it is heard louder, see LoudnessNormalizer
+    audio_filepath  text: path of the recording
+    audio           binary: the encoded recording, if it is not a file
+    offset          seconds: start of the row in the recording; only segments have it
+    duration        seconds: length of the row
+    text            transcript
+    gain_db         decibels to amplify the row by, see LoudnessNormalizer
 
-Everything else is carried along. An `AudioBatch` is a `DocumentBatch`, so filters of columns work
-on it. Stages that listen take and give `AudioBatch`, and write
+All other columns are kept. An `AudioBatch` is a `DocumentBatch`, so column filters work on it.
+Stages that decode audio take and return `AudioBatch`:
 
     heard = batch.listen(SPEECH, MyListener)   # a new listener for each row
     yield heard.batch.with_columns({"snr_db": heard.values})
-    yield from heard.rejected                  # what cannot be decoded, set aside alone
+    yield from heard.rejected                  # rows that cannot be decoded
 
-Rows of one file are heard in one go, whatever their number, and rows of one encoded recording share
-its bytes (`repeated`). What was decoded is kept for the stages
-behind, up to `recordings.BUDGET`; it stands in no column, so no writer can meet it.
+Rows of one file are decoded in one pass, and rows of one encoded recording share its bytes
+(`repeated`). Decoded samples are cached for later stages, up to `recordings.BUDGET`. They are not
+in a column, so writers never see them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ PATH, AUDIO, OFFSET, DURATION, TEXT = "audio_filepath", "audio", "offset", "dura
 GAIN = "gain_db"
 
 SCATTERED = "curator_audio.scattered"
-"""In the metadata of a batch: why segments of its recordings may be in other batches, too."""
+"""Metadata key of the reason why segments of a recording may be in other batches."""
 
 _RECORDINGS = "curator_audio.recordings"
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Heard(Generic[T]):
-    """The rows that could be heard, an answer for each, and the others."""
+    """Rows that could be decoded with a value for each, and the rejected rows."""
 
     batch: "AudioBatch"
     values: list[T]
@@ -62,11 +62,11 @@ class Heard(Generic[T]):
 
 @dataclass
 class AudioBatch(DocumentBatch):
-    """Recordings or segments of them, one row each."""
+    """Recordings or segments of recordings, one per row."""
 
     @property
     def playing_ms(self) -> int:
-        """Of the rows that say how long they are."""
+        """Total duration of the rows that have one."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -79,7 +79,7 @@ class AudioBatch(DocumentBatch):
         return round(1000 * seconds) if isfinite(seconds) else 0
 
     def place(self, row: int) -> str:
-        """A row for messages: its file, and the seconds where it is a segment."""
+        """Describe a row in messages: its path, and the seconds if it is a segment."""
         path = self._value(PATH, row) or f"row {row}"
         try:
             start, end = self._given_span(row)
@@ -88,7 +88,7 @@ class AudioBatch(DocumentBatch):
         return str(path) if start is None else f"{path} {start:g}-{end:g} s"
 
     def source(self, row: int) -> Source:
-        """The bytes where the row has them, otherwise the path."""
+        """Return the bytes if the row has them, otherwise the path."""
         data = self._encoded(row)
         if data:
             return data
@@ -98,11 +98,11 @@ class AudioBatch(DocumentBatch):
         return str(path)
 
     def source_key(self, row: int) -> str:
-        """What rows of one recording have in common, and those of others have not."""
+        """Return a key that is equal for rows of the same recording only."""
         return self._recordings().key_of(self.source(row))
 
     def span(self, row: int) -> Span:
-        """The part of the recording that the row is; all of it where it has no offset."""
+        """Return the part of the recording that the row covers; all of it without an offset."""
         start, end = self._given_span(row)
         gain = 10 ** ((self._number(GAIN, row) or 0.0) / 20)
         if start is None:
@@ -114,7 +114,7 @@ class AudioBatch(DocumentBatch):
         return Span(start, end, gain)
 
     def start(self, row: int) -> float:
-        """The second of the source where the row begins."""
+        """Return the start of the row in its source, in seconds."""
         return self.given_offset(row) or 0.0
 
     def given_offset(self, row: int) -> float | None:
@@ -154,15 +154,15 @@ class AudioBatch(DocumentBatch):
         return data
 
     def gains(self) -> list[float]:
-        """Decibels by which each row is heard louder."""
+        """Return the gain of each row in decibels."""
         return [float(self._value(GAIN, row) or 0.0) for row in range(self.num_items)]
 
     def refuse_scattered(self) -> None:
-        """Raise where segments of one recording may be in several batches, of which this is one."""
+        """Raise if segments of a recording may be in other batches."""
         if reason := self.metadata.get(SCATTERED):
             raise InputError(f"cannot join segments: {reason}")
 
-    # Listening
+    # Decoding
 
     def listen(
         self,
@@ -170,7 +170,7 @@ class AudioBatch(DocumentBatch):
         listener: Callable[[], Listener[T]],
         storage_options: StorageOptions | None = None,
     ) -> Heard[T]:
-        """What a listener of its own says of each row; rows that cannot be heard are set aside."""
+        """Run a new listener on each row; rows that cannot be decoded are rejected."""
         answers: dict[int, T] = {}
         failed: dict[int, Exception] = {}
         for row, answer in self.answers(form, listener, storage_options):
@@ -187,7 +187,7 @@ class AudioBatch(DocumentBatch):
         listener: Callable[[], Listener[T]],
         storage_options: StorageOptions | None = None,
     ) -> Iterator[tuple[int, T | UndecodableError]]:
-        """Rows as they have been heard, in the order of their ends, for answers that are large."""
+        """Yield rows with their answers, in order of their ends; use it if answers are large."""
         yield from self.answers_of_rows(form, lambda _: listener(), storage_options)
 
     def answers_of_rows(
@@ -196,7 +196,7 @@ class AudioBatch(DocumentBatch):
         listener: Callable[[int], Listener[T]],
         storage_options: StorageOptions | None = None,
     ) -> Iterator[tuple[int, T | UndecodableError]]:
-        """The same, with listeners that know which row they are to hear."""
+        """Like `answers`, with listeners that depend on the row."""
         failed: dict[int, UndecodableError] = {}
         found = self._by_source(failed)
         yield from failed.items()
@@ -207,13 +207,13 @@ class AudioBatch(DocumentBatch):
     def waveforms(
         self, form: Form, storage_options: StorageOptions | None = None
     ) -> Heard[Waveform]:
-        """All samples of all rows at once: for rows that are known to be short."""
+        """Decode all samples of all rows at once; only for short rows."""
         return self.listen(form, Collecting, storage_options)
 
     def blocks(
         self, row: int, form: Form, storage_options: StorageOptions | None = None
     ) -> Iterator[Waveform]:
-        """One row bit by bit, for those who listen to several at the same time."""
+        """Yield the blocks of one row, for reading several rows at the same time."""
         position = 0
         span = self.span(row)
         for block in self._recordings().hear(self.source(row), form, storage_options):
@@ -225,7 +225,7 @@ class AudioBatch(DocumentBatch):
                 return
 
     def release(self) -> None:
-        """Forget all samples, for a stage behind which nobody listens."""
+        """Free all samples, if no later stage needs them."""
         self.derived.pop(_RECORDINGS, None)
 
     def _by_source(self, failed: dict[int, UndecodableError]) -> dict[Source, dict[int, Span]]:
@@ -241,10 +241,10 @@ class AudioBatch(DocumentBatch):
         known: Recordings = self.derived.setdefault(_RECORDINGS, Recordings())
         return known
 
-    # Other rows, other columns
+    # Deriving batches
 
     def without(self, failed: Mapping[int, Exception]) -> tuple[Self, list[Rejected]]:
-        """The batch without some rows, and notes that set each of these aside with its reason."""
+        """Return the batch without the failed rows, and a rejection with the reason for each."""
         if not failed:
             return self, []
         rejected = [
@@ -254,13 +254,13 @@ class AudioBatch(DocumentBatch):
         return self.take([row for row in range(self.num_items) if row not in failed]), rejected
 
     def valid_rows(self) -> tuple[Self, list[Rejected]]:
-        """The rows that name a recording and a part of it, and notes that set aside the others."""
+        """Return the rows with a valid source and span, and rejections for the others."""
         failed: dict[int, UndecodableError] = {}
         self._by_source(failed)
         return self.without(failed)
 
     def take(self, rows: Sequence[int]) -> Self:
-        """Some rows in an order of your own, with what was decoded of their files."""
+        """Return some rows in the given order, and keep the decoded samples of their files."""
         import pyarrow as pa
 
         taken = self.with_data(self.data.take(pa.array(rows, pa.int64())))
@@ -269,7 +269,7 @@ class AudioBatch(DocumentBatch):
         return taken
 
     def repeated(self, rows: Sequence[int]) -> Self:
-        """Rows, many of them several times: an encoded recording is there once for all of these."""
+        """Return rows, possibly several times; repeated rows share one encoded recording."""
         import pyarrow as pa
         from curator_core.model.arrow import with_column
 
@@ -283,7 +283,7 @@ class AudioBatch(DocumentBatch):
         return self.with_table(table.take(pa.array(rows, pa.int64())))
 
     def sources(self) -> Iterator[Source]:
-        """What the rows are heard from, without those that have nothing."""
+        """Yield the sources of all rows that have one."""
         for row in range(self.num_items):
             if self._encoded(row) or self._value(PATH, row):
                 yield self.source(row)
@@ -291,7 +291,7 @@ class AudioBatch(DocumentBatch):
     def keep(
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
-        """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        """Return the rows where `mask` is true, and a drop of the others, as a filter does."""
         from curator_core.model.arrow import flags_in
 
         flags = flags_in(mask)
@@ -299,18 +299,18 @@ class AudioBatch(DocumentBatch):
         if not missing:
             return [self]
         gone = [row for row, wanted in enumerate(flags) if not wanted]
-        bare = self.with_data(self.data)  # whoever keeps dropped records keeps no samples
+        bare = self.with_data(self.data)  # so that dropped records do not keep samples
         kept = self.take([row for row, wanted in enumerate(flags) if wanted])
         return [kept, Dropped(reason, missing, lambda: bare.take(gone))]
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
-        """Columns added or replaced, row by row, with what was decoded."""
+        """Return the batch with columns added or replaced, and keep decoded samples."""
         from curator_core.model.arrow import with_columns
 
         return self.with_table(with_columns(self.data, columns))
 
     def with_table(self, table: "pa.Table") -> Self:
-        """Other rows of the same recordings, such as segments, with what was decoded."""
+        """Return other rows of the same recordings, such as segments; keep decoded samples."""
         changed = self.with_data(table)
         if _RECORDINGS in self.derived:
             changed.derived[_RECORDINGS] = self.derived[_RECORDINGS]

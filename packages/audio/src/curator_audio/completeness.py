@@ -1,7 +1,7 @@
-"""Completeness: how many bytes a recording says it has, where its format tells.
+"""Completeness: detect truncated files by the size in their header.
 
-FFmpeg takes what is left of a file that was cut off for all of it, and its last word ends in the
-middle. What is written as it is recorded does not know its size, and says nothing here.
+FFmpeg decodes what is left of a truncated file without an error, and its last word ends in the
+middle. Files that were streamed while recording have no size and are not checked.
 """
 
 import io
@@ -9,16 +9,16 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 _UNKNOWN = 0x7FFFFFFF
-"""A size of RIFF like this, or larger, means that it is not known."""
+"""RIFF sizes from this value on mean that the size is unknown."""
 
 _SLACK = 64
 """Bytes that a header may count beyond the end without any sample missing."""
 
 _HEAD = 128 * 1024
-"""What of a file is looked at: pictures in tags come before the first sound."""
+"""Bytes at the beginning to look at: pictures in tags come before the first sound."""
 
 _LONGEST_PAGE = 27 + 255 + 255 * 255
-"""Bytes of a page of Ogg."""
+"""Maximum bytes of an Ogg page."""
 
 _ASF_FILE = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 _ASF_LIVE = 1
@@ -26,7 +26,7 @@ _SEGMENT = b"\x18\x53\x80\x67"
 
 
 def lacks(file: BinaryIO) -> tuple[int, int] | None:
-    """How many bytes there are, and how many there should be, of a file that was cut off."""
+    """Return the actual and the expected number of bytes of a truncated file, else None."""
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     head = file.read(12)
@@ -48,7 +48,7 @@ def _iff(file: BinaryIO, size: int) -> int | None:
 
 
 def _ogg(file: BinaryIO, size: int) -> int | None:
-    """Where its last page ends, by the lengths in its head."""
+    """Return the end of the last page, computed from the lengths in its header."""
     start = max(0, size - _LONGEST_PAGE)
     tail = _at(file, start, _LONGEST_PAGE)
     place = tail.rfind(b"OggS\0")
@@ -59,7 +59,7 @@ def _ogg(file: BinaryIO, size: int) -> int | None:
 
 
 def _mp3(file: BinaryIO, size: int) -> int | None:
-    """What encoders leave in the first frame: Xing, or Info where the bit rate is constant."""
+    """Read the size from the first frame: Xing, or Info if the bit rate is constant."""
     head = _at(file, 0, _HEAD)
     start = _behind_tags(head)
     first = head[start : start + 200]
@@ -74,7 +74,7 @@ def _mp3(file: BinaryIO, size: int) -> int | None:
 
 
 def _behind_tags(head: bytes) -> int:
-    """ID3 has seven bits of its length in each of four bytes."""
+    """Skip an ID3 tag, whose length is stored with seven bits in each of four bytes."""
     if head[:3] != b"ID3":
         return 0
     length = 0
@@ -93,7 +93,7 @@ def _asf(file: BinaryIO, size: int) -> int | None:
 
 
 def _matroska(file: BinaryIO, size: int) -> int | None:
-    """Where its segment ends: an id, and a number whose zeros in front say how long it is."""
+    """Return the end of the segment: an id, and a number whose leading zeros give its width."""
     head = _at(file, 0, 4096)
     place = head.find(_SEGMENT)
     if place < 0 or place + 12 > len(head) or not head[place + 4]:

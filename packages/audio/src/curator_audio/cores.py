@@ -1,4 +1,4 @@
-"""Cores: how many of them FFmpeg sees when it sets up threads of its own."""
+"""Cores: limit the number of threads that FFmpeg starts."""
 
 import ctypes
 import os
@@ -9,10 +9,10 @@ from functools import cache
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """This thread stays on its core, so that FFmpeg starts no threads for filters set up here.
+    """Pin this thread to its current core, so that FFmpeg starts no threads for filters.
 
-    It would start as many as there are cores, for each file anew, and wait for all of them at its
-    end: with every core at work elsewhere that takes longer than to encode a few seconds.
+    Otherwise FFmpeg starts one thread per core for each file, and waits for all of them at its end.
+    If all cores are busy, this takes longer than encoding a few seconds.
     """
     here = _core()
     if here is None:
@@ -27,7 +27,7 @@ def one_core() -> Iterator[None]:
 
 
 def _core() -> int | None:
-    """Where this thread runs; None where systems do not say, or do not let one stay."""
+    """Return the core of this thread; None if it is unknown or the system has no affinity."""
     ask = _asking()
     if ask is None:
         return None

@@ -1,4 +1,4 @@
-"""Cutting: recordings of any length become pieces that a model can take, as they are heard."""
+"""Cutting: split recordings of any length into pieces for a model while decoding."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,26 +20,26 @@ class Piece:
 
     samples: "Sound"
     length: int
-    """How many samples there are, also when they are gone."""
+    """Number of samples, also after they are freed."""
 
     weight: float
-    """How much its answer counts among those of its recording."""
+    """Weight of its answer among those of the recording."""
 
     start: int = 0
-    """The sample of the row at which it begins."""
+    """First sample within the row."""
 
     def without_samples(self) -> "Piece":
         return replace(self, samples=self.samples[:0])
 
 
 def piece_of(samples: "Sound", start: int, weight: float | None = None) -> Piece:
-    """A copy of its own, so that what it was cut from is free to go."""
+    """Make a piece from a copy, so that the source array can be freed."""
     return Piece(samples.copy(), len(samples), len(samples) if weight is None else weight, start)
 
 
 @dataclass
 class Awaited:
-    """A piece that waits for its answer."""
+    """A piece with its answer, once there is one."""
 
     piece: Piece
     answer: Any = None
@@ -47,17 +47,17 @@ class Awaited:
 
 
 class Cut(Protocol):
-    """How one recording is cut."""
+    """Strategy for cutting one recording."""
 
     def ready(self, held: "Sound") -> tuple[list[Piece], "Sound"]:
-        """Pieces that are certain, and what is left to be heard on."""
+        """Return the pieces that are final, and the samples to keep for later."""
 
     def rest(self, held: "Sound") -> list[Piece]:
-        """The last pieces, when nothing follows."""
+        """Return the last pieces, at the end of the recording."""
 
 
 class CuttingListener:
-    """Hears one row, hands its pieces over as they are complete, and knows who awaits answers."""
+    """Cut one row, hand over each piece when it is complete, and collect the answers."""
 
     def __init__(self, cut: Cut, put: Callable[[Piece], Awaited]) -> None:
         self._cut, self._put = cut, put
@@ -83,9 +83,9 @@ class CuttingListener:
 
 @dataclass
 class EvenCut:
-    """Pieces of one length; what is left over makes the last two of them equally long.
+    """Cut into pieces of equal length; the remainder is divided evenly over the last two.
 
-    What is shorter than a model can take is repeated until it is long enough.
+    Rows shorter than the model's minimum are repeated until they are long enough.
     """
 
     longest: int
@@ -116,6 +116,6 @@ def _filled(samples: "Sound", shortest: int) -> "Sound":
 
 
 def weighted_mean(answers: Sequence[tuple[Piece, Any]]) -> Any:
-    """The mean of answers that are numbers, or arrays of them."""
+    """Return the weighted mean of numbers or arrays."""
     total = sum(piece.weight for piece, _ in answers)
     return sum(answer * (piece.weight / total) for piece, answer in answers if piece.weight)

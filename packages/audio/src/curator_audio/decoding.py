@@ -1,4 +1,4 @@
-"""Decoding: recordings of any codec as blocks of samples, however long they are."""
+"""Decoding: recordings of any codec as blocks of samples, of any length."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 MOST_CHANNELS = 64
 _BLOCK_SECONDS = 10
 _BLOCK_SAMPLES = 8 * 1024 * 1024
-"""Of all channels together, so that a block of many channels is no larger."""
+"""Samples in all channels together, so that many channels do not make a block larger."""
 
 _TELL_THEIR_LENGTH = ("wav", "w64", "flac", "mov", "aiff", "caf", "au")
-"""Formats whose header says how long the audio is; others are guessed at."""
+"""Formats with the exact length in the header; for others FFmpeg estimates it."""
 
 _MISSING_SECONDS, _MISSING_SHARE = 0.25, 0.01
-"""Headers count what encoders pad; so much less is no damage."""
+"""Tolerance for missing audio, in seconds and as a share: headers include encoder padding."""
 
 _BAD_PACKETS = 3
 
@@ -34,7 +34,7 @@ _SCALES = {"u8": 2.0**7, "s16": 2.0**15, "s32": 2.0**31, "s64": 2.0**63}
 
 @dataclass(frozen=True)
 class Track:
-    """The audio of a file as its blocks come: the facts, and the samples."""
+    """The audio stream of a file: its properties and its blocks of samples."""
 
     sample_rate: int
     channels: int
@@ -48,9 +48,9 @@ def decoded(
     storage_options: StorageOptions | None = None,
     tell_seconds: Callable[[float], None] | None = None,
 ) -> Iterator[Waveform]:
-    """What is in a file, in blocks of about ten seconds; UndecodableError where it is damaged.
+    """Yield blocks of about ten seconds; raise UndecodableError if the file is damaged.
 
-    `tell_seconds` gets how long it is by its header, before the first block.
+    `tell_seconds` is called with the length from the header, before the first block.
     """
     with opened(source, storage_options) as container:
         track = track_of(container)
@@ -65,7 +65,7 @@ def decoded(
 
 
 def formed(blocks: "Iterable[Samples]", sample_rate: int, form: Form) -> Iterator[Waveform]:
-    """Blocks as they were recorded in the form that is wanted."""
+    """Convert native blocks to the wanted form."""
     rate = form.sample_rate or sample_rate
     chosen = (_chosen(block, form) for block in blocks)
     for block in resampled(chosen, sample_rate, rate, form.quality):
@@ -73,7 +73,7 @@ def formed(blocks: "Iterable[Samples]", sample_rate: int, form: Form) -> Iterato
 
 
 def decode(source: Source, form: Form, storage_options: StorageOptions | None = None) -> Waveform:
-    """A whole file at once: for what is known to be short."""
+    """Decode a whole file at once; only for short files."""
     import numpy as np
 
     blocks = list(decoded(source, form, storage_options))
@@ -82,7 +82,7 @@ def decode(source: Source, form: Form, storage_options: StorageOptions | None = 
 
 
 def track_of(container: Any) -> Track:
-    """The first audio stream of an open container."""
+    """Return the first audio stream of an open container."""
     stream = container.streams.audio[0]
     if stream.codec_context is None:
         raise UndecodableError("the codec of its audio is not known to this FFmpeg")
@@ -101,9 +101,9 @@ def track_of(container: Any) -> Track:
 
 
 def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
-    """Frames until the end, or until damage. A few bad packets at the very end are no damage.
+    """Yield frames until the end or until damage; ignore a few bad packets at the end.
 
-    Those are tags, or what was left of a frame when an encoder stopped: players skip them as well.
+    These are tags, or parts of a frame from when the encoder stopped. Players skip them as well.
     """
     import av
 
@@ -129,13 +129,13 @@ def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
 
 
 def _packets(container: Any, stream: Any) -> Iterator[Any]:
-    """Packets, and as the last one the error that ended them, if one did."""
+    """Yield packets, and finally the error that ended them, if any."""
     import av
 
     try:
         yield from container.demux(stream)
     except IndexError:
-        return  # all were given; av looks for those of streams that came up on the way
+        return  # the end: av looked up a stream that appeared later
     except (av.FFmpegError, ValueError, OverflowError) as error:
         yield error
 
@@ -150,7 +150,7 @@ def _promised(stream: Any) -> float:
 
 
 def _complete(frames: "Iterator[AudioFrame]", promised: float) -> "Iterator[AudioFrame]":
-    """The same frames; an error at the end where they are fewer than the header promised."""
+    """Yield the frames; raise at the end if they are shorter than the header promised."""
     seconds = 0.0
     for frame in frames:
         yield frame
@@ -196,7 +196,7 @@ def _refuse_odd_numbers(samples: "Samples", seconds: float) -> None:
 
 
 def _samples_of(frame: "AudioFrame") -> "Samples":
-    """Fractions of full scale, a row for each channel."""
+    """Return samples as fractions of full scale, with a row per channel."""
     import numpy as np
 
     values = frame.to_ndarray()

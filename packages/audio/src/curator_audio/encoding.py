@@ -1,4 +1,4 @@
-"""Encoding: waveforms as files of WAV, FLAC or Opus, at once or block by block."""
+"""Encoding: write waveforms as WAV, FLAC or Opus, at once or block by block."""
 
 import io
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
@@ -22,11 +22,11 @@ MOST_CHANNELS = {"flac": 8, "wav": 64, "opus": 2}
 
 
 _LARGEST_WAV = 2**32 - 4096
-"""Bytes of samples: its header counts them with 32 bits."""
+"""Bytes of samples that fit: the header counts them with 32 bits."""
 
 
 def encode(wave: Waveform, kind: Format, bit_rate: int | None = None) -> bytes:
-    """The bytes of a file; the same waveform gives the same bytes. Opus may have a bit rate."""
+    """Return the bytes of a file, which are reproducible. `bit_rate` is for opus."""
     file = io.BytesIO()
     encoder = Encoder(file, kind, bit_rate)
     encoder.write(wave)
@@ -35,7 +35,7 @@ def encode(wave: Waveform, kind: Format, bit_rate: int | None = None) -> bytes:
 
 
 class Encoder:
-    """Writes a recording to a file block by block; the bytes do not depend on the blocks."""
+    """Write a recording to a file block by block; the bytes do not depend on the blocks."""
 
     def __init__(self, file: BinaryIO, kind: Format, bit_rate: int | None = None) -> None:
         self._file, self._kind, self._bit_rate = file, kind, bit_rate
@@ -49,7 +49,7 @@ class Encoder:
         return self.samples / self.sample_rate
 
     def write(self, wave: Waveform) -> None:
-        """Encode a block as far as it fills frames; the rest waits for the next one."""
+        """Encode all full frames; the rest is kept for the next block."""
         import numpy as np
 
         if self._container is None:
@@ -65,14 +65,14 @@ class Encoder:
         self._held = held[:, whole:].copy()
 
     def close(self) -> None:
-        """Write what is left, and complete the header."""
+        """Write the remaining samples, and complete the header."""
         if self._held is not None:
             self._encode(self._held)
             self._container.mux(self._stream.encode(None))
         self.abort()
 
     def abort(self) -> None:
-        """Let go of the file as it is."""
+        """Close the encoder without finishing the file."""
         if self._container is not None:
             self._container.close()
             self._container = None
@@ -105,7 +105,7 @@ class Encoder:
             if self._written:
                 packets = self._stream.encode(frame)
             else:
-                with one_core():  # here FFmpeg decides how many threads convert its samples
+                with one_core():  # FFmpeg decides on its threads here
                     packets = self._stream.encode(frame)
             self._container.mux(packets)
             self._written += frame.samples

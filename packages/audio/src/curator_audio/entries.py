@@ -1,7 +1,7 @@
-"""Entries: columns of spans, turns or words, each with its start and end in seconds.
+"""Entries: columns of spans, turns or words, each with start and end in seconds.
 
-Readers of JSON Lines and of shards give nested values as JSON text, Parquet and our own stages as
-lists; both mean the same here.
+Nested values are JSON text from JSON Lines and shards, and lists from Parquet and our own stages.
+Both are supported.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ Entry: TypeAlias = dict[str, Any]
 
 
 class EntriesError(InputError, ValueError):
-    """A value that is no list of entries, and why."""
+    """A value that is not a valid list of entries."""
 
 
 @dataclass(frozen=True)
 class Entries:
-    """The rows whose entries could be read, these, and the others."""
+    """Rows with valid entries, their entries, and the rejected rows."""
 
     batch: "AudioBatch"
     values: list[list[Entry]]
@@ -38,7 +38,7 @@ class Entries:
 
 
 def entries_in(batch: "AudioBatch", name: str, more: Sequence[str] = ()) -> Entries:
-    """The entries of each row in a column, empty where it has none; `more` they must have too."""
+    """Return the entries of each row in a column, empty for null. `more` are required keys."""
     found: dict[int, list[Entry]] = {}
     failed: dict[int, Exception] = {}
     for row, value in enumerate(batch.data.column(name).to_pylist()):
@@ -56,7 +56,7 @@ def entries_in(batch: "AudioBatch", name: str, more: Sequence[str] = ()) -> Entr
 def with_entries(
     batch: "AudioBatch", name: str, values: Sequence[Sequence[Entry] | None]
 ) -> "AudioBatch":
-    """Other entries in a column, in the form in which it has them."""
+    """Replace the entries in a column, keeping its type."""
     table = batch.data
     place = table.column_names.index(name)
     field = table.schema.field(name)

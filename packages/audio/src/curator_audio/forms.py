@@ -1,30 +1,30 @@
-"""Forms: at which rate and with which channels a recording is listened to."""
+"""Forms: sample rate and channels in which a stage wants audio."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 Channels: TypeAlias = Literal["mono", "all"] | int
-"""The mean of all channels, each by itself, or only the one of this number, from 0."""
+"""The mean of all channels, all channels, or one channel by number, from 0."""
 
 Quality: TypeAlias = Literal["fast", "best"]
-"""How to resample: with FFmpeg's filter, or with a long window, which takes six times as long."""
+"""Resampling method: FFmpeg's filter, or a long window, which takes six times as long."""
 
 HIGHEST_RATE = 768_000
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a stage wants to hear. Stages that ask for equal forms share one decoding."""
+    """The form in which a stage wants audio. Stages with equal forms share one decoding."""
 
     sample_rate: int | None = None
-    """None: as it was recorded."""
+    """In Hz; None keeps the original rate."""
 
     channels: Channels = "mono"
     quality: Quality = "fast"
 
     def problems(self) -> Iterator[str]:
-        """What is wrong with it, in words about the options of a stage."""
+        """Yield what is wrong with the form, in terms of the options of a stage."""
         rate, channels = self.sample_rate, self.channels
         if rate is not None and not 1 <= rate <= HIGHEST_RATE:
             yield f"sample_rate is {rate}, but must be between 1 and {HIGHEST_RATE}"
@@ -36,7 +36,7 @@ class Form:
 
 
 NATIVE = Form(None, "all")
-"""As recorded: for measures of the recording itself."""
+"""As recorded, for measures of the recording itself."""
 
 SPEECH = Form(16_000)
-"""What models of speech take."""
+"""Input of speech models."""

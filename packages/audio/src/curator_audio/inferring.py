@@ -1,4 +1,4 @@
-"""Inferring: pieces of recordings go through a model together, and answers become columns."""
+"""Inference: run pieces of recordings through a model in batches, and add columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ LOG = log("curator_audio")
 
 
 class Source(Protocol):
-    """Where a model comes from."""
+    """Source of a model's files."""
 
     def problems(self) -> Iterable[str]: ...
     def fetch(self) -> Any: ...
@@ -32,14 +32,14 @@ class Source(Protocol):
 
 @dataclass(kw_only=True)
 class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
-    """Listens to recordings piece by piece, and adds what a model says of each.
+    """Base class of stages that run a model on pieces of recordings and add columns.
 
-    A kind of model says how it is loaded, how recordings are cut for it, and what its answers for
-    the pieces of a row amount to. Pieces of several rows go through it together.
+    Subclasses load the model, choose how to cut recordings, and combine the answers for the pieces
+    of a row. Pieces of several rows go through the model together.
     """
 
     model_batch_size: int = 16
-    """How many pieces of recordings go through the model together; fewer where memory is short."""
+    """Pieces per model call; reduced automatically if memory is short."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -48,39 +48,39 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
 
     @abstractmethod
     def sources(self) -> Sequence[Source]:
-        """Where its files come from."""
+        """Return the sources of the model's files."""
 
     @abstractmethod
     def load(self, worker: WorkerInfo) -> str:
-        """Make it ready; its name and the digest of its weights."""
+        """Load the model; return its name and the digest of its weights."""
 
     @abstractmethod
     def cut(self) -> Cut:
-        """How recordings are cut for it."""
+        """Return a new cut for one recording."""
 
     @abstractmethod
     def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
-        """What the model says of pieces, one answer for each."""
+        """Run the model; return one answer per piece."""
 
     @abstractmethod
     def amount(self, answers: Sequence[tuple[Piece, Any]]) -> Any:
-        """What the answers for the pieces of one row come to."""
+        """Combine the answers for the pieces of one row."""
 
     @abstractmethod
     def described(self, amounts: Sequence[Any]) -> Mapping[str, pa.Array]:
-        """The columns for these rows."""
+        """Return the columns for the combined answers of these rows."""
 
     @abstractmethod
     def columns(self) -> Sequence[str]:
-        """The columns of its answers."""
+        """Return the names of the columns with answers."""
 
     def fault(self, amount: Any) -> str | None:
-        """Why a row with this answer goes, or None where it stays."""
+        """Return why a row with this answer is dropped, or None to keep it."""
         return None
 
     @property
     def model_column(self) -> str:
-        """The column for the name of the model, and the digest of its weights."""
+        """Column for the name of the model and the digest of its weights."""
         return f"{self.columns()[0]}_model"
 
     def inputs(self) -> Sequence[str]:
@@ -90,7 +90,7 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
         return (*self.columns(), self.model_column)
 
     def needs_torch(self) -> bool:
-        """Whether the model, as it is asked for, runs on torch."""
+        """Return whether the model, as configured, runs on torch."""
         return True
 
     def check(self) -> Iterable[str]:
@@ -129,7 +129,7 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
         release()
 
     def unload(self) -> None:
-        """Let go of what `load` made."""
+        """Free the model loaded by `load`."""
 
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
         waiting: list[Awaited] = []
@@ -148,7 +148,7 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
         yield from heard.rejected
 
     def _answer(self, waiting: list[Awaited]) -> None:
-        """Ask the model about all that waits, and let go of its samples."""
+        """Run the model on all waiting pieces, and free their samples."""
         pieces = [one.piece for one in waiting]
 
         def forward(places: Sequence[int]) -> Sequence[Any]:

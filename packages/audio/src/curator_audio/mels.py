@@ -1,4 +1,4 @@
-"""Mels: bands of frequency as wide as the ear takes them, in the form of Slaney's toolbox."""
+"""Mel bands: filter banks on the mel scale of Slaney's toolbox."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -8,20 +8,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LINEAR = 200 / 3
-"""Hertz to a mel, below 1000 Hz."""
+"""Hertz per mel, below 1000 Hz."""
 
 _CORNER = 1000.0
 _OCTAVES = 6.4
-"""Above that, 27 mels are a factor of this."""
+"""Frequency ratio of 27 mels, above 1000 Hz."""
 
 _STEPS = 27.0
 
 
 @cache
 def mel_bands(rate: int, window: int, bands: int, low: float = 0.0) -> "NDArray[np.float32]":
-    """Weights, (bands, bins), of triangles of equal area, from `low` to half the rate.
+    """Return weights, shaped (bands, bins), of triangles of equal area from `low` to half the rate.
 
-    The bins are those of a spectrum over a window of so many samples, odd or even.
+    The bins are those of a spectrum over `window` samples, odd or even.
     """
     import numpy as np
 

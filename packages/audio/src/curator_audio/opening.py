@@ -1,4 +1,4 @@
-"""Opening: containers of audio, from a file or from bytes, with what they may do held short."""
+"""Opening of audio containers from files or bytes, restricted to safe formats."""
 
 import errno
 import io
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from av.container import InputContainer
 
 Source: TypeAlias = str | bytes
-"""A path or URL, or the encoded bytes themselves."""
+"""A path or URL, or the encoded bytes."""
 
 FORMATS = (
     "aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,eac3,flac,flv,gsm,matroska,mov,mp3,mpeg,"
     "mpegts,mpc,ogg,tta,voc,w64,wav,webm,wv,xwma"
 )
-"""What is read. Playlists are not, for they can name any other file of the machine."""
+"""Formats to read. Playlists are excluded, since they can name any file of the machine."""
 
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
 _WAV_OPTIONS = {**_OPTIONS, "max_probe_packets": "2"}
-"""What passes for samples of WAV may be DTS, which two packets tell as well as 2,500."""
+"""Samples in a WAV may be DTS; two packets suffice to detect it, FFmpeg's default is 2,500."""
 
 
 class UndecodableError(InputError):
-    """A recording that cannot be heard, and why."""
+    """A recording that cannot be decoded."""
 
 
 class UnreachableError(UndecodableError, UnavailableError):
-    """A recording that cannot be reached now, and may be at another time."""
+    """A recording that cannot be reached now, but may be reachable later."""
 
 
 @contextmanager
 def opened(
     source: Source, storage_options: StorageOptions | None = None
 ) -> "Iterator[InputContainer]":
-    """A container to decode from; what is wrong with it is an UndecodableError."""
+    """Open a container to decode from; raise UndecodableError if it is invalid."""
     import av
 
     file = _file(source, storage_options)
@@ -63,11 +63,11 @@ def opened(
 
 
 _BAD_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.ELOOP, errno.EINVAL}
-"""What the system says of names that no file can have. All else may be wrong with every row."""
+"""Errors that mean a name is invalid. Other errors may affect every row."""
 
 
 def _file(source: Source, storage_options: StorageOptions | None) -> BinaryIO:
-    """A file to read from. What is wrong with a name, or its storage, is the fault of its row."""
+    """Open a file; raise UndecodableError if only this row's name or storage is at fault."""
     if isinstance(source, bytes | memoryview):
         return io.BytesIO(source)
     plain = local_path(source)
@@ -99,12 +99,12 @@ def _open_remote(source: str, storage_options: StorageOptions | None) -> BinaryI
         raise UnreachableError(str(error)) from None
     except CuratorError as error:
         raise UndecodableError(str(error)) from None
-    except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
+    except Exception as error:  # noqa: BLE001 - each storage has its own errors
         raise UndecodableError(f"cannot open {source}: {reason_of(error)}") from None
 
 
 class _RemoteFile:
-    """A file in storage, where any error in reading it is one of this recording alone."""
+    """A remote file whose read errors affect only this recording."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -112,7 +112,7 @@ class _RemoteFile:
     def read(self, size: int = -1) -> bytes:
         try:
             return self._file.read(size)
-        except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
+        except Exception as error:  # noqa: BLE001 - each storage has its own errors
             raise UnreachableError(f"cannot be read any further: {reason_of(error)}") from None
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:

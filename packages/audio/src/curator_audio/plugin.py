@@ -1,4 +1,4 @@
-"""What this package adds to Curator, by name; nothing of it is imported before it is used."""
+"""Plugin of Curator: registers stages, workflows, reports and commands, imported lazily."""
 
 from curator_core import hookimpl
 

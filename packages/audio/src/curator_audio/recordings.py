@@ -1,4 +1,4 @@
-"""Recordings that were decoded lately, for the stages that follow in the same process."""
+"""Cache of decoded recordings for the following stages in the same process."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +13,11 @@ from curator_audio.opening import Source
 from curator_audio.waveforms import Waveform
 
 BUDGET = 128 * 1024 * 1024
-"""How many bytes of samples one batch may keep: what is longer is decoded again."""
+"""Bytes of samples that one batch may keep; longer recordings are decoded again."""
 
 
 class Recordings:
-    """Samples by recording and form. It goes with its batch, and never to another process."""
+    """Samples by recording and form. Belongs to a batch, and is never sent to another process."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self._known: dict[tuple[Source, Form], list[Waveform]] = {}
@@ -27,17 +27,17 @@ class Recordings:
         self._keys: dict[bytes, str] = {}
 
     def shared(self, value: Any) -> bytes | None:
-        """The bytes of an Arrow dictionary's entry: taken out once, though many rows have them."""
+        """Return the bytes of an Arrow dictionary entry, extracted once for all its rows."""
         entries, number = value.dictionary, value.index.as_py()
         if number is None:
             return None
         place = entries.buffers()[-1].address, number
-        if place not in self._shared:  # the dictionary is held, so that its address stays its own
+        if place not in self._shared:  # holding the dictionary keeps its address unique
             self._shared[place] = entries, entries[number].as_py()
         return self._shared[place][1]
 
     def key_of(self, source: Source) -> str:
-        """A path, or the digest of bytes, reckoned once for all rows that share them."""
+        """Return the path, or the digest of the bytes, computed once for rows that share them."""
         if isinstance(source, str):
             return source
         if source not in self._keys:
@@ -47,7 +47,7 @@ class Recordings:
     def hear(
         self, source: Source, form: Form, storage_options: StorageOptions | None
     ) -> Iterator[Waveform]:
-        """The blocks of a recording, from memory where they are there."""
+        """Yield the blocks of a recording, from the cache if possible."""
         known = self._known.get((source, form))
         if known is not None:
             yield from known
@@ -62,7 +62,7 @@ class Recordings:
         yield from self._kept(blocks, source, form, lengths)
 
     def only(self, sources: Iterable[Source]) -> "Recordings":
-        """Those of some sources: the others are free to go."""
+        """Return the cache entries of some sources, so that the others can be freed."""
         wanted = set(sources)
         kept = Recordings(self._room)
         kept._too_long = self._too_long & wanted
@@ -83,7 +83,7 @@ class Recordings:
     def _kept(
         self, blocks: Iterable[Waveform], source: Source, form: Form, lengths: Sequence[float] = ()
     ) -> Iterator[Waveform]:
-        """The blocks, gathered as they go by. `lengths` has its seconds, if its header tells."""
+        """Yield the blocks and cache them. `lengths` has the seconds, if the header has them."""
         gathered: list[Waveform] | None = [] if self._may_fit(source) else None
         size = 0
         for block in blocks:
@@ -100,13 +100,13 @@ class Recordings:
             self._room -= size
 
     def _may_fit(self, source: Source) -> bool:
-        """Not what was too long before, nor what is too large even as it lies there."""
+        """Return whether a source may fit: not too long before, and its file is not too large."""
         if source in self._too_long:
             return False
         path = local_path(source) if isinstance(source, str) else None
         try:
             return path is None or os.stat(path).st_size <= self._room
-        except (OSError, ValueError):  # opening it says what is wrong with it
+        except (OSError, ValueError):  # opening it reports the error
             return True
 
 

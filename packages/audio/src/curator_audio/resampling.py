@@ -1,4 +1,4 @@
-"""Resampling: a stream of blocks at another rate, as if it had been one piece."""
+"""Resampling: convert a stream of blocks to another rate as if it were one piece."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from curator_audio.waveforms import Samples
 
 _WIDTH, _ROLLOFF, _BETA = 64, 0.9475937167399596, 14.769656459379492
-"""The window that librosa knows as `kaiser_best`: aliases lie 148 dB below."""
+"""The parameters of librosa's `kaiser_best`: aliases are 148 dB down."""
 
 _TINY = 4096
 
 _AT_ONCE = 256 * 1024
-"""Samples that are laid out as a matrix at a time: they stay in a processor's cache."""
+"""Samples to process as a matrix at a time: few enough to stay in the CPU cache."""
 
 
 def resampled(
     blocks: "Iterable[Samples]", old: int, new: int, quality: Quality
 ) -> "Iterator[Samples]":
-    """Blocks at the rate `new`: as many samples as `ceil(count * new / old)`."""
+    """Yield blocks at the rate `new`, `ceil(count * new / old)` samples in total."""
     if old == new:
         yield from blocks
         return
@@ -32,13 +32,13 @@ def resampled(
     first = next(coming, None)
     if first is None:
         return
-    is_tiny = first.shape[1] < _TINY  # FFmpeg gives nothing for what is shorter than its filter
+    is_tiny = first.shape[1] < _TINY  # too short for FFmpeg's filter
     resample = _windowed if quality == "best" or is_tiny else _filtered
     yield from resample(chain([first], coming), old, new)
 
 
 def _filtered(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
-    """FFmpeg's resampler, each channel by itself: it mixes what it takes for a layout."""
+    """Resample with FFmpeg, each channel alone, so that it does not mix channels by layout."""
     import numpy as np
 
     resamplers: list[Any] = []
@@ -81,14 +81,14 @@ def _joined(frames: Iterable[Any]) -> Any:
 
 
 def _windowed(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
-    """Each output sample is a weighted sum of those within the window around its moment."""
+    """Compute each output sample as a weighted sum of the input within a window."""
     import numpy as np
 
     bank = _bank(old, new)
     waiting: Samples | None = None
     taken = given = 0
     for block in blocks:
-        if waiting is None:  # before the beginning there was nothing
+        if waiting is None:  # silence precedes the recording
             waiting = np.zeros((block.shape[0], bank.reach), np.float32)
         waiting = np.concatenate([waiting, block], axis=1)
         taken += block.shape[1]
@@ -107,19 +107,20 @@ def _windowed(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samp
 
 @dataclass(frozen=True)
 class _Bank:
-    """Weights for the output samples of one step, in groups that see nearly the same input."""
+    """Weights for the output samples of one step, in groups that use nearly the same input."""
 
     step_in: int
     step_out: int
     reach: int
-    """Input samples that the window sees before and after the moment of an output sample."""
+    """Input samples used before and after an output sample."""
 
     groups: "tuple[tuple[int, int, Samples], ...]"
-    """The first output sample of a group, the first input sample that it sees, and (input samples,
-    output samples) weights."""
+    """For each group: its first output sample, its first input sample, and the weights, shaped
+    (input samples, output samples).
+    """
 
     def apply(self, samples: "Samples", steps: int) -> "Samples":
-        """The output of `steps` steps, the first of which begins `reach` samples into the input."""
+        """Return the output of `steps` steps; the first begins `reach` samples into the input."""
         import numpy as np
 
         made = np.empty((samples.shape[0], steps, self.step_out), np.float32)
@@ -139,13 +140,13 @@ class _Bank:
 
 @lru_cache(maxsize=8)
 def _bank(old: int, new: int) -> _Bank:
-    """A sinc below the lower of both rates, under a Kaiser window."""
+    """Return a sinc filter below the lower of both rates, with a Kaiser window."""
     import numpy as np
 
     unit = gcd(old, new)
     cutoff = min(1.0, new / old) * _ROLLOFF
     reach = ceil(_WIDTH / cutoff)
-    repeats = ceil(2 * reach / (old // unit))  # short steps together: less is copied
+    repeats = ceil(2 * reach / (old // unit))  # joins short steps to copy less
     step_in, step_out = old // unit * repeats, new // unit * repeats
     size = min(step_out, max(1, 2 * reach * step_out // step_in))
     groups = []

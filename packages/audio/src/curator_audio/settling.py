@@ -1,4 +1,4 @@
-"""Settling: rows without a fault go on, the others are dropped; what they scored is told."""
+"""Row selection: keep rows without a fault, drop the others, and record scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ Values = Sequence[float | None]
 def settled(
     batch: Any, faults: Sequence[str | None], scores: Mapping[str, Values] | None = None
 ) -> Iterator[Any]:
-    """The rows without fault, and a note for each reason that others go.
+    """Yield the rows without a fault, and a drop for each reason.
 
-    `scores` are by their name what the rows were judged by, for the report of the run.
+    `scores` are the values that decided, by name, for the report of the run.
     """
     told = scores or {}
     yield from dropped(batch, faults, told)
@@ -32,11 +32,11 @@ def settled(
 def dropped(
     batch: Any, faults: Sequence[str | None], scores: Mapping[str, Values] | None = None
 ) -> Iterator[Dropped]:
-    """A note for each reason that rows go, with these rows."""
+    """Yield a drop for each reason, with its rows."""
     told = scores or {}
     for reason in dict.fromkeys(filter(None, faults)):
         rows = [row for row, fault in enumerate(faults) if fault == reason]
-        # Without what was decoded: whoever keeps dropped records keeps no samples.
+        # Without decoded samples, so that keeping dropped records does not keep samples.
         gone = batch.with_data(batch.data.take(pa.array(rows, pa.int64())))
         for name, values in told.items():
             tell_scores(gone, name, Scores.of([], _known(values, rows)))
@@ -44,7 +44,7 @@ def dropped(
 
 
 def numbers_in(columns: Mapping[str, pa.Array]) -> dict[str, Values]:
-    """Those columns of which the values are numbers."""
+    """Return the numeric columns."""
     return {
         name: column.to_pylist()
         for name, column in columns.items()

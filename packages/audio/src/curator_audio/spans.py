@@ -1,4 +1,4 @@
-"""Spans: parts of one recording, cut from its blocks as they come by."""
+"""Spans: cut parts of a recording from its blocks while it is decoded."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from curator_audio.waveforms import Waveform
 T_co = TypeVar("T_co", covariant=True)
 
 _TOLERANCE = 0.1
-"""Seconds by which a span may reach beyond the end: durations are rounded, and codecs pad."""
+"""Seconds by which a span may exceed the recording: durations are rounded, and codecs pad."""
 
 
 class Listener(Protocol[T_co]):
-    """Hears a recording piece by piece, and has an answer in the end."""
+    """Consumes a recording block by block, and returns an answer at the end."""
 
     def hear(self, piece: Waveform) -> None: ...
 
@@ -24,15 +24,15 @@ class Listener(Protocol[T_co]):
 
 @dataclass(frozen=True)
 class Span:
-    """Seconds in a recording; without an end, all that follows."""
+    """A span in seconds; without an end, it lasts to the end of the recording."""
 
     start: float = 0.0
     end: float = inf
     gain: float = 1.0
-    """A factor: how much louder it is to be heard."""
+    """Amplification factor."""
 
     def piece(self, block: Waveform, position: int) -> Waveform:
-        """What of a block, which begins at a sample of the recording, belongs to it."""
+        """Return the part of a block in this span; `position` is the first sample of the block."""
         first, last = self.samples(block.sample_rate)
         end = int(min(last, position + block.samples.shape[1]))
         cut = block.samples[:, max(0, first - position) : max(0, end - position)]
@@ -50,7 +50,7 @@ def _float32(number: float) -> Any:
 
 
 class Collecting:
-    """Keeps all of what it hears."""
+    """Collect all samples."""
 
     def __init__(self) -> None:
         self._pieces: list[Waveform] = []
@@ -76,7 +76,7 @@ class _Ear:
 
 
 class Audience:
-    """The listeners to one recording, each to a span of its own, which may overlap."""
+    """Listeners to spans of one recording, which may overlap."""
 
     def __init__(self, listeners: Mapping[int, tuple[Span, Listener[Any]]]) -> None:
         ears = [_Ear(row, span, listener) for row, (span, listener) in listeners.items()]
@@ -85,9 +85,9 @@ class Audience:
         self._done: list[tuple[int, Any]] = []
 
     def follow(self, blocks: Iterable[Waveform]) -> Iterator[tuple[int, Any]]:
-        """Have all of them hear the recording, as far as anybody wants to.
+        """Feed the recording to all listeners, up to the end of the last span.
 
-        Gives each row with its answer, or with an UndecodableError, once it has been heard.
+        Yields each row with its answer, or with an UndecodableError, when its span ends.
         """
         position, rate = 0, 1
         try:

@@ -1,8 +1,8 @@
-"""The extra `torch`: models run on it; reading, measuring and writing recordings do without."""
+"""The extra `torch`, which models need; reading, measuring and writing do not."""
 
 from curator_core.model.optional_dependencies import not_installed
 
 
 def torch_problem(what: str) -> str | None:
-    """What to install before `what` can run; None where torch is there."""
+    """Return an error with the install command if `what` needs torch and it is missing."""
     return not_installed(what, ["torch"], "pip install 'curator-audio[torch]'")

@@ -1,4 +1,4 @@
-"""Waveforms: samples in memory, and the rate at which they follow each other."""
+"""Waveforms: samples in memory, with their sample rate."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Waveform:
-    """Samples between -1 and 1, a row for each channel."""
+    """Samples between -1 and 1, with a row per channel."""
 
     samples: "Samples"
     sample_rate: int

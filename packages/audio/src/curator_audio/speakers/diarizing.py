@@ -1,4 +1,4 @@
-"""Diarizing: who speaks when, in each row."""
+"""Diarization: who speaks when, in each row."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,43 +32,44 @@ from curator_audio.torch_extra import torch_problem
 DIARIZATION = "diarization"
 
 _THRESHOLDS = {True: 0.65, False: 0.95}
-"""How alike voices of one speaker are, by resemblyzer's network and by cepstra."""
+"""Cosine from which on two voices are one speaker, for resemblyzer (True) and cepstra (False)."""
 
 
 @dataclass
 class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
-    """Adds `turns` (start, end, speaker), `num_speakers` and `speaker_overlap`.
+    """Add `turns` (start, end, speaker), `num_speakers` and `speaker_overlap`.
 
-    `weak` clusters the voices in the spans that SpeechFinder found. It never hears two at once, and
-    is wrong often: `diarization` says `weak` then. pyannote and Sortformer bring real models.
+    `weak` clusters the voices in the spans from SpeechFinder. It cannot detect overlapping speech
+    and is often wrong; `diarization` is marked `weak` then. pyannote and sortformer use diarization
+    models.
     """
 
     backend: engines.Backend = "weak"
     """weak, pyannote or sortformer."""
 
     model: str | None = None
-    """For pyannote and sortformer: a path, or a name at Hugging Face."""
+    """For pyannote and sortformer: a path, or a name on Hugging Face."""
 
     voices: VoiceKind = "auto"
-    """For weak: resemblyzer or cepstra; resemblyzer where it is installed unless given."""
+    """For weak: resemblyzer or cepstra. With auto, resemblyzer if it is installed."""
 
     threshold: float | None = None
-    """For weak: the cosine from which on voices are one speaker's; fits the voices unless given."""
+    """For weak: cosine from which on voices are one speaker. The default depends on the voices."""
 
     max_speakers: int = 8
-    """For weak: no more than so many in one row."""
+    """For weak: maximum number of speakers in a row."""
 
     join_gap: float = 0.5
-    """Pauses up to this many seconds do not end a turn."""
+    """Longest pause within a turn, in seconds."""
 
     device: str = "cpu"
     """cpu or cuda, for pyannote and sortformer."""
 
     token_variable: str | None = None
-    """The environment variable with a token for Hugging Face."""
+    """Environment variable with a token for Hugging Face."""
 
     spans_field: str = SPEECH_COLUMN
-    """For weak: the column with spans of speech."""
+    """For weak: column with spans of speech."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -164,7 +165,7 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         task: AudioBatch,
         spans: Sequence[Sequence[tuple[float, float]]],
     ) -> Iterator[tuple[int, list[Turn] | UndecodableError]]:
-        """Of each piece only the voice is kept: memory does not grow with the recordings."""
+        """Keep only the voice of each piece, so that memory does not grow with the recordings."""
         places = [(row, *piece) for row, some in enumerate(spans) for piece in engines.pieces(some)]
         voices: list[list[engines.Voice]] = [[] for _ in spans]
         failed: dict[int, UndecodableError] = {}
@@ -180,7 +181,7 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
 
 
 def _segments(task: AudioBatch, places: Sequence[tuple[int, float, float]]) -> AudioBatch:
-    """A row for each of them, of the recordings that the rows of the batch are."""
+    """Return a row for each place, with the recording of the batch row that it refers to."""
     wanted = [name for name in (PATH, AUDIO, GAIN) if name in task.data.column_names]
     rows = [row for row, _, _ in places]
     starts = [task.start(row) + start for row, start, _ in places]

@@ -1,4 +1,4 @@
-"""Embedding: a vector for the voice in each row."""
+"""Embedding: a voice vector for each row."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ _LONGEST, _SHORTEST = 10.0, 0.5
 
 @dataclass(kw_only=True)
 class SpeakerEmbedder(AudioModel):
-    """Adds `voice`, a vector of length 1 that is like those of the same speaker's other rows.
+    """Add `voice`, a vector of length 1 that is similar across rows of the same speaker.
 
-    What wheels can do is weak: enough to group recordings roughly, not to verify who speaks.
+    The bundled voices are weak: good enough to group recordings roughly, not to verify a speaker.
     """
 
     voices: VoiceKind = "auto"
-    """resemblyzer (extra `speakers`) or cepstra; resemblyzer where it is installed unless given."""
+    """resemblyzer (extra `speakers`) or cepstra. With auto, resemblyzer if it is installed."""
 
     weights: str | None = None
-    """Another pretrained.pt of resemblyzer."""
+    """Replacement for the pretrained.pt of resemblyzer."""
 
     def needs_torch(self) -> bool:
         return is_learned(self.voices, self.weights)

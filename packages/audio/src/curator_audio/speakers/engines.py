@@ -1,4 +1,4 @@
-"""Engines: what says who speaks when. Models bring their own ideas of it; ours clusters voices."""
+"""Engines of diarization: clustering of voices, and wrappers of models."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from curator_audio.speakers.voices import Vector
 
 Backend: TypeAlias = Literal["weak", "pyannote", "sortformer"]
-"""weak: voices of spans of speech are clustered, with no model of turns."""
+"""weak: cluster the voices of spans of speech, without a diarization model."""
 
 _NEEDS = {"pyannote": ("pyannote.audio", "pip install pyannote.audio"),
           "sortformer": ("nemo", "pip install 'nemo_toolkit[asr]'")}  # fmt: skip
 
 _PIECE = 1.5
-"""Seconds of speech that are taken for one voice."""
+"""Seconds of speech per voice vector."""
 
 
 class Engine(Protocol):
-    """A model that hears whole rows."""
+    """A diarization model that processes whole rows."""
 
     @property
     def label(self) -> str:
-        """Which model it is."""
+        """Name of the model."""
 
     def turns(self, sound: "Sound") -> list[Turn]:
-        """Of one channel at 16 kHz."""
+        """Return the turns in one channel at 16 kHz."""
 
 
 def uninstalled(backend: Backend) -> str | None:
-    """What is to be installed first, if anything is."""
+    """Return an error with the install command if the backend is not installed."""
     if backend not in _NEEDS:
         return None
     module, command = _NEEDS[backend]
@@ -47,7 +47,7 @@ def uninstalled(backend: Backend) -> str | None:
 
 @dataclass(frozen=True)
 class Voice:
-    """How somebody sounds from `start` to `end`."""
+    """Voice vector of the sound from `start` to `end`."""
 
     start: float
     end: float
@@ -57,7 +57,7 @@ class Voice:
 
 @dataclass
 class WeakEngine:
-    """Voices of pieces of the spans, joined where they are alike. It hears them one by one."""
+    """Cluster the voices of pieces of the spans, which are processed one by one."""
 
     voices: Voices
     threshold: float
@@ -68,7 +68,7 @@ class WeakEngine:
         return self.voices.label
 
     def heard(self, sound: "Sound", start: float, end: float) -> Voice | None:
-        """None where there is too little of it."""
+        """Return the voice of a piece, or None if it is shorter than 0.1 s."""
         if len(sound) < RATE // 10:
             return None
         return Voice(start, end, self.voices.vector(sound), len(sound))
@@ -89,7 +89,7 @@ class WeakEngine:
 
 
 def pieces(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Spans of speech, cut so short that one voice is heard in each."""
+    """Cut spans of speech into pieces so short that each likely has one speaker."""
     for start, end in spans:
         if end <= start:
             continue
@@ -100,7 +100,7 @@ def pieces(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]
 
 
 class PyannoteEngine:
-    """A pipeline of pyannote.audio: the folder or config.yaml of one, or its name at a hub."""
+    """A pyannote.audio pipeline: its folder or config.yaml, or its name on Hugging Face."""
 
     def __init__(self, model: str, device: str, token: str | None) -> None:
         import torch
@@ -131,7 +131,7 @@ class PyannoteEngine:
 
 
 class SortformerEngine:
-    """NVIDIA's Sortformer through NeMo: a file .nemo, or a name at a hub."""
+    """NVIDIA's Sortformer through NeMo: a .nemo file, or a name on Hugging Face."""
 
     def __init__(self, model: str, device: str) -> None:
         from nemo.collections.asr.models import SortformerEncLabelModel
@@ -149,7 +149,7 @@ class SortformerEngine:
         self.label = f"sortformer {path.stem if path.is_file() else model}"
 
     def turns(self, sound: "Sound") -> list[Turn]:
-        """NeMo tells turns as `start end speaker`, in seconds."""
+        """Parse the turns of NeMo: lines of `start end speaker`, in seconds."""
         (found,) = self._model.diarize(audio=[sound], sample_rate=RATE, batch_size=1, verbose=False)
         parts = [str(line).split() for line in found]
         return [Turn(float(start), float(end), speaker) for start, end, speaker in parts]

@@ -1,4 +1,4 @@
-"""Sources: where the voices of stages come from."""
+"""Voice sources: choose between learned and cepstral voices."""
 
 from typing import Literal, TypeAlias
 
@@ -7,7 +7,7 @@ from curator_models.weights import Packaged, WeightsFile
 from curator_audio.speakers.voices import CepstralVoices, LearnedVoices, Voices
 
 VoiceKind: TypeAlias = Literal["auto", "resemblyzer", "cepstra"]
-"""resemblyzer's network where it is installed, else statistics of cepstra."""
+"""auto: resemblyzer's network if it is installed, else statistics of cepstra."""
 
 _WHEEL = Packaged("resemblyzer", "pretrained.pt")
 

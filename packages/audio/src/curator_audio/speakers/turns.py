@@ -1,4 +1,4 @@
-"""Turns: who speaks from when to when, as a column and as numbers about it."""
+"""Turns: who speaks from when to when, as a column and as statistics."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Turn(NamedTuple):
 
 
 def joined(turns: Sequence[Turn], gap: float) -> list[Turn]:
-    """In order, with what one speaker says in a row as one turn."""
+    """Sort turns, and merge turns of one speaker with pauses up to `gap` seconds."""
     found: list[Turn] = []
     for turn in sorted(turns):
         last = found[-1] if found else None
@@ -30,7 +30,7 @@ def joined(turns: Sequence[Turn], gap: float) -> list[Turn]:
 
 
 def overlap(turns: Sequence[Turn]) -> float:
-    """The share of the time with speech in which several speak."""
+    """Return the share of speaking time in which several people speak."""
     moments = sorted([(t.start, 1) for t in turns] + [(t.end, -1) for t in turns])
     speaking = 0
     spoken = together = before = 0.0
@@ -42,7 +42,7 @@ def overlap(turns: Sequence[Turn]) -> float:
 
 
 def told(turns: Sequence[Sequence[Turn]]) -> dict[str, pa.Array]:
-    """The columns for the turns of each row."""
+    """Return the columns for the turns of each row."""
     return {
         TURNS_COLUMN: pa.array([[turn._asdict() for turn in row] for row in turns], TURNS),
         SPEAKERS_COLUMN: pa.array([len({t.speaker for t in row}) for row in turns], pa.int64()),

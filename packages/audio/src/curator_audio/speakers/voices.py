@@ -1,7 +1,7 @@
-"""Voices: vectors that lie near each other where the same person speaks.
+"""Voices: vectors that are close to each other if the same person speaks.
 
-Without a model they are statistics of cepstra: what a wheel can do, and weak. Where resemblyzer is
-installed its network is used, whose weights come with the wheel; run as plain torch.
+Without a model they are statistics of cepstra, which are weak. If resemblyzer is installed, its
+network is used in plain torch, with the weights from its wheel.
 """
 
 from functools import cache
@@ -27,13 +27,13 @@ _WINDOW, _STEP, _BANDS = 400, 160, 40
 _CEPSTRA = 20
 _LOUDNESS = 10 ** (-30 / 20)
 _PARTIAL, _APART = 160, 80
-"""Frames that the network hears at once, and from one such piece to the next."""
+"""Frames that the network processes at once, and from one such piece to the next."""
 
 _WIDTH = 256
 
 
 class Voices(Protocol):
-    """What gives a vector of length 1 for some sound."""
+    """Computes a vector of length 1 for a sound."""
 
     label: str
 
@@ -41,7 +41,7 @@ class Voices(Protocol):
 
 
 def _energies(sound: "Sound") -> "NDArray[np.float32]":
-    """(frames, bands), at least one frame."""
+    """Return mel energies, shaped (frames, bands), with at least one frame."""
     import numpy as np
     from numpy.lib.stride_tricks import sliding_window_view
 
@@ -60,7 +60,7 @@ def _cosines() -> "NDArray[np.float64]":
 
 
 class CepstralVoices:
-    """Means and deviations of cepstra, of the louder half of all frames."""
+    """Means and deviations of the cepstra of the louder half of all frames."""
 
     label = "weak: cepstra"
 
@@ -76,7 +76,7 @@ class CepstralVoices:
 
 
 class LearnedVoices:
-    """The network of resemblyzer: three recurrent layers over 1.6 seconds at a time."""
+    """The network of resemblyzer: three recurrent layers over pieces of 1.6 seconds."""
 
     def __init__(self, source: WeightsFile) -> None:
         import torch

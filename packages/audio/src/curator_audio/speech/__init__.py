@@ -1,1 +1,1 @@
-"""Speech: where it is, and the segments that follow from that."""
+"""Speech: find it, and make segments of it."""

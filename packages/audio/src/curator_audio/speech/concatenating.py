@@ -1,4 +1,4 @@
-"""Concatenating: segments of a recording one after the other, without what lay between them."""
+"""Concatenation: join segments of a recording, without the sound between them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 _PARTS = pa.list_(
     pa.struct([("start", pa.float64()), ("end", pa.float64()), ("offset", pa.float64())])
 )
-"""Where in the row each part begins and ends, and where its beginning lies in the source."""
+"""Start and end of each part within the row, and the offset of its start in the source."""
 
 
 @dataclass
 class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
-    """Makes one recording of segments of another, in their order, with silence between them.
+    """Concatenate the segments of a recording in order, with silence between them.
 
-    The new one stands in `audio` as FLAC; `parts` tells what of it was where in the source, by
-    which TimestampMapper finds the way back. Other columns are those of the first segment. All
-    segments of a recording must be in one batch, as for SegmentJoiner.
+    The result is stored in `audio` as FLAC. `parts` maps it to places in the source, for
+    TimestampMapper. Other columns are those of the first segment. All segments of a recording must
+    be in one batch, as for SegmentJoiner.
     """
 
     gap: float = 0.5
     """Seconds of silence between segments."""
 
     max_duration: float = 30.0
-    """No recording becomes longer, in seconds, unless a single segment is."""
+    """Maximum duration of a result, in seconds. Only a single segment may be longer."""
 
     sample_rate: int = 16_000
-    """Samples a second of what is made."""
+    """Sample rate of the result, in Hz."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -78,7 +78,7 @@ class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
         yield from heard.rejected
 
     def _groups(self, batch: AudioBatch, waves: Sequence[Waveform]) -> Iterator[list[int]]:
-        """Rows of one source that together are not too long."""
+        """Yield groups of rows of one source that fit into the maximum duration."""
         order = sorted(range(batch.num_items), key=lambda r: (batch.source_key(r), batch.start(r)))
         for _, rows in groupby(order, key=batch.source_key):
             group: list[int] = []

@@ -1,7 +1,7 @@
-"""The detector of speech as plain torch: all frames of many recordings go through it together.
+"""Speech detector in plain torch: processes all frames of many recordings together.
 
-Its convolutions see four steps of each frame, no more, so that each is a few products of matrices
-here; its spectra are plain Fourier transforms. Both are what the network means, at half the cost.
+Its convolutions see only four steps of each frame, so each is a few matrix products here. Its
+spectra are plain Fourier transforms. Both are equivalent to the original network at half the cost.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 RATE, FRAME = 16_000, 512
 _CONTEXT, _WINDOW, _HOP, _WIDTH = 64, 256, 128, 128
 _AT_ONCE = 128
-"""Frames that go through the encoder together: they stay in a processor's cache."""
+"""Frames to encode at once: few enough to stay in the CPU cache."""
 
 _STEPS = (FRAME + 2 * _CONTEXT - _WINDOW) // _HOP + 1
-"""Spectra of a frame, with what is before it and, mirrored, behind it."""
+"""Spectra per frame, including the context before it and its mirrored end."""
 
 _STRIDES = (1, 2, 2, 1)
 _TAPS = 3
 
 
 class SpeechDetector:
-    """Probabilities of speech, a frame of 32 ms each. Keeps the state of each recording it hears.
+    """Compute speech probabilities per frame of 32 ms, keeping a state for each recording.
 
-    `begin` says how many recordings there are; `hear` then takes a stretch of each, all of one
-    length in whole frames, and goes on where the last one ended.
+    `begin` sets the number of recordings. Each call of `hear` takes the next stretch of some
+    recordings, all of the same length in whole frames.
     """
 
     def __init__(self, weights: DetectorWeights, device: "torch.device | None" = None) -> None:
@@ -54,14 +54,14 @@ class SpeechDetector:
         self.begin(0)
 
     def begin(self, recordings: int) -> None:
-        """Forget all, and make room for so many recordings."""
+        """Reset all state, and make room for this many recordings."""
         import torch
 
         self._state = torch.zeros(2, 1, recordings, _WIDTH, device=self._device)
         self._before = torch.zeros(recordings, _CONTEXT, device=self._device)
 
     def hear(self, samples: "torch.Tensor", rows: "torch.Tensor") -> "torch.Tensor":
-        """Probabilities for stretches, (rows, samples) -> (rows, frames), of some recordings."""
+        """Return the probabilities of stretches: (rows, samples) -> (rows, frames)."""
         import torch
 
         with torch.inference_mode():
@@ -99,7 +99,7 @@ class SpeechDetector:
 
 
 class _Step(NamedTuple):
-    """What one step of a layer sees of the steps before it, side by side, and its weights."""
+    """The slice of the input that one output step sees, and its weights."""
 
     first: int
     last: int
@@ -112,7 +112,7 @@ class _Layer(NamedTuple):
 
 
 def _layer(weight: "torch.Tensor", bias: "torch.Tensor", steps: int, stride: int) -> _Layer:
-    """A convolution over a few steps, with one of silence on either side, as matrices."""
+    """Convert a convolution over a few steps, zero-padded by one on either side, to matrices."""
     wide = weight.shape[1]
     made = []
     for start in range(-1, steps + 2 - _TAPS, stride):

@@ -1,4 +1,4 @@
-"""Extracting: spans become rows of their own, which know their place in the source."""
+"""Extraction: turn spans into rows with an offset in the source."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ SEGMENT, SOURCE_TEXT = "segment", "source_text"
 
 @dataclass
 class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
-    """Makes a row of each span in a column, with `offset` and `duration` in its source.
+    """Make a row of each span in a column, with `offset` and `duration` in its source.
 
-    Nothing is cut or decoded. `segment` numbers the rows of a recording; the text of the whole
-    goes to `source_text`, since it is not that of a segment.
+    Nothing is cut or decoded. `segment` numbers the rows of a recording. The text of the whole
+    recording is moved to `source_text`, since it is not the text of a segment.
     """
 
     spans_field: str = SPEECH_COLUMN
-    """The column of spans, each with start and end in seconds from where the row begins."""
+    """Column of spans, each with start and end in seconds relative to the start of the row."""
 
     def inputs(self) -> Sequence[str]:
         return (PATH, self.spans_field)
@@ -55,7 +55,7 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
     def _segments(
         self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]
     ) -> AudioBatch:
-        bare = task.with_table(task.data.drop_columns([self.spans_field]))  # not all in each row
+        bare = task.with_table(task.data.drop_columns([self.spans_field]))  # split among segments
         table = bare.repeated(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
         starts, lengths, numbers = zip(*places, strict=True)

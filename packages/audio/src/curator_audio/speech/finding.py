@@ -1,4 +1,4 @@
-"""Finding speech: where in each recording somebody speaks."""
+"""Speech detection: find where in each recording somebody speaks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,37 +24,39 @@ SPEECH_COLUMN, SHARE_COLUMN, DETECTOR_COLUMN = "speech", "speech_share", "speech
 SPANS = pa.list_(pa.struct([("start", pa.float64()), ("end", pa.float64())]))
 
 _TOGETHER = 32
-"""Recordings that are heard at the same time: as many files are open, and a minute of each held."""
+"""Recordings to process at the same time; each has an open file and up to a minute in memory."""
 
 
 @dataclass
 class SpeechFinder(ProcessingStage[AudioBatch, AudioBatch]):
-    """Adds `speech`, the spans in seconds where somebody speaks, found by Silero's detector.
+    """Add `speech`, the spans of speech in seconds, found by Silero's detector.
 
-    Also `speech_share` and `speech_detector`, which says whose weights it was. Seconds count from
-    where the row begins. What holds no speech is dropped, unless `keep_silent`.
+    Also adds `speech_share`, and `speech_detector`, which identifies the weights. Times are
+    relative to the start of the row. Rows without speech are dropped unless `keep_silent` is set.
     """
 
     threshold: float = 0.5
-    """The probability from which on it is speech; it ends at 0.15 less."""
+    """Probability at which speech begins; it ends 0.15 lower."""
 
     min_speech: float = 0.25
-    """Shorter speech is none, in seconds."""
+    """Minimum length of speech, in seconds; shorter spans are ignored."""
 
     max_speech: float | None = None
-    """Longer speech is cut in its longest pause, in seconds; unlimited unless given."""
+    """Maximum length of a span, in seconds; longer ones are cut at the longest pause. Unlimited by
+    default.
+    """
 
     min_silence: float = 0.1
-    """Shorter pauses, in seconds, are part of the speech around them."""
+    """Minimum length of a pause, in seconds; shorter ones are part of the speech."""
 
     padding: float = 0.03
-    """Seconds of what is around speech that go with it, on either side."""
+    """Seconds of surrounding sound to include before and after each span."""
 
     keep_silent: bool = False
-    """Whether recordings without speech stay, with no spans."""
+    """Whether to keep recordings without speech, with no spans."""
 
     weights: str | None = None
-    """The path of another silero_vad.jit than that of the installed wheel."""
+    """Path of a silero_vad.jit to use instead of the one from the installed wheel."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""

@@ -1,4 +1,4 @@
-"""Joining and splitting segments by their place in the source; nothing is decoded."""
+"""Joining and splitting: change segments by their times in the source, without decoding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from curator_audio.entries import Entry, entries_in, with_entries
 from curator_audio.opening import UndecodableError
 
 PARTS = "parts"
-"""The column in which concatenated segments tell where each of them was."""
+"""Column with the place of each concatenated segment in the source."""
 
 JOINED = "joined with another segment"
-"""The reason under which the rows are counted that others took up."""
+"""Reason for counting rows that were merged into another one."""
 
 
 @dataclass
 class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
-    """Makes one segment of neighbours in a recording, with the pause between them.
+    """Join neighbouring segments of a recording, including the pause between them.
 
-    Other columns are those of the first; `joined` counts the segments that went in. All segments
-    of a recording must be in one batch: SegmentExtractor makes such batches, and ManifestReader
-    does where they follow each other in one manifest. Others are refused.
+    Other columns are those of the first segment; `joined` counts the joined segments. All segments
+    of a recording must be in one batch. SegmentExtractor makes such batches, and so does
+    ManifestReader if the segments are consecutive in one manifest. Other batches are an error.
     """
 
     max_gap: float = 0.5
-    """The longest pause, in seconds, that neighbours are joined over."""
+    """Longest pause to join over, in seconds."""
 
     max_duration: float = 30.0
-    """No joined segment becomes longer, in seconds."""
+    """Maximum duration of a joined segment, in seconds."""
 
     def check(self) -> Iterator[str]:
         if self.max_gap < 0:
@@ -85,13 +85,13 @@ class SegmentJoiner(ProcessingStage[AudioBatch, AudioBatch]):
 
 @dataclass
 class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
-    """Splits rows that last too long into equal segments, each with its `offset` in the source.
+    """Split long rows into equal segments, each with its `offset` in the source.
 
-    It goes by `duration`, so measure it first where the manifest may be wrong.
+    Uses the column `duration`; measure it first if the manifest may be wrong.
     """
 
     max_duration: float = 3600.0
-    """The longest row that stays as it is, in seconds."""
+    """Maximum duration of a row, in seconds."""
 
     def check(self) -> Iterator[str]:
         if self.max_duration <= 0:
@@ -150,13 +150,13 @@ def _finite(seconds: float) -> float:
 
 @dataclass
 class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
-    """Shifts times that count from a segment's beginning to those of its source.
+    """Convert times relative to a segment to times relative to its source.
 
-    Where segments were concatenated, it goes by their `parts`.
+    For concatenated segments, `parts` is used.
     """
 
     times_field: str = "words"
-    """A column of lists, each entry with start and end in seconds."""
+    """Column of lists, whose entries have start and end in seconds."""
 
     def inputs(self) -> Sequence[str]:
         return (self.times_field,)
@@ -183,7 +183,7 @@ class TimestampMapper(ProcessingStage[AudioBatch, AudioBatch]):
 
 
 def _shift(entry: Entry, parts: Sequence[Entry], start: float) -> float:
-    """By how much: that of the last part that begins before the middle of the entry."""
+    """Return the shift of the last part that begins before the middle of the entry."""
     middle = (entry["start"] + entry["end"]) / 2
     known = [part for part in parts if part["start"] <= middle]
     return float(known[-1]["offset"] - known[-1]["start"]) if known else start

@@ -1,4 +1,4 @@
-"""Listening to many recordings at a time: each gives its next stretch, the detector takes all."""
+"""Batched speech detection: feed the next stretch of many recordings to the detector."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ STRETCH = FRAME * 312
 
 @dataclass
 class _Stream:
-    """A recording, asked for stretches; its end is filled up to a whole frame with silence."""
+    """Yield a recording in stretches."""
 
     row: int
     blocks: Iterator[Waveform]
@@ -50,7 +50,7 @@ class _Stream:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """What the detector says of one recording, a number for each 512 samples."""
+    """Probabilities of speech in a recording, one per 512 samples, and its number of samples."""
 
     values: "np.ndarray"
     samples: int
@@ -59,7 +59,7 @@ class Probabilities:
 def probabilities(
     detector: SpeechDetector, recordings: Sequence[tuple[int, Iterator[Waveform]]]
 ) -> tuple[dict[int, Probabilities], dict[int, Exception]]:
-    """By row: probabilities at 16 kHz, or why there are none."""
+    """Return probabilities by row, for sound at 16 kHz, and errors by row."""
     streams = [_Stream(row, blocks) for row, blocks in recordings]
     detector.begin(len(streams))
     failed: dict[int, Exception] = {}
@@ -89,7 +89,7 @@ def _stretches(
 
 
 def _heard(detector: SpeechDetector, stretches: Sequence[_Stretch]) -> None:
-    """Full stretches all together, the ends of recordings by their length."""
+    """Run the detector on stretches in groups of equal length, padded to whole frames."""
     import numpy as np
     import torch
 

@@ -1,4 +1,4 @@
-"""Segmenting: probabilities of speech become spans of it, by rules for pauses and lengths."""
+"""Segmentation: turn speech probabilities into spans, by rules for pauses and lengths."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from operator import itemgetter
 from curator_audio.speech.detectors import FRAME, RATE
 
 _BREATH = 98 * RATE // 1000
-"""A pause longer than this (98 ms) is where speech that lasts too long may be cut."""
+"""Minimum pause (98 ms) at which speech that is too long may be cut."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When speech begins and ends. Lengths are in seconds."""
+    """Rules for where speech begins and ends. Lengths are in seconds."""
 
     threshold: float = 0.5
     min_speech: float = 0.25
@@ -23,17 +23,17 @@ class Rules:
 
     @property
     def exit_threshold(self) -> float:
-        """Speech is over only below this, so that it does not flicker."""
+        """Speech ends only below this lower threshold, to avoid flicker."""
         return max(self.threshold - 0.15, 0.01)
 
     @property
     def longest(self) -> float:
-        """In samples, less what padding adds."""
+        """Maximum length in samples, without padding."""
         return RATE * self.max_speech - FRAME - 2 * RATE * self.padding
 
 
 class _Tracker:
-    """Goes through the frames and notes where speech began and ended, in samples."""
+    """Process frames in order, and track where speech begins and ends, in samples."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -42,7 +42,7 @@ class _Tracker:
         self._pauses: list[tuple[int, int]] = []
 
     def frame(self, moment: int, probability: float) -> Iterator[tuple[int, int]]:
-        """What of speech is over with this frame, if anything."""
+        """Yield the spans that end at this frame."""
         if probability >= self._rules.threshold:
             self._resume(moment)
             if self.start is None:
@@ -60,7 +60,7 @@ class _Tracker:
             self._quiet = None
 
     def _cut(self, moment: int) -> tuple[int, int]:
-        """In the longest pause so far, or here where there was none."""
+        """Cut at the longest pause so far, or at the current frame if there was none."""
         start = self.start or 0
         self._quiet = None
         if not self._pauses:
@@ -90,7 +90,7 @@ def _spoken(values: Sequence[float], samples: int, rules: Rules) -> Iterator[tup
 
 
 def spans_of_speech(values: Sequence[float], samples: int, rules: Rules) -> list[tuple[int, int]]:
-    """Where speech begins and ends, in samples at 16 kHz, with some of the silence around it."""
+    """Return spans of speech in samples at 16 kHz, padded with surrounding silence."""
     found = [list(span) for span in _spoken(values, samples, rules)]
     padding = RATE * rules.padding
     for number, span in enumerate(found):

@@ -1,4 +1,4 @@
-"""The weights of Silero's detector: from a path, or from the wheel that carries them."""
+"""Weights of Silero's detector: from a path, or from the installed wheel."""
 
 import hashlib
 import warnings
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 PACKAGE = "silero_vad"
 _FILE = Path("data", "silero_vad.jit")
-"""The .safetensors file beside it holds other weights."""
+"""The .safetensors file in the same folder holds different weights."""
 
 
 class DetectorError(CuratorError):
-    """The detector of speech is not there, or is another one."""
+    """The speech detector is missing or is a different network."""
 
 
 @dataclass(frozen=True)
 class DetectorWeights:
-    """Tensors by the names of the wheel, and which file they are of."""
+    """Tensors by the names used in the wheel, and the digest of their file."""
 
     tensors: "dict[str, torch.Tensor]"
     digest: str
 
 
 def locate(path: str | None) -> Path:
-    """The file of the weights; an error that names the command where there is none."""
+    """Return the file of the weights; raise an error with the install command if it is missing."""
     if path is not None:
         found = Path(path).expanduser()
         if not found.is_file():
@@ -48,7 +48,7 @@ def locate(path: str | None) -> Path:
 def _state_of(path: Path) -> "dict[str, torch.Tensor]":
     import torch
 
-    with warnings.catch_warnings():  # the wheel has the right weights in this format only
+    with warnings.catch_warnings():  # only this format has the right weights
         warnings.simplefilter("ignore", DeprecationWarning)
         network: Any = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
     state: dict[str, torch.Tensor] = network.state_dict()
@@ -56,7 +56,7 @@ def _state_of(path: Path) -> "dict[str, torch.Tensor]":
 
 
 def _refuse_other_spectra(basis: "torch.Tensor") -> None:
-    """The detector begins with Fourier transforms of what a window shows, and nothing else."""
+    """Raise ValueError unless the first layer is a windowed Fourier transform."""
     import torch
 
     window = torch.eye(basis.shape[-1]) * basis[0, 0]

@@ -1,1 +1,1 @@
-"""Transcripts: made, compared with what was said, and doubted."""
+"""Transcripts: recognition, error rates, and detection of hallucinations."""

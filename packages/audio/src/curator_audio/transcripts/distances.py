@@ -1,10 +1,10 @@
-"""Edit distance, a column of the table at a time as the bits of one number (Myers, Hyyrö)."""
+"""Edit distance, computed with one table column per big integer (Myers, Hyyrö)."""
 
 from collections.abc import Hashable, Sequence
 
 
 def distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    """How many items must be inserted, removed or replaced to make one sequence the other."""
+    """Return the number of insertions, deletions and replacements between two sequences."""
     if not one or not other:
         return len(one) + len(other)
     places: dict[Hashable, int] = {}

@@ -1,4 +1,4 @@
-"""Documents: what was said, handed on to the stages for text."""
+"""Documents: hand transcripts over to text stages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from curator_audio.batches import AUDIO, TEXT, AudioBatch
 
 @dataclass
 class AudioToDocument(ProcessingStage[AudioBatch, DocumentBatch]):
-    """Makes documents of rows, without encoded recordings, and frees what was decoded."""
+    """Turn rows into documents, and drop the encoded recordings to free memory."""
 
     text_field: str = TEXT
-    """The column that becomes the text of the documents, under the name `text`."""
+    """Column that becomes the text of the documents, renamed to `text`."""
 
     def inputs(self) -> Sequence[str]:
         return (self.text_field,)

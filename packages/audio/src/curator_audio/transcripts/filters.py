@@ -1,4 +1,4 @@
-"""Filters by transcripts: what differs from the text, and what nobody can have said."""
+"""Filters by transcript: differences from the text, and hallucinations."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,30 +28,30 @@ def _with(batch: DocumentBatch, name: str, values: pa.Array) -> DocumentBatch:
 
 @dataclass
 class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Keeps rows whose transcript differs from the text in few enough words.
+    """Keep rows whose transcript differs from the text in few words.
 
-    A missing transcript is an empty one. Rows without a text have nothing to compare, and go.
+    A missing transcript counts as empty. Rows without a text are dropped.
     """
 
     unit: ClassVar[str] = "word"
 
     at_most: float | None = None
-    """The highest rate that stays; none is dropped unless given."""
+    """Highest word error rate to keep. Nothing is dropped by default."""
 
     text_field: str = TEXT
-    """The column that holds what was said."""
+    """Column with the reference text."""
 
     heard_field: str = HEARD
-    """The column that holds the transcript."""
+    """Column with the transcript."""
 
     score_field: str = "wer"
-    """The column for the rate."""
+    """Column to write the rate to."""
 
     lowercase: bool = True
-    """Whether capitals make no difference."""
+    """Whether to ignore case."""
 
     ignore_punctuation: bool = True
-    """Whether punctuation makes no difference."""
+    """Whether to ignore punctuation."""
 
     def check(self) -> Iterable[str]:
         if self.at_most is not None and self.at_most < 0:
@@ -91,12 +91,12 @@ class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 @dataclass
 class CerFilter(WerFilter):
-    """Keeps rows whose transcript differs from the text in few enough characters."""
+    """Keep rows whose transcript differs from the text in few characters."""
 
     unit: ClassVar[str] = "character"
 
     score_field: str = "cer"
-    """The column for the rate."""
+    """Column to write the rate to."""
 
     def rate(self, said: str, heard: str) -> float:
         return character_error_rate(said, heard)
@@ -104,18 +104,18 @@ class CerFilter(WerFilter):
 
 @dataclass
 class EdgeCerFilter(CerFilter):
-    """Keeps rows whose transcript agrees with the text at its beginning and at its end.
+    """Keep rows whose transcript matches the text at its beginning and end.
 
-    Words that were cut off with the recording show there, and hardly in the rate of the whole.
+    This detects words that were cut off with the recording, which hardly change the overall rate.
     """
 
     unit: ClassVar[str] = "edge character"
 
     edge: int = 10
-    """So many characters at either end are compared; the worse end counts."""
+    """Number of characters to compare at either end; the worse end counts."""
 
     score_field: str = "edge_cer"
-    """The column for the rate."""
+    """Column to write the rate to."""
 
     def check(self) -> Iterable[str]:
         yield from super().check()
@@ -130,30 +130,33 @@ class EdgeCerFilter(CerFilter):
 
 @dataclass
 class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Drops or flags transcripts that nobody can have said, with the first reason for doubt."""
+    """Drop or flag transcripts that were likely made up by the model."""
 
     text_field: str = HEARD
-    """The column that holds the transcript."""
+    """Column with the transcript."""
 
     unique_words: float = 0.4
-    """A share of different words up to this, in a hundred words or all that there are, is
-    repetition."""
+    """Largest share of distinct words that counts as repetition, within a hundred words or the
+    whole text if it is shorter.
+    """
 
     min_words: int = 10
-    """In fewer words, repetition is no sign."""
+    """Minimum number of words for the repetition check."""
 
     longest_word: int = 35
-    """A word of more characters is none."""
+    """Maximum length of a word, in characters."""
 
     characters_per_second: float = 40.0
-    """Nobody speaks faster than this; asked where there is a `duration`."""
+    """Maximum rate of speech; checked if there is a `duration`."""
 
     phrases: list[str] = field(default_factory=lambda: list(STOCK_PHRASES))
-    """Transcripts that are nothing but one of these, once or many times: what a model writes of
-    silence. Unless given, thanks to viewers and credits of subtitles in twelve languages."""
+    """Phrases that models write for silence; a transcript that consists only of one of them, once
+    or repeated, is dropped. The default has thanks to viewers and subtitle credits in twelve
+    languages.
+    """
 
     flag_field: str | None = None
-    """A column for the reason for doubt: rows then stay, and those without doubt have null."""
+    """Column to write the reason to; rows are then kept. It is null for plausible transcripts."""
 
     def check(self) -> Iterable[str]:
         if not 0 <= self.unique_words <= 1:

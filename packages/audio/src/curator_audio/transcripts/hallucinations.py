@@ -1,4 +1,4 @@
-"""Hallucinations: signs that a model made a transcript up."""
+"""Hallucinations: signs that a model made up a transcript."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -36,19 +36,19 @@ STOCK_PHRASES = (
     "请不吝点赞 订阅 转发 打赏支持明镜与点点栏目",
     "시청해주셔서 감사합니다",
 )
-"""What models of Whisper's kind write where nobody speaks: they learned from subtitles."""
+"""Phrases that Whisper-like models write for silence, learned from subtitles."""
 
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-"""Scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+"""Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 _STRETCH = 100
-"""Words that are looked at together: in longer texts words come again, and are no sign."""
+"""Words to check together: longer texts repeat words naturally."""
 
 
 class Doubts:
-    """Reasons for doubt about a transcript."""
+    """Checks a transcript for signs of hallucination."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Doubts:
         self._phrases = sorted(filter(None, map(_NORMAL, phrases)))
 
     def about(self, text: str, seconds: float | None) -> str | None:
-        """The first reason, or None where there is no doubt."""
+        """Return the first reason, or None for a plausible transcript."""
         normal = _NORMAL(text)
         if normal and any(not normal.replace(phrase, "").strip() for phrase in self._phrases):
             return "stock phrase"
@@ -79,14 +79,14 @@ class Doubts:
         return None
 
     def _is_repeated(self, words: Sequence[str]) -> bool:
-        """In any stretch: a model that goes round in circles may have begun well."""
+        """Check overlapping windows, since a model may start well and then repeat itself."""
         starts = range(0, max(1, len(words) - _STRETCH // 2), _STRETCH // 2)
         stretches = (words[first : first + _STRETCH] for first in starts)
         return any(len(set(some)) <= self._unique_words * len(some) for some in stretches)
 
 
 def _words(normal: str) -> Iterator[str]:
-    """Words, and of scripts without spaces each two characters that follow each other."""
+    """Yield words; in scripts without spaces, yield each two adjacent characters instead."""
     for word in normal.split():
         yield from filter(None, UNSPACED.split(word))
         for run in UNSPACED.findall(word):

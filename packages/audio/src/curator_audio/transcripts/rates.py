@@ -1,4 +1,4 @@
-"""Error rates: how much of what was said a transcript got wrong, in words or in characters."""
+"""Error rates of transcripts, in words or in characters."""
 
 import re
 import unicodedata
@@ -11,21 +11,22 @@ _SPACES = re.compile(r"\s\s+")
 
 @dataclass(frozen=True)
 class Normalization:
-    """What does not count as a mistake."""
+    """Differences that do not count as errors."""
 
     lowercase: bool = True
     punctuation: bool = True
-    """Leave out everything that is neither letter, digit nor mark, but apostrophes in words."""
+    """Remove everything except letters, digits, marks, and apostrophes within words."""
 
     compatible: bool = True
-    """Bring full-width and other compatible forms to plain ones (NFKC), and remove characters that
-    cannot be seen: zero-width spaces and joiners, soft hyphens, marks of direction."""
+    """Convert full-width and other compatibility forms to plain ones (NFKC), and remove invisible
+    characters: zero-width spaces and joiners, soft hyphens, direction marks.
+    """
 
     def __call__(self, text: str) -> str:
         if self.compatible:
             text = unicodedata.normalize("NFKC", _with_few_marks(_INVISIBLE.sub("", text)))
         if self.lowercase:
-            text = text.replace("\u0130", "i").lower()  # of İ, lower() alone makes i and a dot
+            text = text.replace("\u0130", "i").lower()  # lower() makes two characters of İ
         if self.punctuation:
             text = _APOSTROPHES.sub("'", text)
             text = "".join(c if _counts(c) else " " for c in text)
@@ -34,7 +35,7 @@ class Normalization:
 
 
 def _with_few_marks(text: str) -> str:
-    """Without marks that no writing has: to bring a row of them in order takes its square."""
+    """Remove marks after the first 30 in a row: normalizing them takes quadratic time."""
     if text.isascii():
         return text
     kept, row = [], 0
@@ -52,7 +53,7 @@ _INVISIBLE = re.compile(
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-"""What Unicode calls default ignorable: no reader sees it, and no listener hears it."""
+"""Characters that are default ignorable in Unicode: invisible and silent."""
 
 _MOST_MARKS = 30
 _APOSTROPHES = re.compile("[\u2019\u02bc]")
@@ -64,7 +65,7 @@ def _counts(character: str) -> bool:
 
 
 def word_error_rate(said: str, heard: str) -> float:
-    """Wrong words as a share of those said; more than 1 where many were made up."""
+    """Return the wrong words as a share of the reference; may exceed 1 if words were inserted."""
     return _rate(_words(said), _words(heard))
 
 
@@ -77,5 +78,5 @@ def _words(text: str) -> list[str]:
 
 
 def _rate(said: str | list[str], heard: str | list[str]) -> float:
-    """Where nothing was said, what was heard is counted: one for each word, or character."""
+    """Return the error rate; for an empty reference, the number of words or characters heard."""
     return distance(said, heard) / max(1, len(said))

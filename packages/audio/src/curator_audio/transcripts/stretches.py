@@ -1,4 +1,4 @@
-"""Stretches: long rows are heard some minutes at a time, from one quiet moment to another."""
+"""Long rows: transcribe them in parts of up to five minutes, split at quiet moments."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from curator_audio.cutting import Sound
 
 LONGEST = 300.0
-"""Seconds. Models make spectra of all that they are given: an hour took 3 GB."""
+"""Maximum seconds per part. Models compute spectra of all their input: an hour took 3 GB."""
 
 _SEARCHED = 30.0
-"""Seconds before the end of a stretch, in which it is left where it is most quiet."""
+"""Seconds at the end of a part that are searched for the quietest moment."""
 
 _LEAST = 1.0
-"""Seconds that are left for the next one: less is heard as what nobody said."""
+"""Minimum seconds left for the next part: models hallucinate on shorter sound."""
 
 _FRAME = 0.1
 
 
 class Stretches:
-    """Has an engine hear one row, whatever its length, and joins what it says."""
+    """Transcribe one row of any length with an engine, and join the results."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -62,7 +62,7 @@ class Stretches:
 
 
 def _quietest(sound: "Sound", rate: int) -> int:
-    """The sample at which a stretch is to end."""
+    """Return the sample at which to split."""
     import numpy as np
 
     frame = round(_FRAME * rate)
@@ -77,7 +77,7 @@ def _quietest(sound: "Sound", rate: int) -> int:
 
 
 def together(told: Sequence[Recognition]) -> Recognition:
-    """As one; the language is that in which most was said."""
+    """Join recognitions; the language is the one with the most text."""
     if len(told) == 1:
         return told[0]
     text = ""

@@ -1,1 +1,1 @@
-"""Writers: manifests, and recordings with them."""
+"""Writers: manifests, audio files and shards."""

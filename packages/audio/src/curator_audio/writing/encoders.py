@@ -1,4 +1,4 @@
-"""Encoders: rows become files of their own, as bytes in a column."""
+"""Encoders: turn rows into encoded files, as bytes in a column."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ from curator_audio.writing.naming import name_of
 SOURCE, SOURCE_OFFSET = "source_filepath", "source_offset"
 
 BATCH_BYTES = 32 * 1024 * 1024
-"""Where a batch of encoded recordings ends."""
+"""Size at which a batch of encoded recordings is emitted."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """What is known of a row that became a file."""
+    """Properties of an encoded row."""
 
     seconds: float
     sample_rate: int
@@ -38,7 +38,7 @@ class _InMemory(Encoded):
 
 
 class _Encoding:
-    """Encodes a row as it comes; only the encoded bytes are kept."""
+    """Encode a row block by block in memory, keeping only the encoded bytes."""
 
     def __init__(self, kind: Format) -> None:
         self._file = io.BytesIO()
@@ -54,10 +54,10 @@ class _Encoding:
 
 
 def file_name(task: AudioBatch, row: int, kind: Format) -> str:
-    """What the file of a row is called."""
+    """Return the name for the file of a row."""
     try:
         seconds = task.given_duration(row)
-    except UndecodableError:  # no number: the recording tells how long it is
+    except UndecodableError:  # invalid; the name then omits it
         seconds = None
     path = str(task.data.column(PATH)[row].as_py() or "audio")
     return f"{name_of(path, task.given_offset(row), seconds)}.{kind}"
@@ -66,7 +66,7 @@ def file_name(task: AudioBatch, row: int, kind: Format) -> str:
 def describe_rows(
     task: AudioBatch, rows: Sequence[int], encoded: Sequence[Encoded], names: Sequence[str]
 ) -> AudioBatch:
-    """Rows as those of their new files, which say where they came from."""
+    """Update rows to describe their new files and where they came from."""
     taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
     paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
     starts = [taken.given_offset(place) for place in range(len(rows))]
@@ -87,23 +87,23 @@ def describe_rows(
 
 @dataclass
 class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
-    """Encodes each row as a file in the column `audio`, segments cut and gains applied.
+    """Encode each row as a file in the column `audio`, applying cuts and gains.
 
-    `audio_filepath` becomes the file's name; where it came from stands in `source_filepath` and
-    `source_offset`. Parquet writers can take it from there.
+    `audio_filepath` becomes the name of the file; `source_filepath` and `source_offset` hold the
+    original place. Parquet writers can write the result.
     """
 
     format: Format = "flac"
-    """flac, wav (both of 16 bits) or opus."""
+    """flac, wav (both with 16 bits) or opus."""
 
     sample_rate: int | None = 16_000
-    """Samples a second; null for as recorded."""
+    """Sample rate of the output, in Hz; null keeps the original rate."""
 
     channels: Channels = "mono"
-    """mono (the mean), all, or the number of one, from 0."""
+    """mono (the mean), all, or the number of one channel, from 0."""
 
     quality: Quality = "best"
-    """How to resample: best (a long window) or fast (FFmpeg's filter)."""
+    """Resampling method: best (a long window) or fast (FFmpeg's filter)."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
@@ -149,7 +149,7 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
             yield self._batch(task, done)
 
     def _batch(self, task: AudioBatch, done: dict[int, _InMemory]) -> AudioBatch:
-        """The rows that are done, which are let go of: the batch has copies."""
+        """Return a batch of the finished rows, and free them."""
         rows = sorted(done)
         encoded = [done[row] for row in rows]
         names = [file_name(task, row, self.format) for row in rows]

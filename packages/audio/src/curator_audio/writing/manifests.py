@@ -1,4 +1,4 @@
-"""Manifests as NeMo reads them: `audio_filepath`, `duration`, `offset`, `text`, and all else."""
+"""Manifests for NeMo: `audio_filepath`, `duration`, `offset`, `text`, and other columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ _FIRST = (PATH, OFFSET, DURATION, TEXT)
 
 @dataclass
 class ManifestWriter(JsonlWriter):
-    """Writes a manifest for each batch; recordings stay where they are, and are not copied.
+    """Write a manifest for each batch; recordings are not copied.
 
-    The columns that every reader of manifests knows stand first. Encoded recordings are no part
-    of a manifest: SegmentWriter makes files of them.
+    The standard manifest columns come first. Encoded recordings are not written; SegmentWriter
+    writes them as files.
     """
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""Naming: files of segments are called after their source and their place in it."""
+"""Names of segment files, made from the source and the offset in it."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ _LONGEST = 80
 
 
 def name_of(path: str, start: float | None, seconds: float | None) -> str:
-    """`interview-000012500-3f2a9c01`: what it is of, the millisecond where it begins, a digest."""
+    """Return a name like `interview-000012500-3f2a9c01`: source, start in milliseconds, digest."""
     stem = _ODD.sub("_", base_name(path).rpartition(".")[0] or base_name(path))[:_LONGEST]
     digest = hashlib.blake2b(repr((path, start, seconds)).encode(), digest_size=6).hexdigest()
     return f"{stem or 'audio'}-{round((start or 0.0) * 1000):09d}-{digest}"

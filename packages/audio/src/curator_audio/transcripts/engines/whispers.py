@@ -1,4 +1,4 @@
-"""Whisper models through OpenAI's own library."""
+"""Engine for Whisper models that uses OpenAI's library."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenAIWhisper:
-    """Listens to recordings of any length, thirty seconds at a time."""
+    """Transcribe recordings of any length, in windows of thirty seconds."""
 
     found: Found
     wishes: Wishes
@@ -61,13 +61,13 @@ class OpenAIWhisper:
 
 
 def _refuse_pickles(found: Found) -> None:
-    """The library would believe a pickle, which can do anything: look at it first."""
+    """Raise unless the file loads weights-only, because the library would load any pickle."""
     import torch
 
     if not Path(found.place).is_file():
         return
     try:
         torch.load(found.place, map_location="cpu", weights_only=True, mmap=True)
-    except Exception as error:  # noqa: BLE001 - bytes that are no weights raise anything
+    except Exception as error:  # noqa: BLE001 - invalid files raise any error
         told = str(error).strip().partition("\n")[0]
         raise ModelError(f"{found.place} is not read: {told}") from None
