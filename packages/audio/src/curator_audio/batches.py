@@ -66,7 +66,7 @@ class AudioBatch(DocumentBatch):
 
     @property
     def playing_ms(self) -> int:
-        """Total duration of the rows that have one."""
+        """Total duration of the rows that have one, in milliseconds."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -135,7 +135,7 @@ def _packets(container: Any, stream: Any) -> Iterator[Any]:
     try:
         yield from container.demux(stream)
     except IndexError:
-        return  # the end: av looked up a stream that appeared later
+        return  # the end: av looks for packets of streams that appeared later
     except (av.FFmpegError, ValueError, OverflowError) as error:
         yield error
 

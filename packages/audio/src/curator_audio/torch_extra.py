@@ -4,5 +4,5 @@ from curator_core.model.optional_dependencies import not_installed
 
 
 def torch_problem(what: str) -> str | None:
-    """Return an error with the install command if `what` needs torch and it is missing."""
+    """Return a message with the install command if `what` needs torch and it is missing."""
     return not_installed(what, ["torch"], "pip install 'curator-audio[torch]'")

@@ -54,10 +54,9 @@ class _Signed(NamedTuple):
 
 @dataclass
 class RecordingSigning(ProcessingStage[AudioBatch, DocumentBatch]):
-    """Write two tables for each batch.
+    """Make two tables for each batch.
 
-    `recordings` has a row per recording: doc (its id), digest, prints, seconds, priority, path,
-    start.
+    `recordings` has a row per recording: doc (its id), digest, prints, seconds, priority, path.
     `bands` has a row per key: key, hash, doc. The digest is one of the keys, so that exact copies
     are found even if they are too short for fingerprints.
     """

@@ -27,7 +27,7 @@ class EventSource(ModelSource):
 
 @dataclass(kw_only=True)
 class SoundEventFilter(AudioModel):
-    """Add `sound_events`, labels with scores, and drop recordings with unwanted sounds.
+    """Add `sound_events`, labels with scores; drop recordings by their sounds.
 
     Longer recordings are scored in pieces of ten seconds; the highest score of each label counts.
     The model is an audio classification model such as MIT/ast-finetuned-audioset-10-10-0.4593.

@@ -10,9 +10,9 @@ _HIGHEST_DB = 100.0
 
 
 class SignalToNoise:
-    """Compare the whole recording to its quietest tenth, in decibels. For speech, which has pauses.
+    """Compare the whole recording to its quietest tenth, in decibels.
 
-    Sound without pauses (a tone, music, or noise alone) has about 0 dB.
+    For speech, which has pauses. Sound without pauses (a tone, music, or noise alone) has about 0 dB.
     """
 
     def __init__(self) -> None:

@@ -88,10 +88,10 @@ class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
     unit: ClassVar[str] = ""
 
     at_least: float | None = None
-    """Lowest value to keep."""
+    """Lowest value to keep. No lower bound by default."""
 
     at_most: float | None = None
-    """Highest value to keep."""
+    """Highest value to keep. No upper bound by default."""
 
     score_field: str | None = field(default=None, kw_only=True)
     """Column to write the value to. Not written by default."""
@@ -137,7 +137,7 @@ class MeasureFilter(ProcessingStage[AudioBatch, AudioBatch]):
 
 
 class DurationFilter(MeasureFilter):
-    """Keep recordings by their actual duration in seconds, whatever the manifest claims."""
+    """Keep recordings by their measured duration in seconds, not the manifest's."""
 
     measure, words, unit = "duration", "duration", " s"
 

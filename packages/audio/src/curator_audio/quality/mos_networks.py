@@ -28,8 +28,7 @@ _FRAMES = 900
 _PER_HOP = HOP // _STEP
 
 _REACH = 4
-"""Frames to either side that influence a frame through the convolutions before the first pooling.
-"""
+"""Frames to either side that the convolutions before the first pooling see."""
 
 _EDGE = 2 * _REACH
 """Frames at an edge of a window that determine its first, or last, `_REACH` outputs."""

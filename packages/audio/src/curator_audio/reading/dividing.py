@@ -1,7 +1,7 @@
 """Source sizes for lists of recordings: much smaller than for documents.
 
 A line of three hundred bytes may name an hour of sound. Sources are distributed over workers, and
-an interrupted run resumes after the last finished source.
+a resumed run repeats only unfinished sources.
 """
 
 from copy import copy

@@ -53,7 +53,7 @@ class FolderReading(ProcessingStage[FileGroup, AudioBatch]):
 
 @dataclass
 class AudioFolderReader(CompositeStage[Empty, AudioBatch]):
-    """Read all recordings in folders, with the text from .txt files of the same name."""
+    """Read recordings of any codec in folders, with the text from .txt files."""
 
     file_paths: str | list[str]
     """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""

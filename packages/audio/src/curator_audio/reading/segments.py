@@ -84,7 +84,7 @@ class ManifestPartitioning(FilePartitioning):
         return False
 
     def _survey(self, files: Sequence[FilePart]) -> str | None:
-        """Store where to divide each file; return an error if a recording appears again later."""
+        """Store where to divide each file; return a message if a recording appears again later."""
         size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
         found = array("q")  # eight bytes per recording: there may be millions
         for file in files:

@@ -178,7 +178,7 @@ def _problem(group: _Group | Rejected) -> str | None:
 
 
 def _key(member: tarfile.TarInfo) -> str | None:
-    """Return the name up to the first dot after the folder; None for non-files and without key."""
+    """Return the path up to the first dot of the name; None for non-files or without a key."""
     folder, slash, name = member.name.rpartition("/")
     stem, dot, _ = name.partition(".")
     if not member.isreg() or not stem or not dot:

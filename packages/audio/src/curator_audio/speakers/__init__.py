@@ -1,1 +1,1 @@
-"""Speakers: voice properties and diarization."""
+"""Speakers: voice vectors and diarization."""

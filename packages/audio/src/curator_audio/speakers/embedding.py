@@ -17,7 +17,7 @@ _LONGEST, _SHORTEST = 10.0, 0.5
 
 @dataclass(kw_only=True)
 class SpeakerEmbedder(AudioModel):
-    """Add `voice`, a vector of length 1 that is similar across rows of the same speaker.
+    """Add `voice`, a vector of length 1 that is similar in rows of one speaker.
 
     The bundled voices are weak: good enough to group recordings roughly, not to verify a speaker.
     """

@@ -38,7 +38,7 @@ class Engine(Protocol):
 
 
 def uninstalled(backend: Backend) -> str | None:
-    """Return an error with the install command if the backend is not installed."""
+    """Return a message with the install command if the backend is not installed."""
     if backend not in _NEEDS:
         return None
     module, command = _NEEDS[backend]

@@ -38,7 +38,7 @@ class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
     """Seconds of silence between segments."""
 
     max_duration: float = 30.0
-    """Maximum duration of a result, in seconds. Only a single segment may be longer."""
+    """Maximum duration of a result, in seconds. A longer single segment is kept whole."""
 
     sample_rate: int = 16_000
     """Sample rate of the result, in Hz."""

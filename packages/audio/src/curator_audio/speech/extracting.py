@@ -17,7 +17,7 @@ SEGMENT, SOURCE_TEXT = "segment", "source_text"
 
 @dataclass
 class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
-    """Make a row of each span in a column, with `offset` and `duration` in its source.
+    """Make a row of each span in a column, with its `offset` and `duration`.
 
     Nothing is cut or decoded. `segment` numbers the rows of a recording. The text of the whole
     recording is moved to `source_text`, since it is not the text of a segment.

@@ -1,4 +1,4 @@
-"""Speech detection: find where in each recording somebody speaks."""
+"""Speech detection: find the spans of speech in each recording."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -16,7 +16,7 @@ PARTS = "parts"
 """Column with the place of each concatenated segment in the source."""
 
 JOINED = "joined with another segment"
-"""Reason for counting rows that were merged into another one."""
+"""Reason under which rows are counted that were merged into another one."""
 
 
 @dataclass

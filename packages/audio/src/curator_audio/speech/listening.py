@@ -17,7 +17,7 @@ STRETCH = FRAME * 312
 
 @dataclass
 class _Stream:
-    """Yield a recording in stretches."""
+    """A recording that is read in stretches."""
 
     row: int
     blocks: Iterator[Waveform]

@@ -36,7 +36,7 @@ class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
     unit: ClassVar[str] = "word"
 
     at_most: float | None = None
-    """Highest word error rate to keep. Nothing is dropped by default."""
+    """Highest error rate to keep. Nothing is dropped by default."""
 
     text_field: str = TEXT
     """Column with the reference text."""

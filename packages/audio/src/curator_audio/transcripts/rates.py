@@ -35,7 +35,7 @@ class Normalization:
 
 
 def _with_few_marks(text: str) -> str:
-    """Remove marks after the first 30 in a row: normalizing them takes quadratic time."""
+    """Remove marks after the first 30 in a row: normalizing long runs takes quadratic time."""
     if text.isascii():
         return text
     kept, row = [], 0

@@ -57,7 +57,7 @@ def file_name(task: AudioBatch, row: int, kind: Format) -> str:
     """Return the name for the file of a row."""
     try:
         seconds = task.given_duration(row)
-    except UndecodableError:  # invalid; the name then omits it
+    except UndecodableError:  # invalid: the name is made without it
         seconds = None
     path = str(task.data.column(PATH)[row].as_py() or "audio")
     return f"{name_of(path, task.given_offset(row), seconds)}.{kind}"

@@ -38,7 +38,7 @@ class _FileEncoding:
 
     def hear(self, piece: Waveform) -> None:
         with self._undone_on_error():
-            if self._draft is None:  # opened late: rows of a recording come one by one
+            if self._draft is None:  # at the first block, so that few files are open
                 self._draft = self._open.enter_context(self._stage.draft(self._final))
                 self._encoder = Encoder(self._draft.file, self._stage.format)
                 self._open.callback(self._encoder.abort)

@@ -114,5 +114,5 @@ def _folder_of(module: str) -> Path | None:
 
 
 def uninstalled(backend: str) -> str | None:
-    """Return an error with the install command if the backend is not installed."""
+    """Return a message with the install command if the backend is not installed."""
     return not_installed(f"recognizing speech with {backend}", MODULES[backend], COMMANDS[backend])
