@@ -24,7 +24,7 @@ class Form:
     quality: Quality = "fast"
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with the form, in terms of the options of a stage."""
+        """Yield the errors of the form, in terms of the options of a stage."""
         rate, channels = self.sample_rate, self.channels
         if rate is not None and not 1 <= rate <= HIGHEST_RATE:
             yield f"sample_rate is {rate}, but must be between 1 and {HIGHEST_RATE}"

@@ -14,7 +14,7 @@ _BYTES = 8
 
 
 def ids_of(batch: AudioBatch) -> Words:
-    """Return an id per row. Ids are stable as long as the input files do not change."""
+    """Return an id per row. Ids are stable while the input files do not change."""
     names = (f"{batch.task_id}\n{row}".encode() for row in range(batch.num_items))
     raw = b"".join(blake2b(name, digest_size=_BYTES).digest() for name in names)
     return np.frombuffer(raw, np.uint64)

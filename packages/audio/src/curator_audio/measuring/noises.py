@@ -12,7 +12,8 @@ _HIGHEST_DB = 100.0
 class SignalToNoise:
     """Compare the whole recording to its quietest tenth, in decibels.
 
-    For speech, which has pauses. Sound without pauses (a tone, music, or noise alone) has about 0 dB.
+    For speech, which has pauses. Sound without pauses (a tone, music, or noise alone) has about
+    0 dB.
     """
 
     def __init__(self) -> None:

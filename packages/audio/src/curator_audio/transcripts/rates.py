@@ -78,5 +78,5 @@ def _words(text: str) -> list[str]:
 
 
 def _rate(said: str | list[str], heard: str | list[str]) -> float:
-    """Return the error rate; for an empty reference, the number of words or characters heard."""
+    """Return the error rate; for an empty reference, the length of the transcript."""
     return distance(said, heard) / max(1, len(said))
