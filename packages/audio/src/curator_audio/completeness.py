@@ -1,6 +1,7 @@
 """Completeness: detect truncated files by the size in their header.
 
-FFmpeg decodes the rest of a truncated file without an error, and its last word ends in the middle. Files that were streamed while recording have no size and are not checked.
+FFmpeg decodes the rest of a truncated file without an error, and its last word ends in the middle.
+Files that were streamed while recording have no size and are not checked.
 """
 
 import io
