@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from curator_core.model.scores import Scores
 from curator_core.model.tasks import AnyTask
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curator_core.model.records import StageCounts
 from curator_core.model.usage import Usage
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
