@@ -1,4 +1,4 @@
-"""Duplicates: found and removed on ordinary CPUs, at any size, on any executor."""
+"""Deduplication on ordinary CPUs, at any size, on any executor."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ _WHEN_ASKED_FOR = {
 
 
 def __getattr__(name: str) -> Any:
-    """Nothing is imported before it is used: numpy and pyarrow take their time."""
+    """Import on first use: numpy and pyarrow are slow to import."""
     if name not in _WHEN_ASKED_FOR:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_WHEN_ASKED_FOR[name]), name)

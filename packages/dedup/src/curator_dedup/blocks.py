@@ -1,4 +1,4 @@
-"""Blocks: the input divided alike by every pass over it, JSON Lines and Parquet side by side."""
+"""Blocks: units of input, split the same way by every pass, for JSON Lines and Parquet."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from curator_core.model.lineage import fingerprint
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 _BLOCKS = 64
-"""So many blocks are enough work for everybody; fewer, larger ones would leave some idle."""
+"""Number of blocks to aim for. Fewer, larger blocks would leave some workers idle."""
 
 _INPUTS = "inputs"
 
@@ -28,7 +28,7 @@ def is_parquet(path: str) -> bool:
 
 
 def block_id(parts: Sequence[FilePart]) -> str:
-    """What tells a block from all others, and from itself before its files changed."""
+    """Return an id that identifies the block and changes when one of its files changes."""
     return fingerprint(
         *(f"{part.path}\n{part.version}\n{part.start}\n{part.end}" for part in parts)
     )
@@ -36,10 +36,10 @@ def block_id(parts: Sequence[FilePart]) -> str:
 
 @dataclass
 class BlockListing(ProcessingStage[Empty, FileGroup]):
-    """Lists files as blocks, each of one format: small files together, large ones divided.
+    """List files as blocks of one format each: merge small files, split large ones.
 
-    With `decisions`, the folder of an exchange by `block`, a block is followed by the files that
-    hold decisions on it, so that it is done anew when they change.
+    With `decisions`, the folder of an exchange by `block`, a block also lists the files that hold
+    decisions on it, so that it runs again when they change.
     """
 
     input_path: str | list[str]
@@ -78,7 +78,7 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
             yield FileGroup([*parts, *more], metadata={_INPUTS: len(parts)})
 
     def files(self) -> list[FilePart]:
-        """All files; none where a run may have nothing to do."""
+        """Return all files; an empty list if there are none."""
         try:
             return list(self.listing.files())
         except NothingFoundError:
@@ -103,7 +103,7 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
             return []
         try:
             return list(find_files([self.decisions], Wanted((".parquet",)), self.storage_options))
-        except NothingFoundError:  # there is no duplicate
+        except NothingFoundError:  # no duplicates were found
             return []
 
     def _place(self, parts: Sequence[FilePart]) -> int:
@@ -112,12 +112,12 @@ class BlockListing(ProcessingStage[Empty, FileGroup]):
 
 
 def inputs_of(task: FileGroup) -> list[FilePart]:
-    """The parts of files that make a block."""
+    """Return the file parts of a block."""
     return task.data[: task.metadata.get(_INPUTS, len(task.data))]
 
 
 def decisions_of(task: FileGroup) -> list[FilePart]:
-    """The parts of files that hold decisions on a block."""
+    """Return the file parts that hold decisions on a block."""
     return task.data[len(inputs_of(task)) :]
 
 
@@ -128,7 +128,7 @@ def rows_of_block(
     fields: Sequence[str] | None = None,
     storage_options: StorageOptions | None = None,
 ) -> pa.Table | None:
-    """What partitions hold of a block; None for nothing."""
+    """Return the rows of a block from several partitions; None if there are none."""
     found = []
     for part in parts:
         table = read_partition(part, partitions, fields, storage_options)
@@ -139,7 +139,8 @@ def rows_of_block(
 
 
 def _block_size(total: int, limit: int) -> int:
-    """Small blocks for small corpora. It changes seldom as a corpus grows: by doubling."""
+    """Return a block size that suits the corpus. It doubles as a corpus grows, so it rarely
+    changes."""
     size = DEFAULT_PART_BYTES
     while size * _BLOCKS < total:
         size *= 2

@@ -1,4 +1,4 @@
-"""Clusters: workflows that put documents together, of which one stays, or none, or all marked."""
+"""Cluster workflows: group similar documents, then keep one, none, or all of them, marked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class ClusterWorkflow(CorpusWorkflow):
-    """A workflow whose decisions are on whole documents."""
+    """A workflow that decides about whole documents."""
 
     keep: Keep = "one"
-    """Of duplicates: one stays, none of them, or all of them with a mark."""
+    """What to keep of each group of duplicates: one document, none, or all of them, marked."""
 
     keep_empty: bool = True
-    """Whether documents with nothing to compare stay. They are not each other's duplicates."""
+    """Whether to keep documents without text to compare. They are not duplicates of each other."""
 
     add_clusters: bool | None = None
-    """Adds cluster_id, cluster_size and is_duplicate to each document; by itself with `mark`."""
+    """Add cluster_id, cluster_size and is_duplicate to each document. If unset, only `mark` adds
+    them."""
 
     added_columns = CLUSTER_COLUMNS
 
@@ -47,15 +48,15 @@ class ClusterWorkflow(CorpusWorkflow):
 
     @property
     def curve(self) -> Curve | None:
-        """How likely documents are to be compared, where that depends on their similarity."""
+        """The probability that two documents are compared, by their similarity; None if always."""
         return None
 
     def verification(self, result: WorkflowResult) -> "Verification | None":
-        """What comparing documents word for word came to, where that is done."""
+        """Return the results of exact verification; None if the workflow does not verify."""
         return None
 
     def shown_fields(self) -> Sequence[str]:
-        """What the report shows of a document."""
+        """Return the fields that the report shows of a document."""
         text_field = self.named_fields.get("text_field")
         return (text_field,) if text_field else ()
 
@@ -71,7 +72,7 @@ class ClusterWorkflow(CorpusWorkflow):
         return None if summary is None else (summary, render(summary))
 
     def removing(self, partitions: int) -> Pipeline:
-        """The pipeline that leaves out what the decisions say."""
+        """Return the pipeline that removes documents according to the decisions."""
         stage = Removing(
             partitions,
             self.named_fields.get("text_field") or Removing.text_field,
@@ -82,7 +83,8 @@ class ClusterWorkflow(CorpusWorkflow):
         return self.writing(stage, "decisions", partitions)
 
     def counts(self, compared: str) -> dict[str, int]:
-        """What the folder with a row for each document, and the decisions, say together."""
+        """Return the counts of the folder with a row per document, combined with those of the
+        decisions."""
         every = counts_in(self.folder(compared), self.storage)
         decided = counts_in(self.folder("decisions"), self.storage)
         names = ("documents", "empty", "no_records", "groups", "duplicates", "removed")

@@ -1,6 +1,6 @@
-"""Components: which nodes hang together by edges, in memory.
+"""Connected components in memory.
 
-Whole arrays at a time take as long as a compiled union-find that looks at one edge after another.
+Operations on whole arrays are as fast as a compiled union-find that visits one edge at a time.
 """
 
 import numpy as np
@@ -9,14 +9,15 @@ import numpy.typing as npt
 Nodes = npt.NDArray[np.integer]
 
 _SMALL = 1 << 31
-"""Fewer nodes than that have short numbers, which take half the time."""
+"""Up to this many nodes, 32-bit numbers suffice and take half the time."""
 
 
 def components(count: int, sources: Nodes, targets: Nodes) -> Nodes:
-    """For each node, from 0 on, the smallest node that it hangs together with.
+    """Return for each node (numbered from 0) the smallest node of its component.
 
-    Roots are hooked to smaller ones that an edge leads to, until no edge joins two roots. Where
-    several edges compete for a root any of them may win; the others are seen next time.
+    Each root is attached to a smaller root that shares an edge with it, until no edge joins two
+    roots. If several edges compete for a root, any may win; the others are handled in the next
+    round.
     """
     kind = np.int32 if count < _SMALL else np.int64
     parents: Nodes = np.arange(count, dtype=kind)
@@ -31,7 +32,7 @@ def components(count: int, sources: Nodes, targets: Nodes) -> Nodes:
 
 
 def _flattened(parents: Nodes) -> Nodes:
-    """Every node hung from its root."""
+    """Point every node directly at its root."""
     while True:
         above = parents[parents]
         if np.array_equal(above, parents):

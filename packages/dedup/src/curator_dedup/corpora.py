@@ -1,4 +1,4 @@
-"""Corpora: where a workflow over files reads, where it writes, and what may be wrong with that."""
+"""Corpus workflows: where a workflow over files reads and writes, and the checks on both."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,57 +32,57 @@ if TYPE_CHECKING:
 _log = log("curator_core.dedup")
 
 REMOVE = "remove"
-"""The pipeline that writes the result, in every workflow."""
+"""Name of the pipeline that writes the result, in every workflow."""
 
 
 @dataclass
 class CorpusWorkflow(WorkflowInFolders):
-    """A workflow that reads files of JSON Lines and Parquet, and writes what stays of them."""
+    """A workflow that reads JSON Lines and Parquet files and writes the documents it keeps."""
 
     input_path: str | list[str]
-    """Files, folders, or patterns with * and **, of JSON Lines and of Parquet."""
+    """JSON Lines and Parquet input: files, folders, or patterns with * and **."""
 
     output_path: str
-    """The folder for what stays."""
+    """Folder for the documents that are kept."""
 
     input_blocksize: int | str = "256MB"
-    """About how much of the input is one task at most; small inputs are divided more finely."""
+    """Approximate amount of input per task; small inputs are split more finely."""
 
     output_format: Format = "same"
-    """Which files to write: same as those read, jsonl or parquet."""
+    """Output format: the same as the input, jsonl or parquet."""
 
     compression: str | None = None
-    """How to compress JSON Lines: gz, zst, bz2 or xz; not at all unless given."""
+    """Compression of JSON Lines: gz, zst, bz2 or xz. If unset, files are not compressed."""
 
     mode: Mode = "error"
-    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+    """What to do if the output folder has other data: fail, append, or overwrite."""
 
     partitions: int | None = None
-    """How many parts are compared one by one; a power of 2 that follows from the input unless
-    given."""
+    """Number of partitions, which are compared one by one. If unset, a power of 2 that depends on
+    the size of the input."""
 
     work_path: str | None = None
-    """Where the files in between lie; beside the result, hidden, unless given."""
+    """Folder for intermediate files. If unset, a hidden folder next to the output."""
 
     storage: StorageOptions = field(default_factory=dict, repr=False)
-    """Options of fsspec for an object store."""
+    """fsspec options for an object store."""
 
     report: bool = True
-    """Whether to write a page, and the same as JSON, about the duplicates that were found."""
+    """Whether to write a report on the duplicates found, as HTML and JSON."""
 
     written_by: ClassVar[str | None] = REMOVE
 
     added_columns: ClassVar[Sequence[str]] = ()
-    """The columns that it may add, which no document may have already."""
+    """Columns that the workflow may add; no document may have them already."""
 
     @property
     def named_fields(self) -> Mapping[str, str | None]:
-        """The options that name fields of the documents, and the fields that they name."""
+        """The options that name fields of the documents, with their values."""
         return {}
 
     @property
     def choices(self) -> Mapping[str, Sequence[Any]]:
-        """The options that must be one of a few words."""
+        """The allowed values of options that have a fixed set."""
         return {
             "output_format": get_args(Format),
             "mode": get_args(Mode),
@@ -91,7 +91,7 @@ class CorpusWorkflow(WorkflowInFolders):
 
     @property
     def columns_to_add(self) -> Sequence[str]:
-        """Those of `added_columns` that it adds with these options."""
+        """The columns of `added_columns` that these options add."""
         return ()
 
     def check(self) -> Iterable[str]:
@@ -111,7 +111,8 @@ class CorpusWorkflow(WorkflowInFolders):
         yield from self.listing().check_sources()
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
-        """Besides, an output that is taken: now, not after everything has been compared."""
+        """Also refuse an output folder that is in use: now, not after everything has been
+        compared."""
         super().refuse_problems(allow_empty=allow_empty)
         run = RunDirectory(join(self.work_dir, ".curator", self.name, REMOVE), self.storage_options)
         if run.facts() is None:
@@ -119,7 +120,7 @@ class CorpusWorkflow(WorkflowInFolders):
             refuse_foreign(output)
 
     def _wrong_places(self) -> Iterator[str]:
-        """Folders of its own that it would read."""
+        """Yield a problem for each output or work folder that would be read as input."""
         for option in ("output_path", "work_path", "index_path"):
             folder = getattr(self, option, None)
             if folder and self.listing().would_read(join(str(folder), "part-0.parquet")):
@@ -145,7 +146,7 @@ class CorpusWorkflow(WorkflowInFolders):
                 )
 
     def write_report(self, result: WorkflowResult) -> str | None:
-        """Where the page is, which is written where there is anything new to tell."""
+        """Write the report if there is anything new; return the path of the page."""
         if not self.report:
             return None
         from curator_dedup.reporting.writing import report_in, write_report
@@ -157,7 +158,7 @@ class CorpusWorkflow(WorkflowInFolders):
 
     @abstractmethod
     def told(self, result: WorkflowResult) -> "tuple[Told, str] | None":
-        """What its report says, as data and as a page; None where there is nothing to say."""
+        """Return the report as data and as a page; None if there is nothing to report."""
 
     def listing(self) -> BlockListing:
         return BlockListing(
@@ -165,7 +166,8 @@ class CorpusWorkflow(WorkflowInFolders):
         )
 
     def decided_listing(self, name: str, partitions: int) -> BlockListing:
-        """The same, each block with the files of the exchange `name` that tell something of it."""
+        """Return the same listing, each block with the files of the exchange `name` that concern
+        it."""
         listing = self.listing()
         listing.decisions, listing.partitions = self.folder(name), partitions
         return listing
@@ -173,7 +175,7 @@ class CorpusWorkflow(WorkflowInFolders):
     def exchange(
         self, name: str, key: str, partitions: int, *, hashed: bool = False
     ) -> ExchangeWriter:
-        """What writes files in between."""
+        """Return a writer of intermediate files."""
         return ExchangeWriter(
             self.folder(name),
             key=key,
@@ -183,11 +185,12 @@ class CorpusWorkflow(WorkflowInFolders):
         )
 
     def later(self, name: str, stages: Sequence[AnyStage]) -> Pipeline:
-        """A pipeline over files in between: nothing may go amiss, and there may be none."""
+        """Return a pipeline over intermediate files: any error fails it, and it may have no
+        input."""
         return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
 
     def writing(self, removing: AnyStage, decisions: str, partitions: int) -> Pipeline:
-        """The pipeline that reads everything once more, and writes what a stage leaves of it."""
+        """Return the pipeline that reads the input again and writes what a stage keeps of it."""
         writer = DocumentWriter(
             self.output_path, self.mode, self.compression, storage_options=self.storage
         )
@@ -195,7 +198,7 @@ class CorpusWorkflow(WorkflowInFolders):
         return Pipeline(REMOVE, stages=stages, on_error="fail")
 
     def refuse_unread(self, result: WorkflowResult, pipeline: str) -> None:
-        """A file that is not compared would come through with all of its duplicates."""
+        """Fail if a file could not be read: all of its duplicates would be kept."""
         unread = [record for record in result.runs[pipeline].quarantined if record.whole_task]
         if unread:
             raise InputError(
@@ -205,7 +208,7 @@ class CorpusWorkflow(WorkflowInFolders):
             )
 
     def refuse_lacking(self, folder: str) -> None:
-        """Tell of documents without the text; refuse where none has it."""
+        """Warn about documents without the text field; fail if no document has it."""
         counts = counts_in(self.folder(folder), self.storage)
         lacking = Lacking.of_counts(counts)
         field = self.named_fields.get("text_field")
@@ -220,7 +223,7 @@ class CorpusWorkflow(WorkflowInFolders):
         _log.warning("%s: %s", self.name, told)
 
     def refuse_changed(self, before: Sequence[FilePart]) -> None:
-        """What is removed must be what was compared."""
+        """Fail if the input changed since it was compared."""
         if list(before) != self.listing().files():
             raise InputError(
                 f"{self.name}: the input has changed in the meantime; run the same command again"
@@ -228,6 +231,6 @@ class CorpusWorkflow(WorkflowInFolders):
 
 
 def partitions_for(num_bytes: int, each: int) -> int:
-    """A power of 2, so that it seldom changes as a corpus grows."""
+    """Return a number of partitions: a power of 2, so that it rarely changes as a corpus grows."""
     number = 1 << max(0, -(-num_bytes // each) - 1).bit_length()
     return min(number, MOST_PARTITIONS)

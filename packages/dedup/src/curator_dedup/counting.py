@@ -1,4 +1,4 @@
-"""Counting: what the files of a folder say of themselves, added up."""
+"""Counts from the metadata of a folder's Parquet files, added up."""
 
 import json
 from collections import Counter
@@ -8,7 +8,7 @@ from curator_core.io.filesystems import StorageOptions, open_input
 from curator_core.io.listing import Wanted, find_files
 
 COUNTS = b"curator_dedup"
-"""Where in the metadata of a Parquet file its counts are."""
+"""Metadata key of the counts in a Parquet file."""
 
 
 def counts_in(folder: str, storage_options: StorageOptions | None = None) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Decisions: of the documents of a group, which one stays, in whatever order they came."""
+"""Decisions: which document of a group is kept, independent of the order of arrival."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -8,22 +8,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Keep: TypeAlias = Literal["one", "none", "mark"]
-"""Of each group of duplicates: the best stays, none stays, or all stay and are marked."""
+"""What to keep of each group of duplicates: the best, none, or all of them, marked."""
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 
 class Groups(NamedTuple):
-    """Rows that have equals: group after group, the best of each first."""
+    """Rows that have duplicates: group after group, the best of each first."""
 
     rows: Indices
     is_first: npt.NDArray[np.bool_]
     sizes: Indices
-    """For each row, how many there are in its group."""
+    """For each row, the size of its group."""
 
 
 def words_of(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.uint64]:
-    """Digests of 16 bytes as two numbers each."""
+    """Return 16-byte digests as two numbers each."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not len(whole):
         return np.zeros((0, 2), np.uint64)
@@ -32,7 +32,7 @@ def words_of(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def path_ranks(column: pa.ChunkedArray) -> Indices:
-    """For each row the place of its file, when files are in the order of their paths."""
+    """Return for each row the rank of its file among the sorted paths."""
     coded = column.unify_dictionaries().combine_chunks()
     paths = coded.dictionary.to_pylist()
     ranks = np.empty(len(paths), np.int64)
@@ -41,9 +41,10 @@ def path_ranks(column: pa.ChunkedArray) -> Indices:
 
 
 def groups_of(words: npt.NDArray[np.uint64], orders: Sequence[npt.NDArray[Any]]) -> Groups:
-    """Groups of equal digests. `orders` say who is first: the last of them decides before others.
+    """Group rows with equal digests.
 
-    Most rows have no equal, and are told by half of their digest, without sorting by the rest.
+    `orders` are sort keys that say which row is first; the last key has precedence. Most rows are
+    unique, which half of the digest already shows, so they are never sorted by the rest.
     """
     rows = _repeated(words[:, 0])
     keys = [order[rows] for order in orders]

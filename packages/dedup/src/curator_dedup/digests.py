@@ -1,4 +1,4 @@
-"""Digests: 128 bits that stand for a text."""
+"""Digests: 128-bit hashes of texts."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ DIGEST = pa.binary(16)
 
 
 def digests_of(texts: Iterable[bytes]) -> list[bytes]:
-    """XXH3 of each text. Quick, and equal for equal texts only, unless somebody means harm."""
+    """Return the XXH3 hash of each text: fast, but not safe against deliberate collisions."""
     return list(map(xxhash.xxh3_128_digest, texts))
 
 
 def normalized(texts: Sequence[str | None]) -> list[str | None]:
-    """Texts of which case, kinds and number of spaces, and forms of accents are left out."""
+    """Return texts in lower case, with whitespace collapsed and accents in one form (NFC)."""
     return [None if text is None else _normalized(text) for text in texts]
 
 

@@ -1,4 +1,4 @@
-"""Engines: whether the inner loops are numpy's or compiled. The results are the same."""
+"""Engines: inner loops in numpy or compiled, with the same results."""
 
 from curator_core.model import compilation as engines
 
@@ -6,5 +6,5 @@ VARIABLE = "CURATOR_DEDUP_ENGINE"
 
 
 def is_compiled() -> bool:
-    """Whether compiled loops are to be used; `auto` takes them where numba is installed."""
+    """Return whether to use compiled loops. `auto` uses them if numba is installed."""
     return engines.is_compiled(VARIABLE, "numpy", "curator-dedup[fast]")

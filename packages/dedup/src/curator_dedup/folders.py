@@ -1,4 +1,4 @@
-"""Folders of files in between: several that one pipeline writes, and what lies in one."""
+"""Folders of intermediate files: write several from one pipeline, and list their files."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ _FOLDER = "folder"
 
 
 def batch_for(folder: str, table: pa.Table, **exchange: Any) -> DocumentBatch:
-    """A batch for a folder, with the key, partitions and so on of its exchange."""
+    """Return a batch for a folder; `exchange` has the key, partitions and so on of that folder."""
     return DocumentBatch(table, metadata={_FOLDER: json.dumps([folder, exchange])})
 
 
 @dataclass
 class FolderWriter(ExchangeWriter):
-    """Writes each batch below its path as `batch_for` said."""
+    """Writes each batch to the folder, below its path, that `batch_for` set."""
 
     @property
     def output_is_tree(self) -> bool:
         return True
 
     def inputs(self) -> Sequence[str]:
-        """Each folder has a key of its own."""
+        """Require no column here: each folder has its own key."""
         return ()
 
     def process(self, task: DocumentBatch) -> FileGroup:
@@ -44,7 +44,7 @@ class FolderWriter(ExchangeWriter):
 
 
 def files_in(folder: str, storage_options: StorageOptions | None = None) -> list[FilePart]:
-    """The Parquet files of a folder; none, where there was nothing to write."""
+    """Return the Parquet files of a folder; an empty list if nothing was written."""
     try:
         return list(find_files([folder], Wanted((".parquet",)), storage_options))
     except NothingFoundError:

@@ -1,10 +1,10 @@
-"""Indexes: what earlier crawls left, so that a new one is compared without reading them again.
+"""Indexes: records of earlier crawls, to compare a new crawl without reading the old ones.
 
-A folder: `index.json` records how documents were compared; `crawls/` has a folder for each output
-that was compared with the index. A crawl that is repeated into the same output replaces its own
-entries and is never compared with them. Nor are documents ever removed because of the very files
-they come from, even if another output has these: files are identified by path, size and
-modification time.
+An index is a folder: `index.json` records how documents were compared, and `crawls/` has a folder
+for each output that was compared with the index. A crawl that is repeated into the same output
+replaces its own entries and is never compared with them. Documents are never removed because of
+their own files either, even if another output contains these: files are identified by path, size
+and modification time.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Index:
     storage_options: StorageOptions | None = None
 
     def opened(self, options: "DataclassInstance", partitions: int) -> int:
-        """The number of its partitions; made, where it is not there yet."""
+        """Create the index if it does not exist; return its number of partitions."""
         mine = {"format": _FORMAT, **asdict(options)}
         about = join(self.path, "index.json")
         kept = read_note(about, self.storage_options)
@@ -78,11 +78,11 @@ class Index:
 
     @property
     def location(self) -> str:
-        """Its path, the same from every working directory."""
+        """The absolute path of the index."""
         return _full_path(self.path, self.storage_options)
 
     def crawls(self) -> list[str]:
-        """The folders of the crawls that are in it."""
+        """Return the folders of all crawls in the index."""
         fs, inner = open_filesystem(join(self.path, "crawls"), dict(self.storage_options or {}))
         if not fs.isdir(inner):
             return []
@@ -94,7 +94,7 @@ class Index:
 
 
 def crawl_state(files: Sequence[FilePart]) -> str:
-    """Identify a crawl by the paths and the states of its files."""
+    """Return a fingerprint of the paths, sizes and versions of the files of a crawl."""
     return fingerprint(*sorted(f"{file.path}\n{file.size}\n{file.version}" for file in files))
 
 
@@ -109,10 +109,10 @@ class Crawls:
 def note_crawls(
     index: Index, files: Sequence[FilePart], note: str, output: str, *, overwrites: bool
 ) -> Crawls:
-    """Decide which crawls to compare with, and write it down.
+    """Decide which crawls to compare with, and record the decision in a note.
 
-    The workflow that has the note always has the same crawl in the index. While its input stays the
-    same it is compared with the same others, and with all others once the input has changed.
+    A workflow with the note always uses the same crawl in the index. While its input is unchanged,
+    it is compared with the same other crawls; once the input has changed, with all others.
     """
     state = crawl_state(files)
     noted = read_note(note, index.storage_options)
@@ -127,7 +127,7 @@ def note_crawls(
 
 
 def output_name(output: str, storage_options: StorageOptions | None = None) -> str:
-    """The start of the names of all crawls into an output."""
+    """Return the prefix of the names of all crawls into an output."""
     return fingerprint(_full_path(output, storage_options).rstrip("/"))[:16]
 
 
@@ -137,10 +137,10 @@ def _full_path(path: str, storage_options: StorageOptions | None) -> str:
 
 
 def _crawl_of(index: Index, output: str, *, overwrites: bool) -> str:
-    """The crawl of a workflow that has not used the index before.
+    """Return the crawl of a workflow that has not used the index before.
 
-    An earlier crawl into the same output is another one, whose result was moved away or is added
-    to, unless its result is overwritten.
+    An earlier crawl into the same output counts as another crawl, whose result was moved or is
+    appended to, unless its result is overwritten.
     """
     name = output_name(output, index.storage_options)
     before = [crawl for crawl in index.crawls() if crawl_output(crawl) == name]
@@ -151,5 +151,5 @@ def _crawl_of(index: Index, output: str, *, overwrites: bool) -> str:
 
 
 def crawl_output(crawl: str) -> str:
-    """The part of the name of a crawl that identifies its output."""
+    """Return the part of a crawl's name that identifies its output."""
     return crawl.rstrip("/").rpartition("/")[2].rpartition("-")[0]

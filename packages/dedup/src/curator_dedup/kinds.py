@@ -1,6 +1,6 @@
-"""Kinds: options that must be numbers, or true or false, and are something else.
+"""Kinds: find options that must be numbers or booleans and have another type.
 
-What comes from a recipe or from a shell has been looked at before; from Python anything may come.
+Values from recipes and the command line are already checked; those from Python are not.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _KINDS: dict[type, tuple[type, str]] = {
 
 
 def wrong_kinds(options: Any) -> Iterator[str]:
-    """`options` is a dataclass."""
+    """Yield a problem for each field of a dataclass whose value has the wrong type."""
     declared = get_type_hints(type(options))
     for option in fields(options):
         kinds = get_args(declared[option.name]) or (declared[option.name],)

@@ -1,4 +1,4 @@
-"""Lacking: documents without the field that is compared, which count as empty, and are told of."""
+"""Missing fields: count and report documents without the compared field, which count as empty."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,8 @@ _LACKING = "lacking: "
 
 
 class Lacking(Counter[str]):
-    """How many documents of each file lack it, as the counts of a folder keep that."""
+    """Number of documents of each file without the field; converts to and from a folder's
+    counts."""
 
     def to_counts(self) -> dict[str, int]:
         return {f"{_LACKING}{path}": number for path, number in self.items() if number}
@@ -20,7 +21,8 @@ class Lacking(Counter[str]):
         return cls(found)
 
     def told(self, field: str, documents: int, fields: Sequence[str]) -> str:
-        """A sentence; `fields` are those that the worst file has instead."""
+        """Return a sentence; `fields` are those that the file with most such documents has
+        instead."""
         [(worst, number)] = self.most_common(1)
         others = f" and {counted(len(self) - 1, 'more file')}" if len(self) > 1 else ""
         instead = f" (its fields: {', '.join(fields)})" if fields else ""

@@ -1,4 +1,4 @@
-"""Lines of JSON as they stand in a file, and the byte at which each begins."""
+"""Lines of JSON, unparsed, with the byte position at which each begins."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +18,7 @@ _NEWLINE, _BRACE = 10, 123
 
 
 class Piece(NamedTuple):
-    """Lines in a row, none of them blank, each known by the place in the file where it begins."""
+    """Consecutive lines without blank ones, each identified by its byte position in the file."""
 
     data: bytes
     edges: npt.NDArray[np.int64]
@@ -29,13 +29,13 @@ class Piece(NamedTuple):
         return len(self.positions)
 
     def column(self) -> pa.Array:
-        """The lines as they are, without a copy."""
+        """Return the unparsed lines, without a copy of the data."""
         buffers = [None, pa.py_buffer(self.edges.astype(np.int32)), pa.py_buffer(self.data)]
         return pa.Array.from_buffers(pa.binary(), len(self.positions), buffers)
 
 
 def pieces_of(part: FilePart, storage_options: StorageOptions | None = None) -> Iterator[Piece]:
-    """A file, or a range of it, in pieces; a damaged stream up to its damage."""
+    """Yield a file, or a range of it, in pieces; fail where a compressed stream is damaged."""
     for lines in _lines(part, storage_options):
         if not part.start and not lines.offset:
             reason = foreign(lines.data[:64])
@@ -78,7 +78,7 @@ def _piece(lines: Lines) -> Piece:
 
 
 def _edges(data: bytes) -> npt.NDArray[np.int64]:
-    """Where each line begins, and the end of the last; found one by one where lines are long."""
+    """Return where each line begins and where the last ends. Long lines are found one by one."""
     if data.count(b"\n", 0, _LOOKED_AT) * _LONG > _LOOKED_AT:
         newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
         return np.concatenate(([0], newlines + 1))

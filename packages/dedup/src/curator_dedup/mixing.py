@@ -1,4 +1,4 @@
-"""Mixing: numbers as random ones, the same for the same number; and those that differ."""
+"""Mixing: hash functions for 64-bit numbers, and sorted distinct values."""
 
 from typing import TypeAlias
 
@@ -12,7 +12,8 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(values: Words) -> Words:
-    """Each bit of a number changes about half of those that come out; no two become one."""
+    """Return a hash of each number: each input bit changes about half of the output bits, and
+    different numbers have different hashes."""
     values = values ^ (values >> np.uint64(30))
     values *= MIX_A
     values ^= values >> np.uint64(27)
@@ -22,8 +23,8 @@ def mixed(values: Words) -> Words:
 
 
 def different(values: Words) -> Words:
-    """In order, each once: what `np.unique` gives, which takes a hundred times as long for millions
-    since it puts them into a table first."""
+    """Return the sorted distinct values. `np.unique` takes a hundred times as long for millions of
+    values because it builds a hash table first."""
     ordered = np.sort(values)
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]

@@ -1,7 +1,7 @@
 """Notes: small facts that one pipeline finds out and the next one's listing reads.
 
-They change with the input. As options of a stage they would make it another pipeline, which a run
-directory refuses.
+They change with the input. As options of a stage they would make it a different pipeline, which a
+run directory refuses.
 """
 
 import json
@@ -18,7 +18,7 @@ def write_note(path: str, facts: Any, storage_options: StorageOptions | None = N
 
 
 def read_note(path: str, storage_options: StorageOptions | None = None) -> Any:
-    """None, where there is none, or where it was not written to its end."""
+    """Return the facts, or None if there is no note or it is incomplete."""
     fs, inner = open_filesystem(path, dict(storage_options or {}))
     try:
         return json.loads(fs.cat_file(inner))
@@ -27,6 +27,8 @@ def read_note(path: str, storage_options: StorageOptions | None = None) -> Any:
 
 
 def marker(path: str) -> FilePart:
-    """A part of every task that is listed from files in between. A listing of nothing at all would
-    be taken for a disk that is not there, and what was made before would stay."""
+    """Return a part to include in every task that is listed from intermediate files.
+
+    An empty listing would look like an unmounted disk, and earlier results would stay.
+    """
     return FilePart(path)

@@ -1,4 +1,4 @@
-"""Partitions: the rows of an exchange, which may be none at all."""
+"""Partitions: the rows of an exchange, which may be empty."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from curator_dedup.notes import marker
 
 @dataclass
 class PartitionListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions of exchanges, also those of which there is no file."""
+    """List partitions of exchanges, including those without any file."""
 
     paths: Sequence[str]
     partitions: int
@@ -28,7 +28,7 @@ class PartitionListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class PartitionReading(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads one partition."""
+    """Read one partition."""
 
     fans_out = False
 

@@ -1,1 +1,1 @@
-"""Bloom filters: duplicates left out as the documents come by, in one pass and little memory."""
+"""Bloom filters: streaming deduplication in one pass, with little memory."""

@@ -1,4 +1,4 @@
-"""Filters that know of a hash whether it was seen, or rarely think so of one that was not."""
+"""Bloom filters over 128-bit hashes, with a bounded rate of false positives."""
 
 from math import ceil, log, log2
 
@@ -11,7 +11,7 @@ _ONE = np.uint8(1)
 
 
 class BloomFilter:
-    """A set of hashes of 128 bits, of which about `capacity` fit at this rate of errors."""
+    """A set of about `capacity` 128-bit hashes with false-positive rate `rate`."""
 
     def __init__(self, capacity: int, rate: float) -> None:
         self.capacity = capacity
@@ -42,8 +42,11 @@ class BloomFilter:
 
 
 class GrowingFilter:
-    """Adds a filter twice as large, and twice as exact, when one is full: so the rate of errors of
-    all together stays below `rate`, however many hashes there are."""
+    """A Bloom filter without a fixed capacity.
+
+    When a filter is full, one is added that is twice as large and has half the error rate. The
+    combined rate stays below `rate` for any number of hashes.
+    """
 
     def __init__(self, capacity: int, rate: float) -> None:
         self._rate = rate / 2
@@ -54,7 +57,7 @@ class GrowingFilter:
         return sum(one.num_bytes for one in self._filters)
 
     def take(self, words: Words) -> npt.NDArray[np.bool_]:
-        """Which are new, of equal ones the first; from now on none of them is."""
+        """Add hashes and return which are new. Of equal hashes only the first is new."""
         firsts = np.sort(np.unique(words, axis=0, return_index=True)[1])
         seen = np.zeros(len(firsts), np.bool_)
         for one in self._filters:

@@ -1,4 +1,4 @@
-"""A stage that leaves out what has come by before."""
+"""Streaming deduplication: a stage that drops documents or lines it has seen before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,28 +26,28 @@ _REASON = "seen before"
 
 @dataclass
 class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Leaves out documents, or cuts out lines, that have come by before: in one pass.
+    """Drop documents, or cut out lines, that were seen before, in one pass.
 
-    One worker has the filter, so the stage demands to be run by one. Which of equal documents is
-    the first depends on the order in which they come. What the filter knows ends with its worker:
-    after a crash, or in a run that is resumed, some duplicates of what went before come through.
-    A document is never lost for having been tried twice.
+    The stage runs in one worker, which holds the filter. Which of several equal documents comes
+    first depends on the order of arrival. The filter is lost with its worker: after a crash or when
+    a run is resumed, some duplicates of earlier documents get through. A retry never drops a
+    document as a duplicate of itself.
     """
 
     text_field: str = "text"
-    """The field that is compared."""
+    """Field to compare."""
 
     unit: BloomUnit = "documents"
-    """What is compared: whole documents, or each line of them."""
+    """What to compare: whole documents, or each of their lines."""
 
     normalize: bool = False
-    """Compare without regard to case and spaces; for lines, nor to punctuation and symbols."""
+    """Ignore case and whitespace; for lines, also punctuation and symbols."""
 
     false_positive_rate: float = 1e-6
-    """How likely something is taken for a duplicate that is none, at most."""
+    """Maximum probability that new text is taken for a duplicate."""
 
     capacity: int = 10_000_000
-    """How many different ones are expected; the filter grows beyond that."""
+    """Expected number of distinct documents or lines; the filter grows beyond that."""
 
     name = "bloom_deduplication"
     fans_out = False
@@ -107,7 +107,7 @@ class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
         yield from task.with_data(table).keep(pc.invert(pa.array(emptied)), _REASON)
 
     def _new_documents(self, task_id: str, texts: list[str]) -> npt.NDArray[np.bool_]:
-        """Those without text are never duplicates."""
+        """Return which documents are new. Documents without text always are."""
         forms = normalized(texts) if self.normalize else texts
         has = np.array([bool(text) for text in texts], np.bool_)
         raw = digests_of((form or "").encode("utf-8", "surrogatepass") for form in forms)
@@ -117,7 +117,7 @@ class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
         return is_new
 
     def _new_lines(self, task_id: str, texts: list[str]) -> dict[int, str]:
-        """What is left of the texts that have lines seen before."""
+        """Return the remaining text of each row that has lines seen before."""
         windows = windows_of(texts, PassageRule("lines", 1, self.normalize))
         repeated = ~self._taken(task_id, windows.words())
         found: dict[int, list[RepeatedSpan]] = {}
@@ -126,8 +126,8 @@ class BloomDeduplication(ProcessingStage[DocumentBatch, DocumentBatch]):
         return {row: without(texts[row], spans) for row, spans in found.items()}
 
     def _taken(self, task_id: str, words: Words) -> npt.NDArray[np.bool_]:
-        """Which are new. A task that is tried again gets the answer that it got before, or it
-        would find itself in the filter."""
+        """Return which hashes are new. A retried task gets its first answer again: by then the
+        filter contains its hashes."""
         before = self._told.get(task_id) if task_id else None
         if before is not None:
             return np.unpackbits(np.frombuffer(before, np.uint8), count=len(words)).astype(np.bool_)

@@ -1,1 +1,1 @@
-"""Compiled: the work on each character as machine code. Needs the extra `fast`."""
+"""Compiled kernels: per-character work as machine code. Needs the extra `fast`."""

@@ -1,7 +1,7 @@
-"""Kernels: machine code that numba keeps beside this file, for the processes that come after.
+"""Kernels: machine code that numba caches next to this file for later processes.
 
-All of it is in one file, since numba looks no further when it decides whether what it kept is still
-true. What they give is what numpy gives in `curator_dedup.fuzzy`.
+All kernels are in one file because numba checks only this file when it validates its cache. Results
+equal those of the numpy code in `curator_dedup.fuzzy`.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,11 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _BASE = np.uint64(0xD6E8FEB86659FD93)
 _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 _HELD = 1024
-"""So many characters are put down before they are looked at together."""
+"""Number of codes that are buffered before they are processed together."""
 
 
 def _part(function: F) -> F:
-    """A piece of kernels. It makes no arrays, so nobody need count who holds those it is given."""
+    """Compile a helper of kernels. It creates no arrays, so reference counting is off."""
     options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
     return cast(F, numba.njit(**options)(function))
 
@@ -46,7 +46,7 @@ def _mixed(value: Any) -> Any:
 
 @_part
 def _point_at(data: Array, place: int, lead: Any) -> tuple[Any, int]:
-    """The character of several bytes that begins here, and where the next one begins."""
+    """Decode the multi-byte character at `place`; return it and where the next one begins."""
     second = np.int64(data[place + 1]) & 0x3F
     if lead < 0xE0:
         return ((lead & 0x1F) << 6) | second, place + 2
@@ -59,10 +59,10 @@ def _point_at(data: Array, place: int, lead: Any) -> tuple[Any, int]:
 
 @_part
 def _put_codes(data: Array, span: tuple[int, int], table: Array, codes: Array) -> Any:
-    """Put down what the next characters count as, behind the code before them, which stands first.
+    """Write the codes of the next characters to `codes[1:]`; `codes[0]` is the preceding code.
 
-    Where the next ones begin, and how many codes there are now; below 0, minus 1, is a character
-    whose page of the table is not filled yet.
+    Return where to continue and the number of codes. A negative position is minus 1 minus a
+    character whose page of the table is not filled yet.
     """
     place, end = span
     count = 1
@@ -87,7 +87,7 @@ def _put_codes(data: Array, span: tuple[int, int], table: Array, codes: Array) -
 
 @_part
 def _lower(points: Array, count: int, orders: tuple[Array, Array], least: Array) -> None:
-    """Lower the minhashes where a shingle comes before those that were there."""
+    """Lower the minhashes wherever one of these shingles has a smaller value."""
     factors, shifts = orders
     while count % 4:
         points[count] = points[0]
@@ -104,7 +104,7 @@ def _lower(points: Array, count: int, orders: tuple[Array, Array], least: Array)
 
 @_part
 def _take(points: Array, count: int, results: Any) -> None:
-    """Lower the minhashes by some shingles; or put these down, where there is room for them."""
+    """Lower the minhashes by some shingles, or store the shingles if there is a buffer for them."""
     orders, least, shingles, number = results
     if len(shingles) == 0:
         _lower(points, count, orders, least)
@@ -116,7 +116,7 @@ def _take(points: Array, count: int, results: Any) -> None:
 
 @_part
 def _put_runs(words: Array, count: int, factors: Array, points: Array) -> int:
-    """The hashes of all runs of words; how many there are."""
+    """Write the hashes of all runs of words; return their number."""
     size = len(factors)
     for first in range(count - size + 1):
         total = np.uint64(0)
@@ -128,7 +128,7 @@ def _put_runs(words: Array, count: int, factors: Array, points: Array) -> int:
 
 @_part
 def _keep_last(held: Array, count: int, most: int) -> int:
-    """What begins more runs stays."""
+    """Keep the last `most` items, with which later runs begin."""
     kept = min(count, most)
     for place in range(kept):
         held[place] = held[count - kept + place]
@@ -137,7 +137,7 @@ def _keep_last(held: Array, count: int, most: int) -> int:
 
 @_part
 def _put_words(codes: Array, count: int, words: Array, number: int, begun: Array) -> int:
-    """Put the words down that end among these codes; `begun` is the one that does not."""
+    """Write the words that end among these codes; `begun` holds the unfinished word."""
     made, power = begun[0], begun[1]
     for place in range(1, count):
         code, before = codes[place], codes[place - 1]
@@ -164,7 +164,7 @@ def _of_words(
     data: Array, span: tuple[int, int], letters: tuple[Array, Array],
     held: Any, results: Any,
 ) -> Any:  # fmt: skip
-    """How many words there are; below 0, minus 1, is a character as above."""
+    """Return the number of words; if negative, the same as `_put_codes` returns."""
     table, factors = letters
     codes, words, points, begun, _ = held
     place, end = span
@@ -189,8 +189,8 @@ def _of_words(
 
 @_maker
 def _buffers(run: int) -> Any:
-    """Codes; words, or characters, for runs of so many; shingles; a word that is not at its end;
-    the number of shingles put down."""
+    """Allocate buffers: codes; words or characters, for runs of `run`; shingles; the state of an
+    unfinished word; the number of shingles stored."""
     size = _HELD + run + 4
     words, points = np.empty(size, np.uint64), np.empty(size + 4, np.uint32)
     begun, number = np.zeros(2, np.uint64), np.zeros(1, np.int64)
@@ -214,9 +214,11 @@ def sign_words(  # noqa: PLR0913 - kernels have no objects to carry them
     shingles: Array,
     counts: Array,
 ) -> int:
-    """Minhashes of texts from `first` on, or their shingles, and how many shingles each has; of
-    minhashes only whether there are any counts. A page of the table that is missing stops it: given
-    back are the text and the page as one number; below 0, all is done."""
+    """Compute minhashes or shingles of the texts from `first` on, and the shingles per text.
+
+    With minhashes, `counts` only says whether a text has any shingles. Stops at a character whose
+    page of the table is missing and returns text and page as one number; negative when all is done.
+    """
     held = _buffers(len(factors))
     number = held[4]
     number[0] = counts[:first].sum()
@@ -234,7 +236,7 @@ def sign_words(  # noqa: PLR0913 - kernels have no objects to carry them
 
 @_part
 def _put_windows(codes: Array, count: int, length: int, points: Array) -> int:
-    """The hashes of all runs of `length` codes; how many there are."""
+    """Write the hashes of all runs of `length` codes; return their number."""
     if count < length:
         return 0
     total, power, inverse = np.uint64(0), np.uint64(1), np.uint64(1)
@@ -243,7 +245,7 @@ def _put_windows(codes: Array, count: int, length: int, points: Array) -> int:
         highest = power
         total += codes[place] * power
         power *= _BASE
-    for _ in range(6):  # Newton's way to the inverse of an odd number
+    for _ in range(6):  # Newton's iteration for the inverse of an odd number
         inverse *= np.uint64(2) - _BASE * inverse
     points[0] = np.uint32(_mixed(total) >> _32)
     for last in range(length, count):
@@ -254,7 +256,7 @@ def _put_windows(codes: Array, count: int, length: int, points: Array) -> int:
 
 @_part
 def _put_characters(codes: Array, count: int, characters: Array, number: int) -> int:
-    """Put the codes down, of several spaces only the first, and none before all words."""
+    """Write the codes without leading spaces, and with each run of spaces reduced to one."""
     for place in range(1, count):
         if codes[place] != 32 or codes[place - 1] != 32:
             characters[number] = np.uint64(codes[place] & np.uint32(_ALONE - 1))
@@ -267,7 +269,7 @@ def _of_characters(
     data: Array, span: tuple[int, int], letters: tuple[Array, int],
     held: Any, results: Any,
 ) -> Any:  # fmt: skip
-    """How many characters there are, one space behind each word counted."""
+    """Return the number of characters, counting one space after each word."""
     table, length = letters
     codes, characters, points, _, _ = held
     place, end = span
@@ -302,7 +304,7 @@ def sign_characters(  # noqa: PLR0913 - kernels have no objects to carry them
     shingles: Array,
     counts: Array,
 ) -> int:
-    """The same for runs of `length` characters."""
+    """The same as `sign_words` for runs of `length` characters."""
     held = _buffers(length)
     number = held[4]
     number[0] = counts[:first].sum()
@@ -320,7 +322,7 @@ def sign_characters(  # noqa: PLR0913 - kernels have no objects to carry them
 
 @_kernel("void(uint32[:, ::1], int64, uint64[:, ::1])")
 def make_keys(minhashes: Array, rows: int, keys: Array) -> None:
-    """A number for the minhashes of each band."""
+    """Hash the minhashes of each band to one number."""
     for document in range(len(minhashes)):
         for band in range(keys.shape[1]):
             key = np.uint64(band + 1)

@@ -1,1 +1,1 @@
-"""Exact duplicates: documents whose texts are equal, byte by byte or but for their form."""
+"""Exact duplicates: documents with equal texts, byte by byte or after normalization."""

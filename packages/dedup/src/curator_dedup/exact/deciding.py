@@ -1,4 +1,4 @@
-"""Deciding: the second pass, which compares all documents of a partition by their hashes."""
+"""Deciding: the second pass, which compares the hashes of all documents of a partition."""
 
 import json
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from curator_dedup.exact.hashing import EMPTY, KNOWN, NO_RECORD, TEXT
 
 @dataclass
 class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says of every document that has equals, or no text, whether it stays.
+    """Decide for each document that has duplicates, or no text, whether it is kept.
 
-    The columns: block, file, row, keep, is_duplicate (there is a better one), cluster_id (the
-    hash, for what has equals) and cluster_size, which counts documents of this run. What is `known`
-    to an index is a duplicate of what it had first.
+    Columns: block, file, row, keep, is_duplicate (there is a better one), cluster_id (the hash, for
+    documents with duplicates) and cluster_size, which counts documents of this run. A document that
+    is `known` to an index is a duplicate of the one indexed first.
     """
 
     fans_out = False
@@ -92,7 +92,7 @@ def _known(table: pa.Table) -> np.ndarray[Any, Any]:
 
 
 def _with_known(groups: Groups, known: np.ndarray[Any, Any]) -> Groups:
-    """What only an earlier crawl has besides is alone in this one, and a duplicate all the same."""
+    """Add documents whose only duplicate is in an earlier crawl, as groups of one."""
     alone = known.copy()
     alone[groups.rows] = False
     rows = np.flatnonzero(alone)

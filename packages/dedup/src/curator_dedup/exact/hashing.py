@@ -19,18 +19,19 @@ from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
 TEXT, EMPTY, NO_RECORD = 0, 1, 2
-"""What stands in the column `state`."""
+"""Values of the column `state`."""
 
 KNOWN = "known"
-"""The column that says whether an earlier crawl has the text."""
+"""Column that says whether an earlier crawl has the text."""
 
 
 @dataclass
 class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Hashes the text of every document of a block.
+    """Hash the text of every document of a block.
 
-    One table a block: hash, block, file, row (the byte where a line begins, or the number of a
-    row in a Parquet file), state (0 text, 1 empty, 2 no record), and the priority, if asked for.
+    Yields one table per block: hash, block, file, row (the byte where a line begins, or the row
+    number in a Parquet file), state (0 text, 1 empty, 2 not a record), and the priority if there is
+    a priority field.
     """
 
     fans_out = False
@@ -40,7 +41,7 @@ class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):
     priority_field: str | None = None
     storage_options: StorageOptions | None = field(default=None, repr=False)
     origins: bool = False
-    """Adds `origin`, the state of the file, as an index needs it."""
+    """Add `origin`, a fingerprint of path and version of the file, which an index needs."""
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Rejected]:
         fields = TextFields(self.text_field, self.priority_field)
@@ -57,7 +58,7 @@ class DocumentHashing(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Rows:
-    """Gathers the columns of a table."""
+    """Collects the columns of a table."""
 
     def __init__(self, with_priority: bool, with_origin: bool) -> None:
         self.count = 0

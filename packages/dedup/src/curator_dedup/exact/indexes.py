@@ -1,6 +1,7 @@
-"""Indexes: the hashes of earlier crawls, so that a new one is compared without reading them again.
+"""Indexes: hashes of earlier crawls, to compare a new crawl without reading the old ones.
 
-A hash is in an index with the crawl that had it first, and with the state of its file.
+The index stores each hash with a fingerprint of the file that had it first, in the folder of its
+crawl.
 """
 
 from abc import abstractmethod
@@ -24,7 +25,7 @@ _HASHES = "hashes"
 
 @dataclass(frozen=True)
 class HashOptions:
-    """What must be the same for hashes to be comparable."""
+    """Options that must be equal for hashes to be comparable."""
 
     kind: str = "exact"
     normalize: bool = False
@@ -32,12 +33,12 @@ class HashOptions:
 
 @dataclass
 class HashListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions of hashes, each with what earlier crawls have of it."""
+    """List partitions of hashes, each with the earlier crawls' files of that partition."""
 
     path: str
     partitions: int
     earlier: str
-    """A note that names the folders of earlier crawls in the index."""
+    """Path of a note that names the folders of earlier crawls in the index."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -53,7 +54,7 @@ class HashListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class _Comparing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Holds a partition of hashes against what earlier crawls have of it."""
+    """Compares a partition of hashes with those of earlier crawls."""
 
     fans_out = False
 
@@ -74,12 +75,12 @@ class _Comparing(ProcessingStage[FileGroup, DocumentBatch]):
     def compared(
         self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup
     ) -> DocumentBatch | None:
-        """What comes of hashes, of which some are known; those of the same files do not count."""
+        """Return the output for hashes, given which are known from files other than these."""
 
 
 @dataclass
 class HashReading(_Comparing):
-    """Reads a partition of hashes, and marks those that an earlier crawl has."""
+    """Read a partition of hashes and mark those that an earlier crawl has."""
 
     def compared(self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup) -> DocumentBatch:
         return DocumentBatch(hashes.append_column(KNOWN, known))
@@ -87,7 +88,7 @@ class HashReading(_Comparing):
 
 @dataclass
 class HashRemembering(_Comparing):
-    """Gives each hash that no earlier crawl has, for the folder of its partition."""
+    """Return each hash that no earlier crawl has, addressed to the folder of its partition."""
 
     def compared(
         self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup
@@ -105,7 +106,7 @@ class HashRemembering(_Comparing):
 def _read(
     task: FileGroup, partitions: int, storage_options: StorageOptions | None
 ) -> tuple[pa.Table | None, pa.Table]:
-    """The rows of a partition, and what earlier crawls have of it."""
+    """Return the rows of a partition, and the earlier crawls' entries for it."""
     count = task.metadata[_HASHES][0]
     found = [read_partition(p, partitions, storage_options=storage_options)
              for p in task.data[:count]]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Finding and removing exact duplicates in one call."""
+"""Find and remove exact duplicates in one call."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from curator_dedup.texts import TextWorkflow
 
 @dataclass
 class ExactDeduplicationWorkflow(TextWorkflow):
-    """Finds documents whose texts are equal, in files of JSON Lines and Parquet, and removes them.
+    """Find documents with equal texts in JSON Lines and Parquet files, and remove them.
 
-    Of equal documents the first stays, by the order of paths and then of rows, or that of the
-    highest priority: the same on every executor. Killed at any moment, it goes on where it was.
+    Of equal documents the first is kept, by path and then by row, or the one with the highest
+    priority, whatever the executor. If a run is interrupted, run it again to resume.
     """
 
     input_blocksize: int | str = "1GB"
-    """About how much of the input is one task at most; small inputs are divided more finely."""
+    """Approximate amount of input per task; small inputs are split more finely."""
 
     normalize: bool = False
-    """Compare without regard to case, spaces, and forms of accents; the text itself is kept."""
+    """Ignore case, whitespace and forms of accents when comparing; the text itself is unchanged."""
 
     name = "exact_deduplication"
 
@@ -64,7 +64,8 @@ class ExactDeduplicationWorkflow(TextWorkflow):
         return self.later("decide", [*self._reading(partitions), deciding, writer])
 
     def _reading(self, partitions: int) -> list[AnyStage]:
-        """What brings together equal hashes; with an index, those of earlier crawls too."""
+        """Return the stages that read equal hashes together; with an index, those of earlier crawls
+        too."""
         folder, options = self.folder("hashes"), self.storage
         if self.earlier is None:
             return [ExchangeReader(folder, partitions, storage_options=options)]

@@ -1,1 +1,1 @@
-"""Fuzzy duplicates: documents of nearly the same words, found by their signatures."""
+"""Fuzzy duplicates: documents with nearly the same words, found by their signatures."""

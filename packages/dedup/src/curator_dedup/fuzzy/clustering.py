@@ -1,4 +1,4 @@
-"""Clustering: each document that has links, with the cluster it belongs to."""
+"""Clustering: assign each linked document to its cluster."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,8 +24,11 @@ MEMBERS, KNOWN = "members", "known"
 
 @dataclass
 class ClusterListing(ProcessingStage[Empty, FileGroup]):
-    """Lists all links as one task; or, where a note names the folder in which all documents are
-    linked with the smallest of their cluster, a task for each partition of both."""
+    """List all links as one task, or one task per partition.
+
+    There is a task per partition if a note names the folder in which every document is linked with
+    the smallest of its cluster.
+    """
 
     links: str
     note: str
@@ -46,11 +49,11 @@ class ClusterListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives each document that has links once, with its cluster.
+    """Return each linked document once, with its cluster.
 
-    The columns: doc, cluster (the smallest id in it), known (whether it is linked with an earlier
-    crawl), block, file, row, state, and the priority. With `recalls` these are in the folder
-    `members`, and the folder `known` has doc and cluster of documents of earlier crawls.
+    Columns: doc, cluster (the smallest id in it), known (whether it is linked with an earlier
+    crawl), block, file, row, state, and the priority. With `recalls`, these are written to the
+    folder `members`, and the folder `known` has doc and cluster of documents of earlier crawls.
     """
 
     fans_out = True
@@ -92,7 +95,7 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 def _spread(links: pa.Table, stars: list[pa.Table]) -> tuple[Words, Words]:
-    """The documents of a partition, and what they were found to hang together with."""
+    """Return the documents of a partition, and the smallest document of each one's cluster."""
     nodes = different(keys_of(links["doc"]))
     labels = nodes.copy()
     if stars:
@@ -103,14 +106,14 @@ def _spread(links: pa.Table, stars: list[pa.Table]) -> tuple[Words, Words]:
 
 
 def labels_of(sources: Words, targets: Words) -> tuple[Words, Words]:
-    """All documents, in order, and of each the smallest that it hangs together with."""
+    """Return all documents in order, and the smallest document of each one's cluster."""
     nodes, places = np.unique(np.concatenate((sources, targets)), return_inverse=True)
     ones, others = places[: len(sources)], places[len(sources) :]
     return nodes, nodes[components(len(nodes), ones, others)]
 
 
 def known_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:
-    """Each document of an earlier crawl that some links lead to, with its label."""
+    """Return each linked document of an earlier crawl once, with its label."""
     known = links.filter(links["known"])
     documents, firsts = np.unique(keys_of(known["to"]), return_index=True)
     labelled = labels[np.searchsorted(nodes, keys_of(known["doc"])[firsts])]
@@ -120,7 +123,7 @@ def known_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:
 
 
 def members_of(links: pa.Table, nodes: Words, labels: Words) -> pa.Table:
-    """Each document of some links once, with its label."""
+    """Return each document that has links once, with its label."""
     documents, firsts, places = np.unique(
         keys_of(links["doc"]), return_index=True, return_inverse=True
     )

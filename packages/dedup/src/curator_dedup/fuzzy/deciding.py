@@ -1,4 +1,4 @@
-"""Deciding: of each cluster, which documents stay."""
+"""Deciding: which documents of each cluster are kept."""
 
 import json
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass
 class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says of every document that is linked with another, or left out, whether it stays.
+    """Decide for each document that is linked, or has no text, whether it is kept.
 
-    The columns are those of `DuplicateDeciding`, and `known`: whether it is a duplicate of an
-    earlier crawl. cluster_size counts documents of this run. With `verify` a cluster is first
-    divided, so that each of its documents is as similar as that to the one that stays.
+    Columns: those of `DuplicateDeciding`, and `known`: whether it duplicates a document of an
+    earlier crawl. cluster_size counts documents of this run. With `verify`, clusters are split
+    first, so that each document is at least that similar to the one that is kept.
     """
 
     fans_out = False
@@ -107,7 +107,7 @@ class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _candidates(clusters: npt.NDArray[Any], is_fixed: Flags, is_text: Flags) -> int:
-    """How many documents would be duplicates if nothing were verified."""
+    """Return how many documents would be duplicates without verification."""
     with_earlier = np.isin(clusters, clusters[is_fixed])
     lonely = np.unique(clusters[is_text & ~with_earlier])
     return int(is_text.sum()) - len(lonely)

@@ -1,4 +1,4 @@
-"""Documents: an id of 64 bits for each, which follows from its block, its file and its row."""
+"""Documents: a 64-bit id for each, derived from its block, file and row."""
 
 from hashlib import blake2b
 
@@ -10,9 +10,9 @@ from curator_dedup.mixing import STEP, Words, mixed
 
 
 def document_ids(table: pa.Table, rows: npt.NDArray[np.int64]) -> Words:
-    """The ids of some rows of a table with dictionary columns block and file, and row.
+    """Return the ids of some rows of a table with row and the dictionary columns block and file.
 
-    Of a billion documents two have the same id with a probability of 3 %.
+    Among a billion documents, the probability that two share an id is 3 %.
     """
     if not len(rows):
         return np.zeros(0, np.uint64)

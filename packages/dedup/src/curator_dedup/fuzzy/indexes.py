@@ -1,4 +1,4 @@
-"""The documents of earlier crawls, as an index keeps them.
+"""Indexes: documents of earlier crawls.
 
 A crawl has two exchanges: `entries`, the keys of all bands of its documents, and `sets`, the
 shingles of its documents, which exist only if documents are verified.
@@ -30,25 +30,25 @@ from curator_dedup.readings import Reading, TextFields, readings_of
 ENTRIES, SETS = "entries", "sets"
 
 MOST_KNOWN = 64
-"""A document is compared with this many earlier documents of each band at most."""
+"""Maximum number of earlier documents per band that a document is compared with."""
 
 
 @dataclass(frozen=True)
 class IndexOptions(SigningOptions):
-    """What must be the same for two crawls to be comparable."""
+    """Options that must be equal for two crawls to be comparable."""
 
     verified: bool = True
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Keys in order, each as often as there are documents that have it, and the documents."""
+    """Sorted keys, one per document that has the key, and these documents."""
 
     keys: Words
     documents: Words
 
     def found(self, keys: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """For each key the first place that has it, and how many do."""
+        """Return for each key its first position, and how many entries have it."""
         first = np.searchsorted(self.keys, keys, "left")
         return first, np.searchsorted(self.keys, keys, "right") - first
 
@@ -59,7 +59,7 @@ def entries_in(
     mine: Sequence[str] = (),
     storage_options: StorageOptions | None = None,
 ) -> Entries:
-    """What the index has of a partition of keys, except from the very files in `mine`."""
+    """Return the index entries for a partition of keys, except those from the files in `mine`."""
     schema = pa.schema([("key", KEY), ("doc", KEY), ("origin", pa.string())])
     tables = [schema.empty_table()]
     for part in parts:
@@ -77,11 +77,10 @@ def entries_in(
 
 @dataclass
 class Remembering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads the documents of a block once more, and gives those that the index needs.
+    """Read the documents of a block again, and return those that the index needs.
 
-    With `verified` these are the documents that are no duplicates: only they can be the reason
-    for which a later one is removed. Otherwise they are all but those that are duplicates of an
-    earlier crawl.
+    With `verified` these are the documents that are not duplicates: only they can cause the removal
+    of a later one. Otherwise they are all documents except duplicates of an earlier crawl.
     """
 
     fans_out = True
@@ -93,7 +92,7 @@ class Remembering(ProcessingStage[FileGroup, DocumentBatch]):
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def setup_on_node(self, node: NodeInfo) -> None:
-        """Compile once for all workers."""
+        """Compile once per node, for all of its workers."""
         if is_compiled():
             self.options.signing.keys(["a"])
 
@@ -119,7 +118,7 @@ class Remembering(ProcessingStage[FileGroup, DocumentBatch]):
     def _duplicates(
         self, block: str, parts: Sequence[FilePart]
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """Rows that are not remembered, by file."""
+        """Return the rows that are not indexed, by file."""
         is_gone = "is_duplicate" if self.verified else "known"
         names = ["block", "file", "row", is_gone]
         found = rows_of_block(block, parts, self.partitions, names, self.storage_options)
@@ -173,7 +172,8 @@ class _Remembered:
             self._sets += sets_of(self._signing.shingling, texts)
 
     def entries(self, *, once: bool) -> pa.Table:
-        """A row for each band of each document, or for the first document of each band."""
+        """Return a row for each band of each document, or only for the first document of each
+        band."""
         keys = np.concatenate(self._keys)
         bands = keys.shape[1]
         documents = np.repeat(np.concatenate(self._documents), bands)

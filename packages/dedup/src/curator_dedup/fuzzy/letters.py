@@ -1,6 +1,6 @@
-"""Letters: what each character counts as when texts are compared.
+"""Letters: the code that each character is compared by.
 
-With normalization neither case nor accents, punctuation nor the value of numbers matter.
+Normalization ignores case, accents, punctuation and the values of digits.
 """
 
 import unicodedata
@@ -13,18 +13,18 @@ import numpy.typing as npt
 Codes: TypeAlias = npt.NDArray[np.uint32]
 
 NOTHING, SPACE, DIGIT = 0, 32, 48
-"""What leaves no trace; what parts words; what counts as one digit, however many there are."""
+"""Codes of characters that are ignored, that separate words, and of any run of digits."""
 
 ALONE = 1 << 31
-"""Set for what is a word by itself: scripts that have no spaces between words."""
+"""Flag of characters that are words by themselves, in scripts without spaces between words."""
 
 UNKNOWN = 0xFFFFFFFF
-"""Not looked at yet: a table is filled by pages, as texts need them."""
+"""Code of characters not computed yet: the table is filled page by page, on demand."""
 
 PAGE = 256
 POINTS = 0x110000
 _RAW = 1 << 21
-"""Added to characters that stay what they are, so that none of them is one of the above."""
+"""Added to characters that are not normalized, so that none has one of the codes above."""
 
 _NO_SPACES = (
     (0x0E00, 0x0F00), (0x1000, 0x10A0), (0x1780, 0x1800), (0x3040, 0x3100), (0x31F0, 0x3200),
@@ -33,7 +33,7 @@ _NO_SPACES = (
 
 
 class Letters:
-    """A table of all characters, of which those are known that were asked for."""
+    """A table of the codes of all characters, filled on demand."""
 
     def __init__(self, normalize: bool) -> None:
         self._normalize = normalize
@@ -41,13 +41,13 @@ class Letters:
         self.fill(0)
 
     def fill(self, page: int) -> None:
-        """Look at the 256 characters of a page."""
+        """Compute the codes of the 256 characters of a page."""
         start = page * PAGE
         code = _normalized if self._normalize else _as_it_is
         self.table[start : start + PAGE] = [code(point) for point in range(start, start + PAGE)]
 
     def of(self, points: npt.NDArray[Any]) -> Codes:
-        """The codes of characters."""
+        """Return the codes of characters."""
         codes: Codes = self.table[points]
         unknown = codes == UNKNOWN
         if unknown.any():
@@ -79,7 +79,8 @@ def _normalized(point: int) -> int:
 
 
 def _without_accents(lower: str) -> int:
-    """The letter below the accents; what is made of several letters stays what it is."""
+    """Return the base letter without accents; a letter that decomposes into several is
+    unchanged."""
     parts = [c for c in unicodedata.normalize("NFKD", lower) if unicodedata.category(c) != "Mn"]
     if len(parts) != 1:
         return ord(lower[0])

@@ -1,7 +1,7 @@
 """Matching: the second pass, which finds documents that share a band.
 
-Documents of one key give a star, not all pairs: the first is linked with each of the others. So a
-million equal documents give a million links, not half a billion.
+Documents with the same key form a star: the first is linked with each of the others. A million
+equal documents give a million links instead of half a trillion pairs.
 """
 
 import json
@@ -31,12 +31,12 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass
 class BandListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions of bands, each with what earlier crawls have of it."""
+    """List partitions of bands, each with the earlier crawls' entries for it."""
 
     path: str
     partitions: int
     earlier: str | None = None
-    """A note that names the folders of earlier crawls in the index."""
+    """Path of a note that names the folders of earlier crawls in the index."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -54,11 +54,11 @@ class BandListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
-    """Links documents that share a band.
+    """Link documents that share a band.
 
     A row is a document and the one it is linked with: doc, to (ids; the first of several is linked
     with itself), known (whether `to` is of an earlier crawl), block, file, row, state, and the
-    priority. Documents without a text are among them, linked with themselves.
+    priority. Documents without text are included, linked with themselves.
     """
 
     fans_out = False
@@ -66,7 +66,7 @@ class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
     partitions: int
     index: bool = False
     most_known: int = 1
-    """Of the earlier documents that have a band, how many are linked with one that has it now."""
+    """Maximum number of earlier documents to link per band."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -89,7 +89,7 @@ class BandMatching(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Matched:
-    """The bands of a partition, those of one key together."""
+    """The bands of a partition, grouped by key."""
 
     def __init__(self, bands: pa.Table, entries: Entries, most_known: int) -> None:
         self._bands = bands
@@ -108,7 +108,7 @@ class _Matched:
         self._places, self._several = entries.found(ordered[self._starts])
 
     def links(self) -> pa.Table:
-        """Every link once, however many bands two documents share."""
+        """Return every link once, however many bands two documents share."""
         members, targets, known = self._stars()
         sources = document_ids(self._bands, members)
         firsts = ~known
@@ -131,7 +131,8 @@ class _Matched:
         return pa.table(columns, metadata={COUNTS: json.dumps({"links": len(once)})})
 
     def _stars(self) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
-        """Rows, and the row each is linked with, or its place in the index where that is known."""
+        """Return rows, the row each is linked with (or its index position), and which are index
+        positions."""
         hit = self._several > 0
         linked = (self._sizes > 1) | hit
         sizes = self._sizes[linked]
@@ -145,7 +146,8 @@ class _Matched:
         )
 
     def _more_known(self) -> tuple[Rows, Rows]:
-        """The first row of each key, and the places of further earlier documents that have it."""
+        """Return the first row of each key, with the positions of further earlier documents that
+        have it."""
         more = np.clip(self._several - 1, 0, self._most_known - 1)
         firsts = np.repeat(self._rows[self._starts], more)
         inside = np.arange(more.sum()) - np.repeat(np.cumsum(more) - more, more)
@@ -153,7 +155,7 @@ class _Matched:
 
 
 def _different(ones: Words, others: Words) -> Rows:
-    """The first place of each pair."""
+    """Return the first position of each distinct pair."""
     order = np.lexsort((others, ones))
     same = np.zeros(len(order), np.bool_)
     same[1:] = (np.diff(ones[order]) == 0) & (np.diff(others[order]) == 0)

@@ -1,7 +1,7 @@
-"""Permutations: the numbers that follow from a seed, and the signatures that they give.
+"""Permutations: numbers derived from a seed, and the signatures that they produce.
 
-Each permutation puts all shingles in an order of its own; the first shingle of a document in that
-order is one minhash. Two documents share it with a probability of their Jaccard similarity.
+Each permutation orders all shingles differently; the first shingle of a document in that order is
+one minhash. The probability that two documents share it is their Jaccard similarity.
 """
 
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from curator_dedup.mixing import STEP, Words, mixed
 Numbers = npt.NDArray[np.uint32]
 
 _SHINGLES = 1024
-"""So many shingles at a time: all of their minhashes fit in a core's cache."""
+"""Number of shingles per step: all of their minhashes fit in a core's cache."""
 
 
 @dataclass(frozen=True)
 class Permutations:
-    """As many as bands times minhashes in each."""
+    """The permutations for `bands` bands of `rows` minhashes each."""
 
     bands: int
     rows: int
@@ -36,7 +36,8 @@ class Permutations:
         object.__setattr__(self, "shifts", halves[1].copy())
 
     def minhashes(self, shingles: Words, counts: npt.NDArray[np.int64]) -> Numbers:
-        """The minhashes of documents with so many shingles each; none has no shingle."""
+        """Return the minhashes of documents; `counts` has each one's number of shingles, at least
+        1."""
         points = (shingles >> np.uint64(32)).astype(np.uint32)
         found = np.full((len(counts), len(self.factors)), 0xFFFFFFFF, np.uint32)
         ends = np.cumsum(counts)
@@ -52,7 +53,7 @@ class Permutations:
         return found
 
     def keys(self, minhashes: Numbers) -> Words:
-        """For each document and band a number that stands for the minhashes of the band."""
+        """Return a number for each document and band that represents the minhashes of the band."""
         by_row = minhashes.reshape(len(minhashes), self.bands, self.rows).astype(np.uint64)
         keys = np.broadcast_to(np.arange(1, self.bands + 1, dtype=np.uint64), by_row.shape[:2])
         for row in range(self.rows):

@@ -1,4 +1,4 @@
-"""Recalling: what an index has of the earlier documents that new ones are linked with."""
+"""Recalling: read the earlier documents of an index that new documents are linked with."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ _KNOWN = "known"
 
 @dataclass
 class KnownListing(ProcessingStage[Empty, FileGroup]):
-    """Lists partitions of earlier documents that have links, each with the sets of all crawls."""
+    """List partitions of linked earlier documents, each with the sets of all earlier crawls."""
 
     path: str
     partitions: int
     earlier: str
-    """A note that names the folders of earlier crawls in the index."""
+    """Path of a note that names the folders of earlier crawls in the index."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -46,7 +46,7 @@ class KnownListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class Recalling(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives earlier documents with their sets, in the columns that `Gathering` gives."""
+    """Return earlier documents with their sets, in the same columns as `Gathering`."""
 
     fans_out = False
 
@@ -85,6 +85,6 @@ class Recalling(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 def _once(sets: pa.Table) -> pa.Table:
-    """Each document once: the same files may have been compared for several outputs."""
+    """Return each document once: the same files may have been deduplicated into several outputs."""
     _, firsts = np.unique(sets["doc"].to_pylist(), return_index=True)
     return sets.take(pa.array(np.sort(firsts)))

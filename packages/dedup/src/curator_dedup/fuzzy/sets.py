@@ -1,6 +1,6 @@
-"""Sets: the shingles of a document as sorted numbers of 32 bits, each once.
+"""Sets: the shingles of a document as sorted, distinct 32-bit numbers.
 
-Two documents of 500 words share a number by accident once in 20,000 times, which changes their
+Two documents of 500 words share a number by chance in 1 of 20,000 cases, which changes their
 similarity by a thousandth.
 """
 
@@ -22,11 +22,11 @@ Set: TypeAlias = npt.NDArray[np.uint32]
 
 
 def sets_of(shingling: Shingling, texts: Sequence[str]) -> list[Set]:
-    """The set of each text."""
+    """Return the set of each text."""
     if not texts:
         return []
     shingles, counts = shingles_of(shingling, texts)
-    # Sorted all at once, the number of the text above that of the shingle.
+    # Sort all at once, with the number of the text in the upper half.
     owners = np.repeat(np.arange(len(texts), dtype=np.uint64) << np.uint64(32), counts)
     whole = np.sort(owners | shingles)
     fresh = np.ones(len(whole), np.bool_)
@@ -37,12 +37,12 @@ def sets_of(shingling: Shingling, texts: Sequence[str]) -> list[Set]:
 
 
 def digest_of(numbers: Set) -> int:
-    """64 bits, the same for equal sets only."""
+    """Return a 64-bit digest of a set."""
     return int(xxhash.xxh3_64_intdigest(numbers.tobytes()))
 
 
 def sets_column(sets: Sequence[Set | None]) -> pa.Array:
-    """A column of sets; nothing for those that are missing."""
+    """Return a column of sets, with an empty list for a missing one."""
     lengths = [0 if one is None else len(one) for one in sets]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     values = [one for one in sets if one is not None]
@@ -51,7 +51,7 @@ def sets_column(sets: Sequence[Set | None]) -> pa.Array:
 
 
 def sets_in(column: pa.ChunkedArray) -> list[Set]:
-    """The sets of a column."""
+    """Return the sets of a column."""
     sets: list[Set] = []
     for chunk in column.chunks:
         edges = chunk.offsets.to_numpy()
@@ -61,7 +61,7 @@ def sets_in(column: pa.ChunkedArray) -> list[Set]:
 
 
 def jaccard(one: Set, other: Set) -> float:
-    """The similarity of two sets."""
+    """Return the Jaccard similarity of two sets; 0 if either is empty."""
     if not len(one) or not len(other):
         return 0.0
     together = np.concatenate((one, other))

@@ -1,4 +1,4 @@
-"""Shingles: hashes of all runs of so many words, or characters, of a text."""
+"""Shingles: hashes of all runs of a number of words, or characters, of a text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ BASE = np.uint64(0xD6E8FEB86659FD93)
 BASE_INVERSE = np.uint64(pow(0xD6E8FEB86659FD93, -1, 1 << 64))
 
 _CHARACTERS = 1 << 18
-"""About so many characters at a time."""
+"""Approximate number of characters to process at a time."""
 
 
 @dataclass(frozen=True)
 class Shingling:
-    """What a shingle is: so many words, or so many characters."""
+    """Defines a shingle: a number of words, or a number of characters."""
 
     words: int | None = 5
     characters: int | None = None
     normalize: bool = True
 
     def of(self, texts: Sequence[str]) -> tuple[Words, Counts]:
-        """The shingles of all texts one after another, and how many each of them has."""
+        """Return the shingles of all texts, concatenated, and the number of shingles of each."""
         if self.characters is not None:
             return self._of_characters(texts, self.characters)
         return self._of_words(texts, self.words or 1)
@@ -44,14 +44,14 @@ class Shingling:
         return _runs(np.concatenate([*words, np.zeros(0, np.uint64)]), counts, number)
 
     def _of_characters(self, texts: Sequence[str], number: int) -> tuple[Words, Counts]:
-        """Of a text that has one space behind each word."""
+        """Whitespace is reduced to one space after each word first."""
         counts = np.zeros(len(texts), np.int64)
         found = []
         for first, pieces in _pieces(texts, divided=False):
             codes, ends = _codes(pieces, self.normalize)
             spaces = codes == SPACE
             kept = ~spaces
-            kept[1:] |= ~spaces[:-1]  # one space behind each word
+            kept[1:] |= ~spaces[:-1]  # one space after each word
             kept[0] = not spaces[0]
             in_piece = np.diff(np.cumsum(kept)[ends - 1], prepend=0)
             hashes, per_text = _runs_of_codes(codes[kept], in_piece, number)
@@ -61,7 +61,7 @@ class Shingling:
 
 
 def _pieces(texts: Sequence[str], *, divided: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Texts in batches, with the number of the first; a gigantic one in pieces of whole words."""
+    """Yield batches of texts with the number of the first; split a huge text between words."""
     batch: list[str] = []
     size = 0
     for number, text in enumerate(texts):
@@ -82,13 +82,13 @@ def _pieces(texts: Sequence[str], *, divided: bool = True) -> Iterator[tuple[int
 
 
 def _border(text: str, start: int) -> int | None:
-    """Where a text may be cut after `start`: at a space, or at a new line."""
+    """Return where a text may be split after `start`: at a space or a newline."""
     found = max(text.rfind(mark, start + 1, start + 2 * _CHARACTERS) for mark in " \n")
     return found if found > start else None
 
 
 def _codes(texts: Sequence[str], normalize: bool) -> tuple[Codes, Counts]:
-    """The codes of texts, a space behind each, and where each of them ends."""
+    """Return the codes of texts, each followed by a space, and where each text ends."""
     joined = "\n".join(texts) + "\n"
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     codes = letters(normalize).of(points)
@@ -107,7 +107,7 @@ def _only(kept: npt.NDArray[np.bool_], codes: Codes, ends: Counts) -> tuple[Code
 
 
 def _words_of(codes: Codes, ends: Counts) -> tuple[Words, Counts]:
-    """A hash of each word, and how many words there are in each text."""
+    """Return a hash of each word, and the number of words of each text."""
     letter = codes != SPACE
     alone = codes >= ALONE
     breaks = ~letter[:-1]
@@ -128,7 +128,8 @@ def _words_of(codes: Codes, ends: Counts) -> tuple[Words, Counts]:
 
 
 def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
-    """Hashes of `number` words in a row; a text of fewer has one, of all its words."""
+    """Return hashes of `number` consecutive words; a shorter text has one hash, of all its
+    words."""
     ends = np.cumsum(counts)
     starts = ends - counts
     several = np.maximum(counts - number + 1, np.minimum(counts, 1))
@@ -146,7 +147,8 @@ def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
 
 
 def _runs_of_codes(codes: Codes, counts: Counts, number: int) -> tuple[Words, Counts]:
-    """Hashes of `number` characters in a row; a text of fewer has one, of all of them."""
+    """Return hashes of `number` consecutive characters; a shorter text has one hash, of all of
+    them."""
     ends = np.cumsum(counts)
     starts = ends - counts
     several = np.maximum(counts - number + 1, np.minimum(counts, 1))
@@ -159,7 +161,7 @@ def _runs_of_codes(codes: Codes, counts: Counts, number: int) -> tuple[Words, Co
 
 @cache
 def run_factors(number: int) -> list[np.uint64]:
-    """What tells the places in a run apart."""
+    """Return a factor for each position in a run, so that the order of words matters."""
     return [np.uint64(one) for one in mixed(STEP * np.arange(1, number + 1, dtype="u8")) | 1]
 
 
@@ -175,7 +177,7 @@ def _inverses(count: int) -> Words:
 
 
 def _grown(name: str, base: np.uint64, count: int) -> Words:
-    """1, base, base squared … as far as they were ever needed."""
+    """Return the powers 1, base, base squared …, cached and extended on demand."""
     known = _TABLES.get(name)
     if known is None or len(known) < count:
         factors = np.full(max(count, 2 * _CHARACTERS), base, np.uint64)

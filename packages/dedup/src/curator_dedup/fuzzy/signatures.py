@@ -1,4 +1,4 @@
-"""Signatures: texts become a number for each band, by numpy or compiled, and always the same."""
+"""Signatures: turn texts into a number for each band, in numpy or compiled, with equal results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ Known = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Signing:
-    """How texts are signed."""
+    """Computes the signatures of texts."""
 
     shingling: Shingling
     permutations: Permutations
 
     def keys(self, texts: Sequence[str | None]) -> tuple[Words, Known]:
-        """A row of band keys for each text, and which texts have any; those of others mean
-        nothing."""
+        """Return a row of band keys for each text, and which texts have any; other rows are
+        undefined."""
         minhashes, known = self.minhashes(texts)
         if not is_compiled():
             return self.permutations.keys(minhashes), known
@@ -47,7 +47,7 @@ class Signing:
 
 
 def shingles_of(shingling: Shingling, texts: Sequence[str]) -> tuple[Numbers, Counts]:
-    """Shingles as numbers of 32 bits, one text after another, and how many each of them has."""
+    """Return 32-bit shingles of all texts, concatenated, and the number of shingles of each."""
     if not is_compiled():
         shingles, counts = shingling.of(texts)
         return (shingles >> np.uint64(32)).astype(np.uint32), counts
@@ -75,7 +75,7 @@ def _run_kernel(
     minhashes: Numbers,
     shingles: Numbers,
 ) -> Counts:
-    """Fill in minhashes, or shingles if there is room for them; how many there are of each text."""
+    """Fill in minhashes, or shingles if they have a buffer; return the counts of the kernel."""
     from curator_dedup.compiled.kernels import sign_characters, sign_words
 
     data, edges = content
@@ -100,7 +100,7 @@ def _run_kernel(
 def _bytes_of(texts: Sequence[str | None]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     try:
         column = pa.array(texts, pa.large_string())
-    except UnicodeEncodeError:  # halves of a pair, which are no characters
+    except UnicodeEncodeError:  # unpaired surrogates, which UTF-8 cannot encode
         column = pa.array(
             [text and text.encode("utf-8", "surrogatepass") for text in texts], pa.large_binary()
         )

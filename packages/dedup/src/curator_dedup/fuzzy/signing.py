@@ -23,15 +23,15 @@ from curator_dedup.priorities import priorities_of
 from curator_dedup.readings import Reading, TextFields, readings_of
 
 TEXT, EMPTY, NO_RECORD, COUNTED, EARLIER = range(5)
-"""Values of the column `state`. A block of documents without any word has one row, `COUNTED`, so
-that it is not nothing; `EARLIER` is a document of an earlier crawl."""
+"""Values of the column `state`. `COUNTED` is the only row of a block that would have none, so that
+its counts are written. `EARLIER` is a document of an earlier crawl."""
 
 KEY = pa.binary(8)
 
 
 @dataclass(frozen=True)
 class SigningOptions:
-    """How documents are compared. All of it must be the same wherever keys are to meet."""
+    """How documents are compared. Keys are comparable only if all of these options are equal."""
 
     word_ngrams: int | None = 5
     char_ngrams: int | None = None
@@ -48,11 +48,12 @@ class SigningOptions:
 
 @dataclass
 class DocumentSigning(ProcessingStage[FileGroup, DocumentBatch]):
-    """Signs the text of every document of a block.
+    """Compute the signature of every document of a block.
 
-    One table a block, a row for each band of a document: key, block, file, row (the byte where a
-    line begins, or the number of a row in a Parquet file), state (0 text, 1 empty, 2 no record;
-    these have no key), the priority, if asked for, and `origin` with an index: the file's state.
+    Yields one table per block, with a row for each band of a document: key, block, file, row (the
+    byte where a line begins, or the row number in a Parquet file), state (0 text, 1 empty, 2 not a
+    record; the last two have no key), the priority if there is a priority field, and with an index
+    `origin`, a fingerprint of path and version of the file.
     """
 
     fans_out = False
@@ -65,7 +66,7 @@ class DocumentSigning(ProcessingStage[FileGroup, DocumentBatch]):
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def setup_on_node(self, node: NodeInfo) -> None:
-        """Compile once for all workers."""
+        """Compile once per node, for all of its workers."""
         if is_compiled():
             self.options.signing.keys(["a"])
 
@@ -83,7 +84,7 @@ class DocumentSigning(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Rows:
-    """Gathers the columns of a table."""
+    """Collects the columns of a table."""
 
     def __init__(self, stage: DocumentSigning, bands: int) -> None:
         self.documents = self.none = 0
@@ -117,7 +118,7 @@ class _Rows:
             self._others.append(_Places(file, reading.bad, NO_RECORD))
 
     def fill(self) -> None:
-        """See that there is a row at all."""
+        """Add a row if there is none."""
         if not any(len(place.rows) for place in (*self._signed, *self._others)):
             self._others.append(_Places(0, np.zeros(1, np.int64), COUNTED))
 
@@ -148,7 +149,7 @@ class _Rows:
         return pa.table(columns, metadata={COUNTS: json.dumps(told)})
 
     def _column(self, name: str, kind: Any) -> np.ndarray[Any, Any]:
-        """A value for each band of the documents that are signed, and for each of the others."""
+        """Return a value for each band of the signed documents, and one for each other document."""
         signed = [getattr(place, name) for place in self._signed]
         others = [getattr(place, name) for place in self._others]
         nothing = np.zeros(0, kind)
@@ -157,7 +158,7 @@ class _Rows:
 
 
 class _Places:
-    """Where some documents of a file stand."""
+    """Positions of some documents of a file, with their state and priority."""
 
     def __init__(
         self,

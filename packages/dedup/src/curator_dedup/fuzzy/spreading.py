@@ -1,8 +1,8 @@
-"""Spreading: documents that hang together by links, where the links do not fit in memory.
+"""Spreading: connected components of links that do not fit in memory.
 
-Large-star and small-star in turns (Kiveris et al., Connected Components in MapReduce and Beyond,
-2014): each looks at one document and its neighbours only, so a worker needs no more than one
-partition. At the end all are linked with the smallest of their cluster; that takes a few rounds.
+Alternates large-star and small-star (Kiveris et al., Connected Components in MapReduce and Beyond,
+2014). Each looks only at one document and its neighbours, so a worker holds no more than one
+partition. After a few rounds, all documents are linked with the smallest of their cluster.
 """
 
 import json
@@ -21,14 +21,14 @@ from curator_dedup.fuzzy.tables import keys_of, numbers_column
 from curator_dedup.mixing import Words
 
 MOVED = "moved"
-"""How many links a round changed: with none, all is done."""
+"""Count of links that a round changed; 0 means that all rounds are done."""
 
 
 @dataclass
 class Star(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Links neighbours of a document with the smallest of them.
+    """Link neighbours of a document with the smallest of them.
 
-    `both` gives links as they are, in both directions; `large` moves the neighbours that are larger
+    `both` returns the given links in both directions; `large` moves the neighbours that are larger
     than the document, `small` the others and the document itself.
     """
 
@@ -48,7 +48,7 @@ class Star(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _both(sources: Words, targets: Words) -> tuple[Words, Words, int]:
-    """Links in both directions, contracted as far as one partition tells."""
+    """Return links in both directions, contracted within this partition."""
     nodes, labels = labels_of(sources, targets)
     linked = nodes != labels
     ones, others = nodes[linked], labels[linked]
@@ -63,7 +63,7 @@ def _large(sources: Words, targets: Words) -> tuple[Words, Words, int]:
 
 
 def _small(sources: Words, targets: Words) -> tuple[Words, Words, int]:
-    """Here all neighbours are smaller."""
+    """All neighbours are smaller here."""
     least, is_first = _least(sources, targets)
     others = targets != least
     ones = np.concatenate((targets[others], sources[is_first]))
@@ -76,7 +76,8 @@ def _small(sources: Words, targets: Words) -> tuple[Words, Words, int]:
 def _least(
     sources: Words, values: Words
 ) -> tuple[Words, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """For each link the smallest value of its source; and one link of each source."""
+    """Return for each link the smallest value of its source, and a mask with one link per
+    source."""
     order = np.lexsort((values, sources))
     begins = np.ones(len(order), np.bool_)
     begins[1:] = np.diff(sources[order]) != 0

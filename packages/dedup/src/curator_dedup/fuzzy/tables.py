@@ -1,4 +1,4 @@
-"""Tables of ids: columns of 8 bytes as numbers and back."""
+"""Tables of ids: convert columns of 8 bytes to numbers and back."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +7,7 @@ from curator_dedup.mixing import Words
 
 
 def keys_of(column: pa.ChunkedArray) -> Words:
-    """Binary of 8 bytes as numbers; what is missing means nothing."""
+    """Return 8-byte binary values as numbers; the number of a null is undefined."""
     parts = [_numbers(chunk) for chunk in column.chunks]
     return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.uint64)])
 

@@ -1,9 +1,9 @@
-"""Verifying: clusters divided by the exact similarity of their documents.
+"""Verifying: split clusters by the exact similarity of their documents.
 
-Documents are taken best first, those of earlier crawls before all others. Each joins the first
-leader that it is similar enough to, or becomes a leader itself. So whatever is removed has been
-compared with what stays, and nothing is removed because of a chain in which only neighbours are
-alike.
+Documents are processed best first, those of earlier crawls before all others. Each joins the first
+leader that it is similar enough to, or becomes a leader itself. Each removed document has therefore
+been compared with the one that is kept, and no document is removed because of a chain in which only
+neighbours are similar.
 """
 
 import math
@@ -36,20 +36,20 @@ from curator_dedup.readings import TextFields, readings_of
 DIGEST = "digest"
 
 FEW = 16
-"""In clusters of this many different documents each is compared with all leaders."""
+"""Up to this many distinct documents in a cluster, each is compared with all leaders."""
 
 MOST_LEADERS = 256
-"""The most leaders that are found by one shingle, and that a document is compared with, so that no
-cluster takes quadratic time. In a cluster where more leaders share their rarest shingles a few
-documents may stay that could go; none goes that must stay."""
+"""Maximum number of leaders per shingle, and of leaders that a document is compared with, so that
+no cluster takes quadratic time. Where more leaders share their rarest shingles, a few duplicates
+may be kept; no document is removed by mistake."""
 
 
 @dataclass
 class Gathering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Reads the documents of clusters once more, and gives their members with their shingles.
+    """Read the documents of clusters again and return the members with their shingles.
 
-    Where two of a block have the same shingles, only the first has them written down: `digest`
-    tells which they are.
+    Of documents of a block with equal shingles, only the first stores them; `digest` shows which
+    documents are equal.
     """
 
     fans_out = False
@@ -92,7 +92,7 @@ class Gathering(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Found:
-    """The members of a block, and the sets that were found of them."""
+    """The members of a block, with the sets found so far."""
 
     def __init__(self, members: pa.Table) -> None:
         self._members = members
@@ -138,14 +138,14 @@ class _Found:
 
 @dataclass
 class Verified:
-    """A group for each document, named after the place of its leader, and what was compared."""
+    """The group of each document, numbered by the position of its leader, and comparison counts."""
 
     groups: npt.NDArray[np.int64]
     compared: int = 0
-    """Pairs of documents whose similarity was asked for; equal ones are not counted."""
+    """Pairs of documents that were compared, without equal ones."""
 
     rejected: int = 0
-    """Those of them that were not similar enough."""
+    """Compared pairs that were not similar enough."""
 
 
 def verified(
@@ -155,8 +155,11 @@ def verified(
     is_fixed: npt.NDArray[np.bool_],
     threshold: float,
 ) -> Verified:
-    """Divide clusters. Documents come cluster by cluster, the best of each first; those that
-    `is_fixed` says of, which are of earlier crawls, come before all others and are leaders."""
+    """Split clusters.
+
+    Documents come cluster by cluster, the best of each first. The `is_fixed` ones are of earlier
+    crawls: they come before all others and are always leaders.
+    """
     found = Verified(np.arange(len(clusters)))
     names = digests.tolist()
     edges = (np.flatnonzero(np.diff(clusters)) + 1).tolist()
@@ -196,7 +199,7 @@ _NOTHING = np.zeros(0, np.uint32)
 
 
 class Leaders:
-    """The documents of a cluster that stay so far."""
+    """The documents of a cluster that are kept so far."""
 
     def __init__(self, threshold: float) -> None:
         self.compared = self.rejected = 0
@@ -207,7 +210,7 @@ class Leaders:
         self._sets[place] = numbers
 
     def leader_of(self, numbers: Set, digest: int) -> int | None:
-        """The first leader that a document is similar enough to."""
+        """Return the first leader that a document is similar enough to."""
         for place in self._candidates(digest):
             self.compared += 1
             if self._is_similar(numbers, self._sets[place]):
@@ -226,9 +229,9 @@ class Leaders:
 class ManyLeaders(Leaders):
     """Leaders found by their rarest shingles.
 
-    Of two similar documents of n shingles, n * threshold are shared. So they share one of the
-    n - n * threshold + 1 that come first in any order, here that of how rare they are in the
-    cluster (Chaudhuri et al., A Primitive Operator for Similarity Joins in Data Cleaning, 2006).
+    Two similar documents of n shingles share n * threshold of them. So they share one of the first
+    n - n * threshold + 1 in any order; here rare shingles of the cluster come first (Chaudhuri et
+    al., A Primitive Operator for Similarity Joins in Data Cleaning, 2006).
     """
 
     def __init__(self, threshold: float, sets: Mapping[int, Set]) -> None:
@@ -255,7 +258,7 @@ class ManyLeaders(Leaders):
 
 
 def _prefixes(sets: Mapping[int, Set], threshold: float) -> dict[int, list[int]]:
-    """By digest, the shingles of which two similar documents share one."""
+    """Return, by digest, shingles of which any two similar documents share at least one."""
     every, counts = np.unique(np.concatenate(list(sets.values())), return_counts=True)
     ranks = np.empty(len(every), np.int64)
     ranks[np.argsort(counts, kind="stable")] = np.arange(len(every))

@@ -1,4 +1,4 @@
-"""Finding and removing documents of nearly the same words in one call."""
+"""Find and remove documents with nearly the same words in one call."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -30,37 +30,38 @@ from curator_dedup.texts import TextWorkflow
 
 @dataclass
 class FuzzyDeduplicationWorkflow(TextWorkflow):
-    """Finds documents whose words are nearly the same, in JSON Lines and Parquet, and removes them.
+    """Find documents with nearly the same words in JSON Lines and Parquet files, and remove them.
 
-    Documents that share a band of minhashes are linked, and all that hang together are a cluster;
-    of each the first stays, by the order of paths and then of rows, or that of the highest
-    priority. The same on every executor. Killed at any moment, it goes on where it was.
+    Documents that share a band of minhashes are linked, and connected documents form a cluster. Of
+    each cluster the first document is kept, by path and then by row, or the one with the highest
+    priority, whatever the executor. If a run is interrupted, run it again to resume.
     """
 
     normalize: bool = True
-    """Compare without regard to case, accents, punctuation, and the value of numbers."""
+    """Ignore case, accents, punctuation and the values of digits when comparing."""
 
     word_ngrams: int | None = None
-    """Documents are compared by their runs of so many words: 5, unless char_ngrams is given."""
+    """Compare runs of this many words: 5 if neither this nor char_ngrams is set."""
 
     char_ngrams: int | None = None
-    """Or by their runs of so many characters."""
+    """Compare runs of this many characters instead of words."""
 
     num_bands: int = 14
-    """Documents that share any one of so many bands are linked."""
+    """Number of bands; documents that share at least one of them are linked."""
 
     minhashes_per_band: int = 8
-    """Documents share a band when all of so many minhashes are the same."""
+    """Minhashes per band; documents share a band if all of its minhashes are equal."""
 
     seed: int = 42
-    """Other seeds give other permutations, and so other accidents."""
+    """Seed of the random permutations."""
 
     verify: float | None = 0.6
-    """Documents go only if their exact Jaccard similarity to the one that stays is this or more;
-    null removes all that share a band, similar or not."""
+    """Minimum exact Jaccard similarity to the document that is kept; documents below it are not
+    removed. null removes all documents that share a band, similar or not."""
 
     links_in_memory: int = 20_000_000
-    """More links than that are followed through files instead; each takes some 60 bytes."""
+    """Maximum number of links to hold in memory, about 60 bytes each; more are processed in
+    files."""
 
     name = "fuzzy_deduplication"
 
@@ -103,7 +104,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
             yield f"seed is {self.seed}, but must be from 0 to 2**64 - 1"
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
-        """An engine that is asked for in vain among them."""
+        """Also refuse a configured engine that is not available."""
         is_compiled()
         super().refuse_problems(allow_empty=allow_empty)
 
@@ -139,7 +140,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
 
     @property
     def _recalls(self) -> bool:
-        """Whether documents of earlier crawls are compared, too."""
+        """Whether to compare with documents of earlier crawls too."""
         return self.verify is not None and self.earlier is not None
 
     def _signing(self, partitions: int) -> Pipeline:
@@ -157,7 +158,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         return self.later("match", [listing, matching, self._by_hash("links", "doc", partitions)])
 
     def _spreading(self, partitions: int) -> Iterator[Pipeline]:
-        """As many rounds as it takes, where the links are too many for memory."""
+        """Yield rounds until nothing changes, if the links do not fit in memory."""
         if counts_in(self._links, self.storage)["links"] <= self.links_in_memory:
             write_note(self._labelled, None, self.storage)
             return
@@ -195,7 +196,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         return self.later("gather", [listing, gathering, writer])
 
     def _recalling(self, partitions: int) -> Pipeline:
-        """Earlier documents, which an index has the shingles of."""
+        """Return the pipeline that reads earlier documents, whose shingles are in the index."""
         known = join(self.folder("clusters"), KNOWN)
         listing = KnownListing(known, partitions, self.earlier or "", self.storage)
         recalling = Recalling(partitions, self.storage)
@@ -222,7 +223,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
         return self.later("index", [listing, remembering, writer])
 
     def counts(self, compared: str) -> dict[str, int]:
-        """With what was verified, if anything was."""
+        """Return the counts, with those of the verification if there was one."""
         counts = super().counts(compared)
         if self.verify is None:
             return counts

@@ -1,1 +1,1 @@
-"""Duplicates by hashes that may differ in a few bits, of whatever has rows with an id."""
+"""Near-duplicates by hashes that may differ in a few bits, for any rows with an id."""

@@ -1,4 +1,4 @@
-"""Clustering: each row that has links, with all that is known of it and what it hangs with."""
+"""Clustering: return the data of each row that has links, with its cluster."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _LINKS = "links"
 
 @dataclass
 class LinkedListing(ProcessingStage[Empty, FileGroup]):
-    """Lists all links and all tables of rows as one task."""
+    """List all links and all tables of rows as one task."""
 
     links: str
     rows: str
@@ -34,9 +34,9 @@ class LinkedListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class LinkedClustering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives the rows of those tables that have links, with `cluster`, the smallest id of theirs.
+    """Return the rows that have links, with `cluster`, the smallest id of their cluster.
 
-    All links are in memory, some 50 bytes each; tables are read a file at a time.
+    All links are held in memory, about 50 bytes each; tables are read one file at a time.
     """
 
     fans_out = True

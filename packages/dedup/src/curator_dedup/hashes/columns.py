@@ -1,4 +1,4 @@
-"""Columns of the tables that a first pass leaves to those behind it."""
+"""Columns of the tables that the first pass writes for the later ones."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,14 +7,14 @@ from curator_core import InputError
 
 
 def hash_column(hashes: npt.NDArray[np.uint8]) -> pa.Array:
-    """Hashes of the same number of bytes, a row each."""
+    """Return a column of hashes of the same length, one per row of the array."""
     kind = pa.binary(hashes.shape[1])
     content = pa.py_buffer(np.ascontiguousarray(hashes))
     return pa.FixedSizeBinaryArray.from_buffers(kind, len(hashes), [None, content])
 
 
 def priority_column(table: pa.Table, name: str | None) -> pa.Array:
-    """The numbers of a field, the highest of which stays; without one, all are equal."""
+    """Return the priorities, missing ones lowest; all are equal without a field."""
     if name is None:
         return pa.array(np.zeros(table.num_rows))
     values = table.column(name)

@@ -1,4 +1,4 @@
-"""What was decided on rows, by their ids. All decisions are in memory."""
+"""Decisions on rows, by id. All of them are held in memory."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -25,7 +25,7 @@ _NOTHING = pa.table(
 
 
 class Decided:
-    """Decisions, found by id. What nothing was decided on, stays."""
+    """Decisions, found by id. Rows without a decision are kept."""
 
     def __init__(self, table: pa.Table = _NOTHING) -> None:
         self._table = table.take(pa.array(np.argsort(ids_in(table["doc"]))))
@@ -49,7 +49,8 @@ class Decided:
         return [place < 0 or bool(keeps[place]) for place in self._places(ids).tolist()]
 
     def clusters(self, ids: Words) -> "dict[str, pa.Array | Sequence[object]]":
-        """The columns that say what each row hangs together with; one without equals is alone."""
+        """Return the columns that describe each row's cluster; a row without duplicates is
+        alone."""
         places = self._places(ids)
         chosen = self._table.take(pa.array(places, pa.int64(), mask=places < 0))
         found = [value and value.hex() for value in chosen["cluster"].to_pylist()]
@@ -60,7 +61,7 @@ class Decided:
         }
 
     def _places(self, ids: Words) -> Rows:
-        """For each row the place of the decision on it, or -1."""
+        """Return for each row the position of its decision, or -1."""
         known = ids_in(self._table["doc"])
         if not len(known):
             return np.full(len(ids), -1)

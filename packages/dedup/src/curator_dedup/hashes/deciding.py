@@ -1,4 +1,4 @@
-"""Deciding: of the rows that hang together, which stay, in whatever way they are compared."""
+"""Deciding: which rows of a cluster are kept, for any way of comparing them."""
 
 import json
 from abc import abstractmethod
@@ -19,41 +19,43 @@ from curator_dedup.hashes.neighbours import Rows
 
 
 class Bests(NamedTuple):
-    """For each row the row of the best that it is like, and how far it is from that."""
+    """For each row, the best row that it duplicates, and the distance to it."""
 
     rows: Rows
     distances: npt.NDArray[Any]
 
     @classmethod
     def themselves(cls, count: int, kind: type[np.generic]) -> "Bests":
-        """As long as none is known to be like another."""
+        """Return each row as its own best, before any comparison."""
         return cls(np.arange(count), np.zeros(count, kind))
 
 
 @dataclass
 class Deciding(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says of every row that has duplicates whether it stays.
+    """Decide for each row that has duplicates whether it is kept.
 
-    The best of those that hang together takes all that are like itself; of the others again the
-    best, and so on: nothing goes only because it resembles what goes. The columns: doc, keep,
-    is_duplicate, cluster (the id of the best), size, distance to the best, and those `carried`.
+    The best row of a cluster takes all rows that are similar to it, then the best of the remaining
+    rows does, and so on: no row is removed only because it resembles a removed one. Columns: doc,
+    keep, is_duplicate, cluster (the id of the best), size, distance to the best, and those
+    `carried`.
     """
 
     fans_out = False
 
     carried: ClassVar[tuple[str, ...]] = ()
     unlike: ClassVar[str] = "not like the best"
-    """Why a row that hangs together with others has no duplicates after all."""
+    """Reason reported for linked rows that turn out to have no duplicates."""
 
     keep: Keep = field(default="one", kw_only=True)
 
     @abstractmethod
     def orders(self, table: pa.Table) -> list[npt.NDArray[np.generic]]:
-        """Which row is better: the last of these decides before the others."""
+        """Return sort keys that put better rows first; the last key has precedence."""
 
     @abstractmethod
     def bests(self, table: pa.Table, clusters: list[tuple[int, int]]) -> Bests:
-        """`clusters` are where rows that hang together begin and end, each from its best down."""
+        """Find the best row of each row. `clusters` has the start and end of each cluster, whose
+        rows are sorted from best to worst."""
 
     def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
         table = task.data.combine_chunks()
@@ -90,6 +92,6 @@ class Deciding(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _spans(clusters: Words) -> list[tuple[int, int]]:
-    """Where each run of equal numbers begins and ends."""
+    """Return where each run of equal numbers begins and ends."""
     starts = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), np.diff(clusters) != 0)))
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(clusters)], strict=True))

@@ -1,4 +1,4 @@
-"""Distances: in how many bits hashes differ, which are rows of 64-bit words here."""
+"""Distances: the number of bits in which hashes differ. Hashes are rows of 64-bit words here."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _WORD = 8
 
 
 def words_of(column: pa.ChunkedArray | pa.Array) -> Words:
-    """Binary of a fixed size that is a multiple of 8 bytes, one row of words for each value."""
+    """Return fixed-size binary values, whose size is a multiple of 8 bytes, as rows of words."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays(whole.chunks)
@@ -32,12 +32,12 @@ def words_from_bytes(hashes: npt.NDArray[np.uint8]) -> Words:
 
 
 def distances(ones: Words, others: Words) -> npt.NDArray[np.uint16]:
-    """Row by row, with the usual broadcasting of all axes but the last."""
+    """Return the distances of corresponding rows, broadcasting all axes but the last."""
     return np.asarray(np.bitwise_count(ones ^ others).sum(axis=-1, dtype=np.uint16))
 
 
 def table_of_distances(ones: Words, others: Words) -> npt.NDArray[np.uint16]:
-    """Each of the one against each of the others."""
+    """Return the distance of each row of one to each row of the other."""
     total = np.zeros((len(ones), len(others)), np.uint16)
     for word in range(ones.shape[1]):
         total += np.bitwise_count(ones[:, word, None] ^ others[None, :, word])
@@ -45,7 +45,7 @@ def table_of_distances(ones: Words, others: Words) -> npt.NDArray[np.uint16]:
 
 
 def masks_of(bits: int, places: Sequence[Sequence[int]]) -> Words:
-    """For each list of bits (0 is the highest of the first byte) the words with these set."""
+    """Return words with the bits of each list set; bit 0 is the highest of the first byte."""
     flags = np.zeros((len(places), bits), np.uint8)
     for row, chosen in enumerate(places):
         flags[row, list(chosen)] = 1

@@ -1,6 +1,6 @@
-"""Ids: numbers of 64 bits that rows are known by in files in between.
+"""Ids: 64-bit numbers that identify rows in intermediate files.
 
-Of a billion rows two have the same id with a probability of 3 %.
+Among a billion rows, the probability that two share an id is 3 %.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def id_column(ids: Words) -> pa.Array:
 
 
 def ids_in(column: pa.ChunkedArray | pa.Array) -> Words:
-    """A column of ids as numbers."""
+    """Return a column of ids as numbers."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays([*whole.chunks, pa.array([], ID)])

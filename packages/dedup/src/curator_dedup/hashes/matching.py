@@ -1,4 +1,4 @@
-"""Matching: the second pass, which links rows whose hashes differ in few bits."""
+"""Matching: the second pass, which links rows whose hashes differ in a few bits."""
 
 import json
 from collections.abc import Iterator
@@ -16,15 +16,16 @@ from curator_dedup.hashes.ids import id_column, ids_in
 from curator_dedup.hashes.neighbours import Rows, pairs_within
 
 BANDS = "bands"
-"""The folder of keys with their hashes, below what was signed: rows that share one are compared."""
+"""Folder of keys with their hashes, below the signed data. Rows that share a key are compared."""
 
 
 @dataclass
 class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Links the rows of a partition of bands: doc, to.
+    """Link the rows of a partition of bands.
 
-    What hangs together by pairs that are near enough is linked with the smallest id of it, so there
-    are never more links than keys. Equal hashes share all keys, and are linked for the first only.
+    Columns: doc, to. Rows connected by pairs within the threshold are linked with the smallest id
+    among them, so there are never more links than keys. Equal hashes share all keys and are linked
+    in the first band only.
     """
 
     fans_out = False
@@ -48,7 +49,7 @@ class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):
         yield DocumentBatch(pa.table(columns, metadata={COUNTS: told}))
 
     def _near(self, keys: Words, hashes: Words, groups: Rows) -> Iterator[tuple[Rows, Rows]]:
-        """Among different hashes, of each the first row."""
+        """Yield close pairs among different hashes, each represented by its first row."""
         if not self.threshold:
             return
         _, rows = np.unique(groups, return_index=True)
@@ -57,7 +58,7 @@ class HashMatching(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _same(keys: Words, hashes: Words) -> Rows:
-    """For each row a number that those of the same key and the same hash share."""
+    """Return a number for each row, equal for rows with the same key and hash."""
     whole = np.column_stack((keys, hashes))
     _, numbers = np.unique(whole, axis=0, return_inverse=True)
     return np.asarray(numbers.reshape(-1), np.int64)
@@ -72,7 +73,7 @@ def _equal(groups: Rows, counts: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
 
 
 def _united(ids: Words, pairs: list[tuple[Rows, Rows]]) -> tuple[Words, Words]:
-    """Every row that hangs together with another, linked with the smallest id of them."""
+    """Link every connected row with the smallest id of its component."""
     ones = np.concatenate([pair[0] for pair in pairs])
     others = np.concatenate([pair[1] for pair in pairs])
     nodes, places = np.unique(ids[np.concatenate((ones, others))], return_inverse=True)

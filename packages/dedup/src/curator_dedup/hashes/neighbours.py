@@ -1,4 +1,4 @@
-"""Neighbours: pairs of hashes that differ in at most so many bits, among those that share a key."""
+"""Neighbours: pairs of hashes within a number of differing bits, among those that share a key."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,15 @@ from curator_dedup.hashes.distances import Words, distances, table_of_distances
 Rows = npt.NDArray[np.int64]
 
 _SMALL = 32
-"""Groups up to this size are compared all at once; larger ones one by one."""
+"""Groups up to this size are compared all together; larger ones one by one."""
 
 _SQUARE = 2048
-"""So many rows and columns of a table of distances fit in a processor's cache."""
+"""Number of rows and columns of a table of distances that fits in a processor's cache."""
 
 
 def pairs_within(keys: Words, hashes: Words, threshold: int) -> Iterator[tuple[Rows, Rows]]:
-    """Pairs of rows with the same key that differ in at most so many bits, in pieces."""
+    """Yield, in batches, pairs of rows with the same key that differ in at most `threshold`
+    bits."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
@@ -34,7 +35,7 @@ def pairs_within(keys: Words, hashes: Words, threshold: int) -> Iterator[tuple[R
 def _in_small(
     order: Rows, starts: Rows, sizes: Rows, hashes: Words, threshold: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Each row with the next one of its group, then with the next but one, and so on."""
+    """Compare each row with the next one of its group, then with the second next, and so on."""
     ends = np.repeat(starts + sizes, sizes)
     inside = np.arange(len(ends)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     places = np.repeat(starts, sizes) + inside

@@ -1,4 +1,4 @@
-"""Removing: the last pass, which reads all rows again and leaves out what was decided on."""
+"""Removing: the last pass, which reads all rows again and drops duplicates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from curator_dedup.removal.decided import CLUSTER_COLUMNS
 
 
 class Rows(Protocol):
-    """What a batch has to be able to do."""
+    """The methods of a batch that `RemovesDuplicates` uses."""
 
     def with_columns(self, columns: Mapping[str, Any]) -> Self: ...
 
@@ -25,13 +25,13 @@ R = TypeVar("R", bound=Rows)
 
 @dataclass
 class RemovesDuplicates:
-    """What a stage has that leaves out rows on which it was decided. All decisions are in memory.
+    """Mixin for stages that drop rows by decisions on their ids. All decisions are held in memory.
 
-    Besides, it is a ProcessingStage that says which batches it takes, and what ids their rows have.
+    A subclass is also a ProcessingStage; it defines the batches and the ids of their rows.
     """
 
     decisions: str
-    """The folder with the decisions."""
+    """Folder of the decisions."""
 
     clusters: bool = False
     """Whether to add cluster_id, cluster_size and is_duplicate."""

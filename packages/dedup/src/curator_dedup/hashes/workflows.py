@@ -1,4 +1,4 @@
-"""Workflows that compare rows of any kind by hashes of which some bits may differ."""
+"""Workflows that compare rows of any kind by hashes that may differ in a few bits."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,97 +27,99 @@ from curator_dedup.partitions import PartitionListing, PartitionReading
 from curator_dedup.places import WorkflowInFolders
 
 _PARTITION_BYTES = 1 << 28
-"""So many bytes of keys and hashes make a partition."""
+"""Bytes of keys and hashes per partition."""
 
 
 @dataclass
 class HashedWorkflow(WorkflowInFolders):
-    """Signs every row, matches what shares a key, and decides on what hangs together.
+    """Sign every row, match rows that share a key, and decide which rows of a cluster are kept.
 
-    A package says how its rows are read, signed, decided on, and left out.
+    Subclasses define how rows are read, signed, decided on and dropped.
     """
 
     input_path: str | list[str]
-    """Files, folders, or patterns with * and **."""
+    """Input: files, folders, or patterns with * and **."""
 
     output_path: str
-    """The folder for what stays."""
+    """Folder for the rows that are kept."""
 
     priority_field: str | None = None
-    """A column with numbers: of duplicates that with the highest stays, whatever its size."""
+    """Column with numbers: of duplicates, the row with the highest is kept, whatever its size."""
 
     keep: Keep = "one"
-    """Of duplicates: one stays, none of them, or all of them with a mark."""
+    """What to keep of each group of duplicates: one row, none, or all of them, marked."""
 
     add_clusters: bool | None = None
-    """Adds cluster_id, cluster_size and is_duplicate to each row; by itself with `mark`."""
+    """Add cluster_id, cluster_size and is_duplicate to each row. If unset, only `mark` adds
+    them."""
 
     mode: Mode = "error"
-    """What to do where the output folder holds other data: refuse, append to it, or overwrite."""
+    """What to do if the output folder has other data: fail, append, or overwrite."""
 
     partitions: int | None = None
-    """How many parts are compared one by one; follows from the input unless given."""
+    """Number of partitions, which are compared one by one. If unset, it depends on the input."""
 
     work_path: str | None = None
-    """Where the files in between lie; beside the result, hidden, unless given."""
+    """Folder for intermediate files. If unset, a hidden folder next to the output."""
 
     storage: StorageOptions = field(default_factory=dict, repr=False)
-    """Options of fsspec for an object store."""
+    """fsspec options for an object store."""
 
     reader: AnyStage | None = field(default=None, kw_only=True, repr=False)
-    """A reader of your own, which gives batches of such rows; from Python only."""
+    """Custom reader that returns batches of such rows; only from Python."""
 
     writer: AnyStage | None = field(default=None, kw_only=True, repr=False)
-    """A writer of your own; from Python only."""
+    """Custom writer; only from Python."""
 
     records: ClassVar[str]
-    """What rows are called, in counts and in the folder of what was signed."""
+    """Name of the rows, in counts and as the folder of the signed rows."""
 
-    # What a package says
+    # Defined by each package
 
     @abstractmethod
     def own_reader(self) -> AnyStage:
-        """What reads the input, unless there is a `reader`."""
+        """Return the stage that reads the input, unless there is a `reader`."""
 
     @abstractmethod
     def own_writer(self) -> AnyStage:
-        """What writes what stays, unless there is a `writer`."""
+        """Return the stage that writes the rows that are kept, unless there is a `writer`."""
 
     @property
     @abstractmethod
     def most_apart(self) -> int:
-        """In how many bits of their hashes two rows may differ to be worth a look."""
+        """Maximum number of differing bits for two rows to be compared further."""
 
     @abstractmethod
     def num_bytes(self, files: Sequence[FilePart]) -> int:
-        """About what the keys of all rows take, by which they are divided."""
+        """Return the approximate size of the keys of all rows, which sets the number of
+        partitions."""
 
     @abstractmethod
     def signing(self, files: Sequence[FilePart], partitions: int) -> AnyStage:
-        """What writes two folders: `BANDS`, and `records`."""
+        """Return the stage that writes two folders: `BANDS` and `records`."""
 
     @abstractmethod
     def deciding(self) -> AnyStage:
-        """What says of each cluster which of its rows stay."""
+        """Return the stage that decides which rows of each cluster are kept."""
 
     @abstractmethod
     def removing(self, decisions: str) -> AnyStage:
-        """What leaves out the rows that do not stay."""
+        """Return the stage that drops the rows that are not kept."""
 
     @property
     def choices(self) -> Mapping[str, Sequence[Any]]:
-        """The options that must be one of a few words."""
+        """The allowed values of options that have a fixed set."""
         return {"keep": get_args(Keep), "mode": get_args(Mode)}
 
     def wrong_numbers(self) -> Iterator[str]:
-        """What is wrong with numbers of its own; other options may be wrong as well."""
+        """Yield problems with numeric options of the subclass. Other options may be invalid too."""
         yield from ()
 
     def counts_of(self, signed: Mapping[str, int]) -> dict[str, int]:
-        """What is told of signing besides the number of rows."""
+        """Return counts from signing, other than the number of rows."""
         return {}
 
-    # The same for all
+    # Common to all packages
 
     @property
     def has_clusters(self) -> bool:
@@ -157,7 +159,7 @@ class HashedWorkflow(WorkflowInFolders):
         result.metadata |= self._counts(result)
 
     def files(self) -> list[FilePart]:
-        """All files of the input."""
+        """Return all files of the input."""
         listings = [one for one in flatten([self.reading()]) if isinstance(one, FilePartitioning)]
         return sorted(
             (file for listing in listings for file in listing.files()), key=lambda file: file.path
@@ -167,7 +169,7 @@ class HashedWorkflow(WorkflowInFolders):
         return self.own_reader() if self.reader is None else self.reader
 
     def _refuse_other_input(self, files: Sequence[FilePart]) -> None:
-        """Decisions are on all rows together, so they do not hold when some are added."""
+        """Refuse changed input: decisions cover all rows together and are wrong for other input."""
         note = self.folder("input.json")
         now = fingerprint(*(f"{file.path}\n{file.size}\n{file.version}" for file in files))
         before = read_note(note, self.storage_options)
@@ -179,7 +181,7 @@ class HashedWorkflow(WorkflowInFolders):
         write_note(note, now, self.storage_options)
 
     def _refuse_unread(self, result: WorkflowResult) -> None:
-        """A file that is not compared would come through with all of its duplicates."""
+        """Fail if a file could not be read: all of its duplicates would be kept."""
         unread = [record for record in result.runs["sign"].quarantined if record.whole_task]
         if unread:
             raise InputError(
@@ -236,7 +238,7 @@ class HashedWorkflow(WorkflowInFolders):
         )
 
     def _later(self, name: str, stages: list[AnyStage]) -> Pipeline:
-        """A pipeline that has nothing to do where there are no duplicates."""
+        """Return a pipeline that may have no input, which is so if there are no duplicates."""
         return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
 
     def _counts(self, result: WorkflowResult) -> dict[str, int]:

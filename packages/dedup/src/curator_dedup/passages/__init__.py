@@ -1,1 +1,1 @@
-"""Repeated passages: lines, sentences, and stretches of words that stand in a corpus many times."""
+"""Repeated passages: lines, sentences and runs of words that occur many times in a corpus."""
