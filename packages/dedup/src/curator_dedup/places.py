@@ -1,4 +1,4 @@
-"""Places: where a workflow reads and writes, and where the files between its pipelines lie."""
+"""Workflow folders: where a workflow reads, writes, and keeps intermediate files."""
 
 from typing import Any, ClassVar
 
@@ -9,7 +9,8 @@ from curator_dedup.kinds import wrong_kinds
 
 
 class WorkflowInFolders(Workflow):
-    """A workflow from files to a folder. The dataclass that it is says what these options mean."""
+    """Base of workflows from files to a folder. Subclasses are dataclasses that document its
+    options."""
 
     input_path: str | list[str]
     output_path: str
@@ -34,7 +35,7 @@ class WorkflowInFolders(Workflow):
         return join(self.work_dir, name)
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
-        """What is no number first, since no range can be told of it."""
+        """Check types first: values of the wrong type cannot be compared with a range."""
         wrong = list(wrong_kinds(self))
         if wrong:
             raise PipelineError([f"{self.name}: {problem}" for problem in wrong])

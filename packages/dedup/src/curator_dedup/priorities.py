@@ -1,4 +1,4 @@
-"""Priorities: scores of documents as fractions that can be put in order."""
+"""Priorities: scores of documents as numbers that can be sorted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from curator_core import FilePart, InputError
 
 
 def priorities_of(part: FilePart, values: Sequence[Any]) -> npt.NDArray[np.float64]:
-    """What has none comes last."""
+    """Return the priorities as numbers; a missing one is the lowest."""
     scores = [-np.inf if value is None else value for value in values]
     wrong = next((score for score in scores if not isinstance(score, int | float)), None)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Readings: the texts of a file and where they stand, in bounded pieces, whatever the format."""
+"""Readings: texts of a file with their positions, in bounded pieces, for any format."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ _TOO_DEEP = "the text is nested too deeply: more than 250 levels"
 
 @dataclass
 class Reading:
-    """Some records in a row: their positions, texts and priorities.
+    """Consecutive records: their positions, texts and priorities.
 
-    What is no record is in `bad`, with a sentence about it for the quarantine.
+    Invalid records are in `bad`, and in `rejected` with a reason for the quarantine.
     """
 
     positions: npt.NDArray[np.int64]
@@ -34,12 +34,12 @@ class Reading:
     bad: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     rejected: list[Rejected] = field(default_factory=list)
     lacking: int = 0
-    """How many records do not have the field of the text at all."""
+    """Number of records without the text field."""
 
 
 @dataclass(frozen=True)
 class TextFields:
-    """Which fields of a record are looked at."""
+    """The fields of a record that are read."""
 
     text: str = "text"
     priority: str | None = None
@@ -55,7 +55,8 @@ def readings_of(
     storage_options: StorageOptions | None = None,
     wanted: npt.NDArray[np.int64] | None = None,
 ) -> Iterator[Reading]:
-    """The records of a file; only lines at the positions in `wanted` are parsed, if given."""
+    """Yield the records of a file; of JSON Lines, parse only those at `wanted` positions, if
+    given."""
     if is_parquet(part.path):
         yield from _of_parquet(part, fields, storage_options)
         return
@@ -66,7 +67,7 @@ def readings_of(
 
 
 def _chosen(piece: Piece, wanted: npt.NDArray[np.int64]) -> Piece:
-    """The lines of a piece that begin at certain positions."""
+    """Return the lines of a piece that begin at the wanted positions."""
     rows = np.flatnonzero(np.isin(piece.positions, wanted))
     if len(rows) == len(piece):
         return piece
@@ -77,7 +78,7 @@ def _chosen(piece: Piece, wanted: npt.NDArray[np.int64]) -> Piece:
 
 
 def _of_lines(part: FilePart, piece: Piece, fields: TextFields) -> Reading:
-    # Not at 0, where a mark of the byte order would be looked for once more.
+    # Not 0: there a byte order mark would be looked for again.
     parsed = parse(Lines(piece.data, 1, piece.too_long))
     positions, bad = _without(piece.positions, [line.number for line in parsed.bad])
     rejected = [_rejected(part, line, int(at)) for line, at in zip(parsed.bad, bad, strict=True)]
@@ -101,7 +102,7 @@ def _of_lines(part: FilePart, piece: Piece, fields: TextFields) -> Reading:
 def _without(
     positions: npt.NDArray[np.int64], rows: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The positions that are left, and those that are not."""
+    """Return the positions that remain, and those of `rows`."""
     if not rows:
         return positions, positions[:0]
     return np.delete(positions, rows), positions[list(rows)]
@@ -139,7 +140,7 @@ def _of_parquet(
 
 
 def column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Files of one corpus may differ: what a file has no column for, none of its rows has."""
+    """Return a column; nulls if the file does not have it, as files of one corpus may differ."""
     if name in table.column_names:
         return table.column(name)
     return pa.chunked_array([pa.nulls(table.num_rows)])
@@ -160,9 +161,9 @@ def tables_of(
     storage_options: StorageOptions | None = None,
     fields: Sequence[str] | None = None,
 ) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a Parquet file in bounded tables, each with the number of its first row.
+    """Yield the rows of a Parquet file in bounded tables, each with the number of its first row.
 
-    Of `fields` a table has those that the file has.
+    Tables have those of `fields` that the file has.
     """
     start, there = _beginning(part, storage_options)
     names = None if fields is None else [name for name in dict.fromkeys(fields) if name in there]
@@ -178,7 +179,7 @@ def tables_of(
 
 
 def _beginning(part: FilePart, storage_options: StorageOptions | None) -> tuple[int, Sequence[str]]:
-    """The number of the first row, and the names of the columns."""
+    """Return the number of the first row, and the names of the columns."""
     import pyarrow.parquet as pq
 
     with open_input(part.path, storage_options) as source:

@@ -1,4 +1,4 @@
-"""Collecting: a pass that writes the hashes of all windows that may have an equal."""
+"""Collecting: a pass that writes the hashes of all windows that may have a duplicate."""
 
 import json
 from collections import Counter
@@ -25,11 +25,12 @@ _HELD = 1 << 20
 
 @dataclass
 class PassageCollecting(ProcessingStage[FileGroup, DocumentBatch]):
-    """Writes the windows of a block: hash, block, file, row, index (the number of its first unit
-    in the document) and count; equal ones once, where the first of them stands.
+    """Return the windows of a block.
 
-    Where windows are anchored, only those whose anchor is among the block's `anchors`. A row
-    without a hash stands for a block that has no windows.
+    Columns: hash, block, file, row, index (the number of its first unit in the document) and count.
+    Equal windows are merged, at the position of the first. Where windows are anchored, only those
+    whose anchor is among the block's `anchors` are returned. A row without a hash represents a
+    block without windows.
     """
 
     fans_out = True
@@ -78,7 +79,7 @@ def _chosen(windows: Windows, known: Words | None) -> npt.NDArray[np.bool_] | No
 
 
 class _Rows:
-    """Gathers windows."""
+    """Collects windows."""
 
     def __init__(self, block: str) -> None:
         self._block = block
@@ -138,7 +139,7 @@ def _nothing(block: str) -> pa.Table:
 
 
 def distinct(words: Words) -> tuple[Indices, Indices]:
-    """The first of each group of equal hashes, and how many there are of it."""
+    """Return the first of each group of equal hashes, and the size of the group."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable
     begins = np.ones(len(order), np.bool_)
     begins[1:] = np.any(words[order[1:]] != words[order[:-1]], axis=1)

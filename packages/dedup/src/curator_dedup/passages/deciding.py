@@ -1,4 +1,4 @@
-"""Deciding: a pass that tells each block which of its windows are repeated, and which is first."""
+"""Deciding: a pass that finds the repeated windows of each block, and where each occurs first."""
 
 import json
 from collections import Counter
@@ -18,15 +18,15 @@ from curator_dedup.passages.collecting import digest_column
 from curator_dedup.passages.hashing import Indices
 
 _TIMES = "times: "
-"""Counts of windows that stand so and so often begin with this."""
+"""Prefix of the counts of windows that occur a given number of times."""
 
 
 @dataclass
 class RepeatDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Says which windows occur `min_count` times or more.
+    """Return the windows that occur `min_count` times or more.
 
-    The columns: hash, block, first_file, first_row and first_index (where the first of all stands)
-    and count (how many there are in all). One row for each window and block.
+    Columns: hash, block, first_file, first_row and first_index (the position of the first
+    occurrence) and count (the number of occurrences). One row per window and block.
     """
 
     fans_out = False
@@ -59,7 +59,7 @@ class RepeatDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 def _times(totals: npt.NDArray[np.int64]) -> dict[str, int]:
-    """How many windows stand so often, for each number of times."""
+    """Return, for each number of occurrences, how many windows occur that often."""
     values, counts = np.unique(totals, return_counts=True)
     return {
         f"{_TIMES}{value}": number
@@ -68,7 +68,7 @@ def _times(totals: npt.NDArray[np.int64]) -> dict[str, int]:
 
 
 def times_in(counts: Mapping[str, int]) -> Counter[int]:
-    """The same, from the counts of a folder."""
+    """Return the same from the counts of a folder."""
     found = ((name.removeprefix(_TIMES), k) for name, k in counts.items() if _TIMES in name)
     return Counter({int(times): number for times, number in found})
 
@@ -84,7 +84,8 @@ def _columns(table: pa.Table, rows: Indices, firsts: Indices) -> dict[str, pa.Ch
 
 
 def _candidates(words: Words, counts: npt.NDArray[np.int64]) -> Indices:
-    """Those whose first half is there twice, or that are repeated within a block."""
+    """Return rows whose first half of the hash occurs twice, or that are repeated within a
+    block."""
     order = np.argsort(words[:, 0], kind="stable")
     ordered = words[order, 0]
     same = ordered[1:] == ordered[:-1]
@@ -96,7 +97,7 @@ def _candidates(words: Words, counts: npt.NDArray[np.int64]) -> Indices:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows of equal hashes together, that which stands first in front."""
+    """Rows grouped by equal hashes, the first occurrence first."""
 
     rows: Indices
     numbers: Indices

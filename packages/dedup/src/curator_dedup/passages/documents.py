@@ -1,4 +1,4 @@
-"""Documents of a block, in the order in which one counts as earlier than another."""
+"""Documents of a block, in the order that decides which occurrence is first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from curator_dedup.readings import TextFields, readings_of
 
 @dataclass
 class Documents:
-    """Some of one file: where they stand, and their texts."""
+    """Some documents of one file: positions and texts."""
 
     path: str
     positions: npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ class Documents:
     bad: int
     rejected: list[Rejected]
     lacking: int
-    """How many do not have the field of the text."""
+    """Number of documents without the text field."""
 
 
 def documents_of(
@@ -38,10 +38,10 @@ def documents_of(
 
 
 def in_order(parts: Sequence[FilePart]) -> list[FilePart]:
-    """By path, and then by place: the same order in every block and in the whole corpus."""
+    """Sort by path, then position: the same order in every block and in the whole corpus."""
     return sorted(parts, key=lambda part: (part.path, part.start))
 
 
 def named(value: str, count: int) -> pa.DictionaryArray:
-    """One value for all rows."""
+    """Return a dictionary column with the same value in all rows."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([value]))

@@ -1,4 +1,4 @@
-"""Hashing of stretches: of all those that begin in a row, at the cost of a few sums."""
+"""Hashes of all runs of values, at the cost of a few cumulative sums."""
 
 from functools import cache
 from typing import Any
@@ -11,14 +11,14 @@ from curator_dedup.mixing import STEP, Words, mixed
 Indices = npt.NDArray[np.int64]
 
 _BASES = (0x9E6C63D0676A9A99, 0xD1342543DE82EF95)
-"""Odd, so that they have an inverse."""
+"""Odd numbers, so that they have an inverse."""
 
 _STEP = 1 << 16
-"""So many at once stay in a processor's cache."""
+"""Number of values per step, which fit in a processor's cache."""
 
 
 def hashes_of_stretches(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
-    """A hash of `values[start:end]` for each pair, which are in order and do not overlap."""
+    """Return a hash of `values[start:end]` for each pair. Pairs are sorted and do not overlap."""
     hashes = np.empty(len(starts), np.uint64)
     first = 0
     while first < len(starts):
@@ -39,7 +39,7 @@ def _hashed(values: npt.NDArray[Any], starts: Indices, ends: Indices) -> Words:
 
 
 def hashes_of_windows(values: Words, size: int, lane: int = 0) -> Words:
-    """A hash of `size` values in a row, for each place where so many begin."""
+    """Return a hash of each run of `size` values."""
     count = max(0, len(values) - size + 1)
     hashes = np.empty(count, np.uint64)
     step = max(_STEP, size)
@@ -54,7 +54,7 @@ def hashes_of_windows(values: Words, size: int, lane: int = 0) -> Words:
 
 
 def _powers(lane: int, count: int) -> tuple[Words, Words]:
-    """Powers of a base and of its inverse, at least so many, modulo 2**64."""
+    """Return at least `count` powers of a base and of its inverse, modulo 2**64."""
     return _powers_up_to(lane, max(1 << 10, 1 << (count - 1).bit_length()) if count else 1 << 10)
 
 
@@ -70,7 +70,7 @@ def _powers_up_to(lane: int, count: int) -> tuple[Words, Words]:
 
 
 def sliding_minimum(values: Words, size: int) -> Words:
-    """The least of `size` values in a row, for each place where so many begin."""
+    """Return the minimum of each run of `size` values."""
     count = len(values) - size + 1
     if count <= 0:
         return values[:0]

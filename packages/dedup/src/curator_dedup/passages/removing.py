@@ -1,4 +1,4 @@
-"""Removing: documents are read once more, and written without their repeated passages."""
+"""Removing: read documents again and write them without their repeated passages."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ from curator_dedup.readings import column_of, tables_of
 from curator_dedup.removal.removing import LINE, Batches, Format, content_of
 
 SPANS = "repeated_spans"
-"""The column that `keep="mark"` adds: pairs of places in the characters of the text."""
+"""Column that `keep="mark"` adds: pairs of character positions in the text."""
 
 SHORT = "too little is left without repeated passages"
 
@@ -64,9 +64,9 @@ class _Finding(SpanFinding):
 
 @dataclass
 class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives the documents of a block without what is repeated; lines without any are copied.
+    """Return the documents of a block without repeated passages; copy lines that have none.
 
-    A document of which nothing but space, or fewer than `min_words` words, is left, is dropped.
+    Documents that have only whitespace left, or fewer than `min_words` words, are dropped.
     """
 
     fans_out = True
@@ -78,7 +78,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     min_words: int = 0
     output_format: Format = "same"
     tallies: str | None = None
-    """The folder for notes of what is cut out of each file."""
+    """Folder for notes of what is cut out of each file."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -120,7 +120,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
                 yield pa.table({LINE: lines})
 
     def _of_lines(self, piece: Piece, finding: _Finding | None, gone: Counter[str]) -> pa.Array:
-        # Not at 0, where a mark of the byte order would be looked for once more.
+        # Not 0: there a byte order mark would be looked for again.
         parsed = parse(Lines(piece.data, 1, piece.too_long))
         bad = [line.number for line in parsed.bad]
         gone.update({"no record": len(bad)} if bad else {})
@@ -140,7 +140,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         return pa.array(kept, pa.binary())
 
     def _rewritten(self, line: bytes, text: Any, spans: list[list[int]]) -> bytes:
-        record = json.loads(line)  # keeps whole numbers of any size
+        record = json.loads(line)  # supports integers of any size
         if self.keep == "mark":
             record[SPANS] = spans
         else:
@@ -172,7 +172,8 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     def _changed(
         self, texts: Sequence[Any], positions: npt.NDArray[np.int64], finding: _Finding | None
     ) -> dict[int, tuple[str | None, list[list[int]]]]:
-        """The texts that have repeated passages, without them, and where those stand."""
+        """Return texts without their repeated passages, and the spans of these, by position in
+        `texts`."""
         if finding is None:
             return {}
         plain = [text if type(text) is str else None for text in texts]

@@ -1,4 +1,4 @@
-"""Spans: what of a text is repeated, and the text without it."""
+"""Spans: the repeated passages of a text, and the text without them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from curator_dedup.passages.hashing import Indices
 from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
 
 KeepPassages: TypeAlias = Literal["first", "none", "mark"]
-"""Of a passage that is repeated: the first stays, none stays, or all, and later ones are marked."""
+"""What to keep of a repeated passage: the first, none, or all of them, with later ones marked."""
 
 Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class RepeatedSpan:
-    """A repeated passage, and what goes with it when it is cut out."""
+    """A repeated passage, and the larger span to cut out with it."""
 
     passage: Span
     cut: Span
@@ -33,7 +33,7 @@ class RepeatedSpan:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The repeated windows of a block, in the order of their hashes."""
+    """The repeated windows of a block, sorted by hash."""
 
     words: Words
     is_here: npt.NDArray[np.bool_]
@@ -61,16 +61,16 @@ class Repeats:
         return cls(words[order], nowhere, places[0], places[1], paths)
 
     def within(self, path: str) -> "Repeats":
-        """The same, seen from one file: which of the first passages are in it."""
+        """Return the same windows, with a mask of those whose first occurrence is in one file."""
         is_here = np.asarray(pc.equal(self.paths, path))
         return Repeats(self.words, is_here, self.rows, self.numbers, self.paths)
 
     def places_of(self, words: Words) -> Indices:
-        """For each window its place among these; -1 for those that are not repeated."""
+        """Return for each window its index among the repeated ones, or -1."""
         places = np.searchsorted(self.words[:, 0], words[:, 0])
         found = np.full(len(words), -1, np.int64)
         open_ = np.flatnonzero(places < len(self.words))
-        while len(open_):  # once, but for hashes that share their first half
+        while len(open_):  # one round, unless hashes share their first half
             at = places[open_]
             same = self.words[at, 0] == words[open_, 0]
             equal = same & (self.words[at, 1] == words[open_, 1])
@@ -83,7 +83,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class SpanFinding:
-    """Finds what of each text is repeated."""
+    """Finds the repeated spans of texts."""
 
     rule: PassageRule
     repeats: Repeats
@@ -92,7 +92,7 @@ class SpanFinding:
     def spans(
         self, texts: Sequence[str | None], positions: npt.NDArray[np.int64]
     ) -> dict[int, list[RepeatedSpan]]:
-        """By the number of the text, for those that have any."""
+        """Return the spans of each text that has any, by the index of the text."""
         found: dict[int, list[RepeatedSpan]] = {}
         for chunk in chunks_of(texts):
             windows = windows_of(texts[chunk], self.rule)
@@ -103,7 +103,7 @@ class SpanFinding:
         return found
 
     def first_of(self, text: str, span: RepeatedSpan) -> tuple[str, int] | None:
-        """The file and the row where the passage that begins a span stands first."""
+        """Return the file and row where the passage at the beginning of a span occurs first."""
         windows = windows_of([text], self.rule)
         starts = windows.units.starts[windows.firsts]
         at = np.searchsorted(starts, span.passage[0])
@@ -118,7 +118,7 @@ class SpanFinding:
     def _repeated(
         self, windows: Windows, positions: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
-        """Which units are in a repeated window, but for what belongs to the first of its kind."""
+        """Return which units are in a repeated window, except those of its first occurrence."""
         places = self.repeats.places_of(windows.words())
         hits = np.flatnonzero(places >= 0)
         places, firsts = places[hits], windows.firsts[hits]
@@ -138,7 +138,10 @@ class SpanFinding:
 def spans_in(
     windows: Windows, repeated: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, RepeatedSpan]]:
-    """Units in a row make a span, which takes along the space behind it or, at an end, before."""
+    """Yield a span for each run of repeated units.
+
+    The cut includes the whitespace after the run or, at the end of a text, before it.
+    """
     units = windows.units
     owners = units.texts
     changes = np.ones(len(repeated), np.bool_)

@@ -1,6 +1,6 @@
-"""Tallying: what was cut out of the files of a block, noted for the report.
+"""Tallies: what was cut out of the files of a block, recorded for the report.
 
-A note for each block, under the name of the block: a block that is done again writes the same one.
+Each block has one note, named after it: a block that is repeated writes the same note.
 """
 
 from collections import Counter
@@ -14,25 +14,25 @@ from curator_dedup.notes import read_note, write_note
 from curator_dedup.passages.spans import RepeatedSpan
 
 EXAMPLES = 3
-"""So many documents of each block are shown."""
+"""Maximum number of examples per block."""
 
 
 @dataclass
 class FileTally:
-    """What came of one file."""
+    """Counts of one file."""
 
     changed: int = 0
-    """Documents in which something is repeated."""
+    """Documents with repeated passages."""
 
     emptied: int = 0
     passages: int = 0
     characters: int = 0
-    """How many stand in those passages."""
+    """Characters in those passages."""
 
 
 @dataclass
 class Example:
-    """A repeated passage of one document, and the document where it stands first."""
+    """A repeated passage of a document, and the document where it occurs first."""
 
     file: str
     row: int
@@ -43,21 +43,21 @@ class Example:
 
 @dataclass
 class Tally:
-    """What came of the files of a block, or of all."""
+    """Counts of the files of a block, or of all blocks."""
 
     files: dict[str, FileTally] = field(default_factory=dict)
-    """Those in which anything is repeated."""
+    """Files with repeated passages."""
 
     examples: list[Example] = field(default_factory=list)
     tried: int = 0
-    """How many documents were looked at for examples."""
+    """Number of documents considered as examples."""
 
     @property
     def wants_examples(self) -> bool:
         return len(self.examples) < EXAMPLES and self.tried < 4 * EXAMPLES
 
     def add(self, path: str, spans: Sequence[RepeatedSpan], *, emptied: bool) -> None:
-        """What was found in one document of a file."""
+        """Add the spans of one document of a file."""
         told = self.files.setdefault(path, FileTally())
         told.changed += 1
         told.emptied += emptied
@@ -73,7 +73,7 @@ class Tally:
 
 
 def tallied(folder: str, blocks: Sequence[str], storage_options: StorageOptions | None) -> Tally:
-    """All blocks together."""
+    """Return the sum of all blocks."""
     whole = Tally()
     for facts in _notes(folder, blocks, storage_options):
         whole.examples += [Example(**one) for one in facts["examples"]]

@@ -1,4 +1,4 @@
-"""Units: the words, sentences, lines or characters of texts, and where each begins and ends."""
+"""Units: the words, sentences, lines or characters of texts, with where each begins and ends."""
 
 import sys
 import unicodedata
@@ -17,7 +17,7 @@ Unit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
 
 _SPACE, _SILENT, _STOP, _WIDE_STOP, _CLOSER, _BREAK = (1 << bit for bit in range(6))
 _OTHERS = 0x10000
-"""Stands for all characters beyond the first 65,536: none of them is special."""
+"""Table index of all characters beyond the first 65,536, none of which is special."""
 
 _STOPS = ".!?\u2026"
 _WIDE_STOPS = "\u3002\uff01\uff1f"
@@ -26,7 +26,7 @@ _CLOSERS = "\"'\u201d\u2019\xbb)]"
 
 @dataclass(frozen=True)
 class Units:
-    """Units of several texts put together: places in the characters of all, and whose they are."""
+    """Units of several concatenated texts: character positions, and the text each belongs to."""
 
     starts: Indices
     ends: Indices
@@ -37,15 +37,15 @@ class Units:
 
     @property
     def numbers(self) -> Indices:
-        """The number of each within its text."""
+        """The index of each unit within its text."""
         firsts = np.searchsorted(self.texts, np.arange(len(self.edges) - 1))
         return np.asarray(np.arange(len(self.texts)) - firsts[self.texts])
 
 
 def units_of(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Units:
-    """With `normalize` case, spaces, punctuation and symbols make no difference.
+    """Return the units of texts; with `normalize`, ignore case, spaces, punctuation and symbols.
 
-    What has nothing but those is no unit; nor is what has only spaces.
+    Text that consists only of ignored characters is not a unit; neither is whitespace.
     """
     lengths = np.fromiter((len(text or "") for text in texts), np.int64, len(texts))
     edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
@@ -76,7 +76,7 @@ def _without_spaces(
 def _with_spaces(
     heard: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
 ) -> tuple[Indices, Indices]:
-    """From the first to the last that is no space between one beginning and the next."""
+    """Return the first and last non-space character between each beginning and the next."""
     places = np.flatnonzero(heard)
     pieces = np.cumsum(begins, dtype=np.int32)[places]
     first = np.ones(len(places) + 1, np.bool_)
@@ -90,7 +90,7 @@ def _normalized(
     starts: Indices,
     ends: Indices,
 ) -> tuple[Indices, Indices, Words]:
-    """The units that have more than spaces, punctuation and symbols, by what they have."""
+    """Keep units with more than spaces, punctuation and symbols; hash their other characters."""
     counts = (kinds & (_SILENT | _SPACE)) == 0
     places = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     has_some = places[starts] < places[ends]
@@ -107,7 +107,7 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
 def _begins(
     points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: Unit
 ) -> npt.NDArray[np.bool_]:
-    """Where a unit may begin: behind the end of the one before it."""
+    """Return where a unit may begin: after the end of the previous one."""
     if unit == "characters":
         return np.ones(len(points), np.bool_)
     begins = np.zeros(len(points), np.bool_)
@@ -117,7 +117,7 @@ def _begins(
     begins[1:] = (kinds[:-1] & _BREAK) != 0
     if unit == "sentences":
         ends = (kinds & _STOP) != 0
-        for _ in range(2):  # so many quotation marks or brackets may close behind it
+        for _ in range(2):  # up to two quotation marks or brackets may follow
             ends[1:] |= ends[:-1] & ((kinds[1:] & _CLOSER) != 0)
         begins[1:] |= ends[:-1] & ((kinds[1:] & _SPACE) != 0)
         begins[1:] |= (kinds[:-1] & _WIDE_STOP) != 0
@@ -148,7 +148,7 @@ def _lower(points: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
 
 @cache
 def _small() -> npt.NDArray[np.uint32]:
-    """Small letters, for those that have one of a single character."""
+    """Return lowercase letters, where the lowercase form is a single character."""
     small = (chr(point).lower() for point in range(_OTHERS))
     return np.array(
         [ord(one) if len(one) == 1 else point for point, one in enumerate(small)], np.uint32

@@ -1,4 +1,4 @@
-"""Windows: so many units of a text in a row, known by 128 bits."""
+"""Windows: runs of units of a text, identified by 128-bit hashes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from curator_dedup.passages.hashing import Indices, hashes_of_windows, sliding_m
 from curator_dedup.passages.units import Unit, Units, units_of
 
 _LEAST_ANCHORED = 8
-"""Shorter windows have too few stretches in them for an anchor to save anything."""
+"""Minimum size for anchors; they save nothing for shorter windows, which have too few stretches."""
 
 _CHARACTERS = 1 << 20
 
@@ -20,7 +20,7 @@ _OTHER = np.uint64(0xA0761D6478BD642F)
 
 @dataclass(frozen=True)
 class PassageRule:
-    """What counts as a passage: `size` units in a row."""
+    """Defines a passage: `size` consecutive units."""
 
     unit: Unit
     size: int
@@ -33,19 +33,19 @@ class PassageRule:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of some texts: each begins with a unit, and is within one text."""
+    """The windows of some texts: each begins at a unit and stays within one text."""
 
     units: Units
     size: int
     firsts: Indices
-    """The unit with which each begins."""
+    """The index of the unit at which each window begins."""
 
     @property
     def texts(self) -> Indices:
         return self.units.texts[self.firsts]
 
     def words(self, chosen: npt.NDArray[np.bool_] | None = None) -> Words:
-        """The hashes, as two numbers each, of all windows or of those chosen."""
+        """Return the hashes, as two numbers each, of all windows or of the chosen ones."""
         firsts = self.firsts if chosen is None else self.firsts[chosen]
         values = self.units.hashes
         lanes = (values, mixed(values + _OTHER))
@@ -53,10 +53,10 @@ class Windows:
         return np.stack(hashes, axis=1)
 
     def anchors(self) -> "Anchors":
-        """In each window the least hash of the shorter stretches in it.
+        """Return the anchor of each window: the smallest hash of the shorter stretches in it.
 
-        Windows that are equal have equal anchors, wherever they stand, so only those whose anchor
-        is somewhere else, too, can have an equal.
+        Equal windows have equal anchors wherever they occur, so only a window whose anchor occurs
+        elsewhere too can have a duplicate.
         """
         length = self.size // 2
         stretches = hashes_of_windows(self.units.hashes, length)
@@ -71,17 +71,20 @@ class Anchors:
     """The anchor of each window."""
 
     width: int
-    """How many stretches a window has."""
+    """Number of stretches in a window."""
 
     def values(self) -> Words:
-        """The anchors of windows, evenly spread: the least numbers are all small."""
+        """Return the anchors of windows, mixed to spread them evenly: minimums are small
+        numbers."""
         return mixed(self.least)
 
     def places(self, firsts: Indices) -> Words:
-        """An anchor for each place where one stands, however many windows share it there."""
+        """Return an anchor for each position where one occurs, however many windows share it
+        there."""
         largest = np.zeros(len(self.stretches) + self.width - 1, np.uint64)
         largest[firsts + self.width - 1] = self.least
-        # What is least of one window that holds it is the largest of all that hold it.
+        # A hash that is the minimum of some window equals the largest minimum of all windows that
+        # contain it.
         flipped = ~sliding_minimum(~largest, self.width)
         known = sliding_known(firsts, len(self.stretches), self.width)
         chosen = known & (flipped[: len(self.stretches)] == self.stretches)
@@ -89,7 +92,7 @@ class Anchors:
 
 
 def sliding_known(firsts: Indices, count: int, width: int) -> npt.NDArray[np.bool_]:
-    """Which stretches are in any window."""
+    """Return which stretches are in any window."""
     size = count + width + 1
     steps = np.bincount(firsts, minlength=size) - np.bincount(firsts + width, minlength=size)
     return np.asarray(np.cumsum(steps)[:count] > 0)
@@ -103,7 +106,7 @@ def windows_of(texts: Sequence[str | None], rule: PassageRule) -> Windows:
 
 
 def chunks_of(texts: Sequence[str | None]) -> Iterator[slice]:
-    """Texts in a row, so many that what is worked out of them stays small."""
+    """Yield slices of consecutive texts, small enough that data derived from them stays small."""
     start, size = 0, 0
     for place, text in enumerate(texts):
         length = len(text or "")

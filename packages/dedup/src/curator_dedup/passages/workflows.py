@@ -1,4 +1,4 @@
-"""Finding and removing repeated passages in one call: stretches of words, sentences, or lines."""
+"""Find and remove repeated passages in one call: runs of words, sentences, or lines."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
     from curator_dedup.reporting.writing import Told
 
 _PARTITION_BYTES = 1 << 28
-"""So much text makes a partition of hashes."""
+"""Bytes of input per partition of hashes."""
 
 
 @dataclass
 class PassageWorkflow(CorpusWorkflow):
-    """What the workflows for passages of all kinds share.
+    """Base of the workflows for passages of all kinds.
 
-    The first of equal passages is that which stands first by path, row and place in the text: the
-    same on every executor, and wherever the borders between blocks are.
+    Of equal passages the first is the one with the lowest path, row and position in the text, on
+    every executor and for any division into blocks.
     """
 
     text_field: str = "text"
-    """The field with the text."""
+    """Field with the text."""
 
     keep: KeepPassages = "first"
-    """Of a repeated passage: the first stays, none stays, or all, and later ones are marked."""
+    """What to keep of a repeated passage: the first, none, or all of them, with later ones
+    marked."""
 
     min_count: int = 2
-    """How often a passage must stand in the corpus to count as repeated."""
+    """Number of occurrences in the corpus from which a passage counts as repeated."""
 
     min_words: int = 0
-    """Documents that lost something, and have fewer words left, are left out, as are empty ones."""
+    """Drop documents with fewer words left after passages are removed. Empty ones are always
+    dropped."""
 
     @property
     @abstractmethod
     def rule(self) -> PassageRule:
-        """What counts as a passage."""
+        """The definition of a passage."""
 
     @property
     def named_fields(self) -> Mapping[str, str | None]:
@@ -151,20 +153,21 @@ class PassageWorkflow(CorpusWorkflow):
 
 @dataclass
 class SubstringDeduplicationWorkflow(PassageWorkflow):
-    """Finds long stretches of words that stand more than once, and cuts out all but the first.
+    """Find long runs of words that occur more than once, and cut out all but the first.
 
-    A stretch has `min_tokens` tokens or more, and is found in one document or in several.
+    A run has `min_tokens` tokens or more, and may be repeated within one document or across
+    several.
     """
 
     min_tokens: int = 50
-    """How many tokens in a row must be the same."""
+    """Number of consecutive tokens that must be equal."""
 
     token: Literal["words", "characters"] = "words"
-    """What a token is: what stands between spaces, or each character that is no space, for
-    languages that are written without them."""
+    """What a token is: a word between spaces, or each character except spaces, for languages that
+    are written without spaces."""
 
     normalize: bool = False
-    """Compare without regard to case, spaces, punctuation and symbols."""
+    """Ignore case, spaces, punctuation and symbols when comparing."""
 
     name: ClassVar[str] = "substring_deduplication"
 
@@ -184,17 +187,18 @@ class SubstringDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class SentenceDeduplicationWorkflow(PassageWorkflow):
-    """Finds sentences in a row that stand more than once, and cuts out all but the first.
+    """Find runs of sentences that occur more than once, and cut out all but the first.
 
-    A sentence ends at a line's end, or at . ! ? or an ellipsis before a space, where quotation
-    marks and brackets may close; at the wide marks of Chinese and Japanese it ends by itself.
+    A sentence ends at the end of a line, or at . ! ? or an ellipsis before a space, optionally with
+    closing quotation marks and brackets in between; the wide marks of Chinese and Japanese end it
+    without a space.
     """
 
     sentences: int = 3
-    """How many sentences in a row must be the same."""
+    """Number of consecutive sentences that must be equal."""
 
     normalize: bool = True
-    """Compare without regard to case, spaces, punctuation and symbols."""
+    """Ignore case, spaces, punctuation and symbols when comparing."""
 
     name: ClassVar[str] = "sentence_deduplication"
 
@@ -210,13 +214,13 @@ class SentenceDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class LineDeduplicationWorkflow(PassageWorkflow):
-    """Finds lines that stand more than once in the corpus, and cuts out all but the first.
+    """Find lines that occur more than once in the corpus, and cut out all but the first.
 
-    With `min_count` only those that stand so often; with `keep="none"` all of them.
+    `min_count` sets how often a line must occur; `keep="none"` cuts out the first one too.
     """
 
     normalize: bool = True
-    """Compare without regard to case, spaces, punctuation and symbols."""
+    """Ignore case, spaces, punctuation and symbols when comparing."""
 
     name: ClassVar[str] = "line_deduplication"
 

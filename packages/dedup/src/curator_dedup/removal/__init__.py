@@ -1,1 +1,1 @@
-"""Removal: the last pass over documents, which does what was decided on them."""
+"""Removal: the last pass over documents, which applies the decisions."""

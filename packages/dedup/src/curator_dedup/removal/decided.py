@@ -1,4 +1,4 @@
-"""What was decided on the documents of a block, found by file and row."""
+"""Decisions on the documents of a block, by file and row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _PLACE = ["block", "file", "row", "keep"]
 
 @dataclass(frozen=True)
 class Decided:
-    """Decisions on rows of one file, in their order."""
+    """Decisions on rows of one file, sorted by row."""
 
     rows: npt.NDArray[np.int64]
     keeps: npt.NDArray[np.bool_]
     table: pa.Table
 
     def kept(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
-        """Which of some rows stay; None where all do. `positions` are in order."""
+        """Return which rows are kept; None if all are. `positions` must be sorted."""
         if not len(positions):
             return None
         start, end = np.searchsorted(self.rows, (positions[0], positions[-1] + 1))
@@ -39,7 +39,7 @@ class Decided:
         return mask
 
     def clusters(self, positions: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
-        """The columns that say which group each row is in; one without equals is alone."""
+        """Return the columns that describe each row's group; a row without duplicates is alone."""
         found = np.searchsorted(self.rows, positions)
         inside = np.minimum(found, max(0, len(self.rows) - 1))
         known = self.rows[inside] == positions if len(self.rows) else np.zeros(len(found), bool)
@@ -61,7 +61,7 @@ def decided_on(
     with_clusters: bool,
     storage_options: StorageOptions | None,
 ) -> dict[str, Decided]:
-    """The decisions on a block, by file. What nothing was decided on, stays."""
+    """Return the decisions on a block, by file. Documents without a decision are kept."""
     fields = [*_PLACE, *(CLUSTER_COLUMNS if with_clusters else ())]
     found = rows_of_block(block, parts, partitions, fields, storage_options)
     if found is None:

@@ -1,4 +1,4 @@
-"""Removing: documents are read once more, and those that do not stay are left out."""
+"""Removing: read documents again and drop the duplicates."""
 
 import json
 from collections.abc import Iterator
@@ -23,19 +23,21 @@ from curator_dedup.readings import tables_of
 from curator_dedup.removal.decided import CLUSTER_COLUMNS, Decided, decided_on, nothing_decided
 
 Format: TypeAlias = Literal["same", "jsonl", "parquet"]
-"""Which files to write: of the kind that was read, or all of one kind."""
+"""Output format: the same as the input, or one format for all."""
 
 LINE = "_curator_line"
-"""The column that holds lines as they were read, with their ends."""
+"""Column of lines as they were read, including line endings."""
 
 FORMAT = "format"
-"""Where in the metadata of a batch its format is."""
+"""Metadata key of a batch's format."""
 
 
 @dataclass
 class Removing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives what stays of a block. Lines that stay lines are never written anew: marks are added
-    to them."""
+    """Return the documents of a block that are kept.
+
+    JSON lines are copied byte by byte, unless the output is Parquet; marks are appended to them.
+    """
 
     fans_out = True
 
@@ -66,7 +68,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
             yield Dropped("duplicate, or no record", gone)
 
     def _kept(self, part: FilePart, decided: Decided) -> Iterator[tuple[int, pa.Table | Columns]]:
-        """What stays of a file, with the number of rows that there were."""
+        """Yield the kept part of a file, with the number of rows before removal."""
         if is_parquet(part.path):
             return self._of_parquet(part, decided)
         if self.output_format == "parquet":
@@ -103,7 +105,8 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
             yield len(piece), columns
 
     def _columns(self, data: bytes) -> tuple[Columns, list[int]]:
-        """Lines as columns, and the numbers of those nested too deeply to be written again."""
+        """Return lines as columns, and the numbers of lines that are nested too deeply to be
+        written."""
         if not data:
             return Columns({}, 0), []
         lines = Lines(data, 1)
@@ -129,7 +132,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 def content_of(column: pa.Array) -> bytes:
-    """The bytes of all values of a column, one after another."""
+    """Return the bytes of all values of a column, concatenated."""
     return bytes(memoryview_of(column))
 
 
@@ -151,7 +154,7 @@ def refuse_taken(part: FilePart, names: list[str]) -> None:
 
 
 def _refuse_taken_in(part: FilePart, lines: pa.Array) -> None:
-    """Only lines that may have such a field are parsed."""
+    """Parse only the lines that may have such a field."""
     for name in CLUSTER_COLUMNS:
         may_have = lines.filter(pc.match_substring(lines, f'"{name}"'))
         for line in may_have.to_pylist():
@@ -159,7 +162,7 @@ def _refuse_taken_in(part: FilePart, lines: pa.Array) -> None:
 
 
 def _with_marks(line: bytes, marks: dict[str, Any]) -> bytes:
-    """A line with more fields; the others stay as they are, byte by byte."""
+    """Append fields to a line; the existing ones are unchanged, byte by byte."""
     inside = line.rstrip()[:-1].rstrip()
     comma = b"" if inside.endswith(b"{") else b","
     return inside + comma + orjson.dumps(marks)[1:] + b"\n"
@@ -186,7 +189,7 @@ def _bytes_of(table: pa.Table | Columns) -> int:
 
 
 class Batches:
-    """Gathers what stays until there is enough of it for a file."""
+    """Collects kept rows until there are enough for a file."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

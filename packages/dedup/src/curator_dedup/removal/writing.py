@@ -1,4 +1,4 @@
-"""Writing what stays, in the format that each batch asks for."""
+"""Writing the documents that are kept, in the format that each batch sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from curator_dedup.removal.removing import FORMAT, LINE, memoryview_of
 
 @dataclass
 class LineWriter(JsonlWriter):
-    """Writes lines as they were read."""
+    """Write lines as they were read."""
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
         with compressing(file, cast(Compression | None, self.compression)) as stream:
@@ -25,7 +25,7 @@ class LineWriter(JsonlWriter):
 
 @dataclass
 class DocumentWriter(FileWriter):
-    """Writes JSON Lines and Parquet side by side. `compression` is that of JSON Lines."""
+    """Write both JSON Lines and Parquet. `compression` applies to JSON Lines."""
 
     compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
 

@@ -1,1 +1,1 @@
-"""Reports: which documents were found to be duplicates of which, for people and for programs."""
+"""Reports: which documents duplicate which, for people and for programs."""

@@ -1,4 +1,4 @@
-"""Collecting: what all decisions say together, read once, a piece at a time."""
+"""Collecting: statistics and samples of all decisions, read once in batches."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from curator_dedup.reporting.looking import Place
 
 COLUMNS = ("file", "row", "keep", "is_duplicate", "cluster_id", "cluster_size")
 NEAREST = ("similarity", "nearest_file", "nearest_row")
-"""What decisions on vectors say besides."""
+"""Additional columns of decisions on vectors."""
 
 EXAMPLES = 12
 SAMPLE = 1000
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Near:
-    """A document, the one that is nearest to it, and how near that is."""
+    """A document, its nearest document, and their similarity."""
 
     place: Place
     nearest: Place
@@ -45,7 +45,7 @@ class Near:
 
 @dataclass
 class Group:
-    """A cluster, of which the document that stays, where it is here, and a few others are known."""
+    """A cluster with a few of its documents, and the one that is kept if it is in this corpus."""
 
     cluster_id: bytes
     size: int
@@ -56,7 +56,7 @@ class Group:
 
 @dataclass
 class Collected:
-    """Counts of all duplicates, and a sample of them that is the same for the same decisions."""
+    """Counts of all duplicates, and a sample of them that depends only on the decisions."""
 
     duplicates: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ class Collected:
 
 
 def collected(folder: str, storage_options: StorageOptions | None = None) -> Collected | None:
-    """None where decisions are of another kind."""
+    """Return statistics of the decisions in a folder; None if they have other columns."""
     found = Collected()
     chosen: _Lowest[bytes] = _Lowest(EXAMPLES)
     sample: _Lowest[tuple[str, int]] = _Lowest(SAMPLE)
@@ -94,7 +94,7 @@ def collected(folder: str, storage_options: StorageOptions | None = None) -> Col
 
 
 def _groups(folder: str, ids: set[bytes], storage_options: StorageOptions | None) -> list[Group]:
-    """The members of a few clusters, from a second look at the decisions."""
+    """Return a few clusters with their members, from a second read of the decisions."""
     groups: dict[bytes, Group] = {}
     for table in _tables(folder, storage_options) if ids else ():
         if table is None:
@@ -157,7 +157,7 @@ def hash_of(text: str) -> int:
 
 
 def _mixed(ids: pa.Array) -> Numbers:
-    """64 bits for each id, which may be numbers in a row."""
+    """Return 64 mixed bits for each id. Ids may be consecutive numbers."""
     whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     content = np.frombuffer(b"".join(whole.to_pylist()), np.uint64)
     words = content.reshape(len(whole), -1)
@@ -170,7 +170,7 @@ def _stirred(numbers: Numbers) -> Numbers:
 
 
 class _Lowest(Generic[T]):
-    """Keeps the values with the lowest numbers: a fair sample, in whatever order they come."""
+    """Keeps the values with the lowest numbers: a fair sample that does not depend on the order."""
 
     def __init__(self, most: int) -> None:
         self._most = most

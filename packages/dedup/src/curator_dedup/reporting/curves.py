@@ -1,4 +1,4 @@
-"""Curves: how likely two documents of some similarity are to be compared, by bands and rows."""
+"""Curves: the probability that documents are compared, by similarity, for bands and rows."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,18 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 220, 40, 30
 
 @dataclass(frozen=True)
 class Curve:
-    """The S-curve of bands of so many minhashes each."""
+    """The S-curve of `bands` bands of `rows` minhashes each."""
 
     bands: int
     rows: int
 
     def probability(self, similarity: float) -> float:
-        """That two documents of this similarity share at least one band."""
+        """Return the probability that documents of this similarity share at least one band."""
         return float(1.0 - (1.0 - similarity**self.rows) ** self.bands)
 
     @property
     def threshold(self) -> float:
-        """About where the curve is steepest."""
+        """The similarity at which the curve is steepest, approximately."""
         return float((1.0 / self.bands) ** (1.0 / self.rows))
 
     def to_json(self) -> dict[str, object]:
@@ -32,7 +32,7 @@ class Curve:
         }
 
     def svg(self) -> str:
-        """A drawing with the threshold marked; it needs no script."""
+        """Draw the curve with the threshold marked, without scripts."""
         points = " ".join(
             f"{_x(at / _STEPS):.1f},{_y(self.probability(at / _STEPS)):.1f}"
             for at in range(_STEPS + 1)

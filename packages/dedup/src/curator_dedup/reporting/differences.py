@@ -1,4 +1,4 @@
-"""Differences: two texts side by side, with what only one of them has marked."""
+"""Differences: two texts as HTML, with the words marked that only one of them has."""
 
 import re
 from collections.abc import Sequence
@@ -6,14 +6,14 @@ from difflib import SequenceMatcher
 from html import escape
 
 LONGEST = 4000
-"""So many characters of a text are compared and shown."""
+"""Maximum number of characters of a text to compare and show."""
 
 _PIECES = re.compile(r"\s+|\S+\s*")
-"""Words with the spaces behind them: by themselves, spaces would be compared each with each."""
+"""Words with the spaces after them: separate spaces would match all other spaces."""
 
 
 def marked(left: str, right: str) -> tuple[str, str]:
-    """Both texts as HTML, escaped, with differing words in `<mark>`."""
+    """Return both texts as escaped HTML, with differing words in `<mark>`."""
     if left == right:
         return (_whole([escape(left[:LONGEST])], left),) * 2
     ours, theirs = _PIECES.findall(left[:LONGEST]), _PIECES.findall(right[:LONGEST])

@@ -1,4 +1,4 @@
-"""Looking: single documents of a corpus, found by their file and place without reading the rest."""
+"""Lookups: read single documents of a corpus by file and position, without reading the rest."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -23,14 +23,14 @@ Record: TypeAlias = dict[str, Any]
 
 LARGEST_LINE = 1 << 24
 LARGEST_PACKED = 1 << 26
-"""Of compressed files all up to a place must be read, so larger ones are not looked into."""
+"""Maximum size of a compressed file to look into, since all of it up to a position must be read."""
 
 MOST_OF_REMOTE = 20
-"""So many lines of a file that is not on this machine are read."""
+"""Maximum number of lines to read from a remote file."""
 
 
 class Place(NamedTuple):
-    """Where a document stands."""
+    """The position of a document."""
 
     file: str
     row: int
@@ -41,7 +41,7 @@ def documents_at(
     fields: Sequence[str],
     storage_options: StorageOptions | None = None,
 ) -> dict[Place, Record]:
-    """The documents, with some of their fields; those that cannot be had are left out."""
+    """Return the documents, with some of their fields, leaving out those that cannot be read."""
     by_file: dict[str, list[int]] = {}
     for place in sorted(set(places)):
         by_file.setdefault(place.file, []).append(place.row)
@@ -51,7 +51,7 @@ def documents_at(
             for row, record in _in_file(file, rows, fields, storage_options):
                 found[Place(file, row)] = record
         except (CuratorError, OSError, ValueError):
-            continue  # the report says of how many it knows
+            continue  # the report shows how many documents were read
     return found
 
 
@@ -72,8 +72,8 @@ def _of_plain(
     file: str, rows: list[int], storage_options: StorageOptions | None
 ) -> Iterator[tuple[int, bytes]]:
     local = local_path(file)
-    # A local file is buffered here, since `open_input` does not do so. A store gives large blocks,
-    # of which a line is little: so only few are asked for.
+    # A local file is opened with a buffer, which `open_input` does not add. A store returns large
+    # blocks for one short line, so only a few lines are read.
     with open(local, "rb") if local else open_input(file, storage_options) as source:
         for row in rows if local else rows[:MOST_OF_REMOTE]:
             source.seek(row)
@@ -116,7 +116,8 @@ def _of_parquet(
 
 
 def _shown(schema: pa.Schema, fields: Sequence[str]) -> Iterator[str]:
-    """Of several fields not the pictures themselves, which are large and tell nothing."""
+    """Yield the fields to show; if there are several, skip binary ones: images are large and say
+    little."""
     for name in fields:
         at = schema.get_field_index(name)
         if at >= 0 and not (fields[1:] and _is_binary(schema.field(at).type)):

@@ -1,4 +1,4 @@
-"""The report as one HTML file, which needs nothing else and no network."""
+"""The report as one HTML file, without external resources."""
 
 from html import escape
 
@@ -14,7 +14,7 @@ _SIZES = ("documents in a cluster", "clusters", "documents")
 
 
 def render(summary: Summary) -> str:
-    """Whatever comes from data is escaped."""
+    """Return the page. Everything that comes from data is escaped."""
     parts = [
         f"<h1>{escape(summary.name)}</h1>{_counts(summary)}",
         section("Sizes of clusters", sizes_table(_SIZES, summary.sizes)),

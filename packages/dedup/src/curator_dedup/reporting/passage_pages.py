@@ -1,4 +1,4 @@
-"""The report on passages as one HTML file, which needs nothing else and no network."""
+"""The report on passages as one HTML file, without external resources."""
 
 from html import escape
 
@@ -9,13 +9,13 @@ from curator_dedup.reporting.passages import PassageSummary, Shown
 from curator_dedup.reporting.tables import MOST_ROWS, STYLE, bar, more, sizes_table, unit
 
 _AROUND, _LONGEST = 300, 2000
-"""So many characters before and behind a passage are shown, and so many of it."""
+"""Maximum number of characters to show before and after a passage, and of the passage."""
 
 _TIMES = ("times in the corpus", "different passages", "places")
 
 
 def render(summary: PassageSummary) -> str:
-    """Whatever comes from data is escaped."""
+    """Return the page. Everything that comes from data is escaped."""
     parts = [
         f"<h1>{escape(summary.name)}</h1>{_counts(summary)}",
         section("How often passages stand in the corpus", sizes_table(_TIMES, summary.times)),
@@ -66,7 +66,7 @@ def _side(title: str, at: int, shown: Shown, span: tuple[int, int] | None) -> st
 
 
 def _marked(text: str, start: int, end: int) -> str:
-    """The passage with a little of what stands around it."""
+    """Return the passage with some text around it."""
     before, passage, behind = text[:start], text[start:end], text[end:]
     left = ("… " if len(before) > _AROUND else "") + before[-_AROUND:] if before else ""
     right = behind[:_AROUND] + (" …" if len(behind) > _AROUND else "")
