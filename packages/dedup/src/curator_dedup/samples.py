@@ -1,4 +1,4 @@
-"""Samples: the fields at the beginning of some files, from the first to the last."""
+"""Samples: the fields at the beginning of some files, spread from the first to the last."""
 
 from typing import NamedTuple
 
@@ -19,24 +19,25 @@ class Sample(NamedTuple):
 
 
 class Samples(list[Sample]):
-    """Of files that differ, no single one tells which fields there are."""
+    """Samples of several files, whose fields may differ."""
 
     @property
     def fields(self) -> list[str]:
         return list(dict.fromkeys(field for sample in self for field in sample.fields))
 
     def with_field(self, name: str) -> Sample | None:
-        """The first that has it."""
+        """Return the first sample that has the field."""
         return next((sample for sample in self if name in sample.fields), None)
 
     def have_no(self) -> str:
-        """The beginning of a sentence about what none of them has."""
+        """Return the start of a sentence about a field that no sample has."""
         others = f" and {counted(len(self) - 1, 'more file')} have" if self[1:] else " has"
         return f"{self[0].name}{others} no such field"
 
 
 def samples_of(listing: FilePartitioning, storage_options: StorageOptions | None = None) -> Samples:
-    """None where that cannot be known; why not is told by whoever lists or reads the files."""
+    """Return the samples, none if files cannot be read: the listing or reading stage reports
+    why."""
     samples = Samples()
     try:
         for part in _spread(list(listing.files())):
@@ -49,7 +50,7 @@ def samples_of(listing: FilePartitioning, storage_options: StorageOptions | None
 
 
 def _spread(files: list[FilePart]) -> list[FilePart]:
-    """A few of them, the first and the last among these."""
+    """Return a few of the files, including the first and the last."""
     if len(files) <= _SAMPLED_FILES:
         return files
     last = _SAMPLED_FILES - 1

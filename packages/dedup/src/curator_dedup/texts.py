@@ -1,4 +1,4 @@
-"""Texts: workflows that compare the texts of documents, with those of earlier crawls besides."""
+"""Text workflows: compare the texts of documents, optionally with those of earlier crawls."""
 
 import logging
 from abc import abstractmethod
@@ -19,29 +19,30 @@ if TYPE_CHECKING:
 _log = logging.getLogger("curator_core.dedup")
 
 _PARTITION_BYTES = 1 << 30
-"""So much text makes a partition: a few hundred megabytes of hashes in memory."""
+"""Bytes of input per partition, which take a few hundred megabytes of hashes in memory."""
 
 _INDEX_PARTITIONS = 16
-"""An index keeps its number of partitions for good, so it begins with more."""
+"""Minimum for a new index, which can never change its number of partitions."""
 
 
 @dataclass
 class TextWorkflow(ClusterWorkflow):
-    """A workflow that leaves an index of what it compared, where that is wanted."""
+    """A workflow that can add what it compared to an index."""
 
     text_field: str = "text"
-    """The field that is compared."""
+    """Field to compare."""
 
     priority_field: str | None = None
-    """A field with numbers: of duplicates the one with the highest stays."""
+    """Field with numbers: of duplicates, the document with the highest is kept."""
 
     index_path: str | None = None
-    """A folder that remembers all crawls by their hashes: what an earlier one has, goes."""
+    """Folder that records the hashes of all crawls. Documents that an earlier crawl has are
+    removed."""
 
     @property
     @abstractmethod
     def index_options(self) -> "DataclassInstance":
-        """What must be the same for two crawls to be comparable."""
+        """Options that must be equal for two crawls to be comparable."""
 
     @property
     def named_fields(self) -> Mapping[str, str | None]:
@@ -53,24 +54,24 @@ class TextWorkflow(ClusterWorkflow):
 
     @property
     def earlier(self) -> str | None:
-        """The note of the crawls that this one is compared with; None without an index."""
+        """Path of the note on the crawls that this one is compared with; None without an index."""
         return None if self.index_path is None else self.folder("earlier.json")
 
     def crawls_of(self, files: Sequence[FilePart]) -> Crawls | None:
-        """The crawl that is added to the index, and those it is compared with."""
+        """Return the crawl that is added to the index, and those it is compared with."""
         if self.index is None or self.earlier is None:
             return None
         overwrites = self.mode == "overwrite"
         return note_crawls(self.index, files, self.earlier, self.output_path, overwrites=overwrites)
 
     def homes(self) -> Iterable[Home]:
-        """One crawl at a time in an index: two would not see each other's documents."""
+        """Lock the index too: two crawls at a time would not see each other's documents."""
         yield from super().homes()
         if self.index_path is not None:
             yield Home(str(self.index_path), "index", "index_path")
 
     def partitions_of(self, files: Sequence[FilePart]) -> int:
-        """How many partitions; with an index as many as it has."""
+        """Return the number of partitions; with an index, that of the index."""
         fitting = partitions_for(sum(file.size for file in files), _PARTITION_BYTES)
         if self.index is None or self.earlier is None:
             return self.partitions or fitting
@@ -84,7 +85,7 @@ class TextWorkflow(ClusterWorkflow):
         return kept
 
     def counts(self, compared: str) -> dict[str, int]:
-        """Empty texts are not among the decisions."""
+        """Add empty texts, which have no decisions."""
         counts = super().counts(compared)
         gone = 0 if self.keep_empty else counts["empty"]
         return {**counts, "removed": counts["removed"] + gone, "kept": counts["kept"] - gone}
@@ -92,8 +93,8 @@ class TextWorkflow(ClusterWorkflow):
     def warn_of_known(self, counts: Mapping[str, int], crawls: Crawls) -> None:
         """Warn if nothing is left because the index has all of it.
 
-        The likeliest mistake is an output that was deleted to begin again, while the index still
-        has its crawl.
+        The likely cause is an output that was deleted to start over, while the index still has its
+        crawl.
         """
         if not counts["documents"] or counts["kept"] or counts["groups"] == 0:
             return

@@ -1,4 +1,4 @@
-"""What a workflow cut out, or marked, as plain data: passages by file, how often they stand."""
+"""Passage reports as plain data: repeated passages by file, and how often they occur."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ MOST_LISTED = 1000
 
 @dataclass(frozen=True)
 class Shown:
-    """A document with a repeated passage, and the one where that stands first."""
+    """A document with a repeated passage, and the one where the passage occurs first."""
 
     places: tuple[Place, Place]
     texts: tuple[str, str]
     span: tuple[int, int]
-    """Where it stands in the second."""
+    """The position of the passage in the second document."""
 
     @property
     def passage(self) -> str:
@@ -38,22 +38,22 @@ class Shown:
 
 @dataclass(frozen=True)
 class PassageSummary:
-    """What was found, in figures and examples."""
+    """The results in figures and examples."""
 
     name: str
     verb: str
-    """What became of the passages: cut out, or marked."""
+    """What was done with the passages: cut out, or marked."""
 
     counts: Mapping[str, int]
     files: Mapping[str, FileTally]
     times: Counter[int]
-    """How many passages stand in the corpus so often."""
+    """Number of passages by how often they occur in the corpus."""
 
     shown: Sequence[Shown] = ()
 
     @property
     def listed(self) -> list[tuple[str, FileTally]]:
-        """The files that lost most in front."""
+        """The files, sorted by repeated characters, the most first."""
         return sorted(self.files.items(), key=lambda one: (-one[1].characters, one[0]))
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class PassageSummary:
 
 
 def shown_of(tally: Tally, text_field: str, storage_options: StorageOptions | None) -> list[Shown]:
-    """Examples from blocks all over the corpus, with the texts that they are of."""
+    """Return examples from blocks across the corpus, with their texts."""
     several = list({(one.first_file, one.first_row): one for one in tally.examples}.values())
     step = max(1, len(several) // EXAMPLES)
     chosen = several[::step][:EXAMPLES]

@@ -1,4 +1,4 @@
-"""Summaries: all that a report says, as plain data."""
+"""Summaries: the content of a report as plain data."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ MOST_LISTED = 1000
 
 @dataclass(frozen=True)
 class Pair:
-    """A document that stays, one that it stands for, and both of their texts."""
+    """Two documents of a cluster, the kept one first if it is in this corpus, and their texts."""
 
     cluster_id: str
     size: int
     places: tuple[Place, Place]
     texts: tuple[str, str]
     similarity: float | None = None
-    """The cosine of their vectors, where these were compared."""
+    """The cosine of their vectors, if these were compared."""
 
     def to_json(self) -> dict[str, Any]:
         sides = [
@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a workflow found, in figures and examples."""
+    """The results of a workflow in figures and examples."""
 
     name: str
     counts: Mapping[str, int]
@@ -80,12 +80,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class Subject:
-    """Which workflow is reported on, and what it compared."""
+    """The workflow to report on, and what it compared."""
 
     name: str
     decisions: str
     shown: Sequence[str] = ("text",)
-    """The fields that are shown of a document."""
+    """The fields to show of a document."""
 
     url_field: str = "url"
     curve: Curve | None = None
@@ -94,7 +94,7 @@ class Subject:
 
 
 def summary_of(subject: Subject, counts: Mapping[str, int]) -> Summary | None:
-    """None where the decisions are of a kind that cannot be told of here."""
+    """Return the summary; None if the decisions have columns that a report does not support."""
     found = collected(subject.decisions, subject.storage_options)
     if found is None:
         return None
@@ -114,7 +114,7 @@ def summary_of(subject: Subject, counts: Mapping[str, int]) -> Summary | None:
 
 
 def _domains(found: Collected, subject: Subject) -> Counter[str]:
-    """Of a sample, or of all duplicates where they are few."""
+    """Count the domains of a sample, or of all duplicates if they are few."""
     records = documents_at(found.sample, [subject.url_field], subject.storage_options)
     urls = (record.get(subject.url_field) for record in records.values())
     return Counter(domain for url in urls if (domain := _domain(url)))

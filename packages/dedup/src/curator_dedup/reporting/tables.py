@@ -1,4 +1,4 @@
-"""Tables that the pages on duplicates and on passages share, and how those look."""
+"""Tables and styles that the pages on duplicates and on passages share."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def sizes_table(head: tuple[str, str, str], sizes: Counter[int]) -> str:
 
 
 def _bins(sizes: Counter[int]) -> Iterator[tuple[str, int, int]]:
-    """Sizes up to 8 one by one, then in doubling steps."""
+    """Yield sizes up to 8 one by one, then in ranges that double."""
     low, high = 1, 1
     largest = max(sizes, default=0)
     while low <= largest:
@@ -60,7 +60,7 @@ def _bins(sizes: Counter[int]) -> Iterator[tuple[str, int, int]]:
 
 
 def more(number: int, things: str) -> str:
-    """What is below a table that was cut off."""
+    """Return the note below a table that was cut off."""
     return f"<p>and {count(number - MOST_ROWS)} more {things}</p>" if number > MOST_ROWS else ""
 
 

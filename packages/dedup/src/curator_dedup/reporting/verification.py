@@ -1,4 +1,4 @@
-"""Verification: what came of comparing documents word for word, and what it cost."""
+"""Verification: results and cost of comparing documents word for word."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,7 +14,7 @@ class Verification:
     compared_pairs: int
     rejected_pairs: int
     kept_as_different: int
-    """Documents that stay only because they were compared."""
+    """Documents that are kept only because of verification."""
 
     seconds: float
     """Time of the pipelines that only verification needs, and of the decisions."""

@@ -1,4 +1,4 @@
-"""Writing a report: a page for people and the same as JSON, side by side."""
+"""Writing a report: a page for people, and the same as JSON."""
 
 import json
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _log = log("curator_core.dedup")
 
 
 class Told(Protocol):
-    """What a page tells, as plain data."""
+    """The content of a page as plain data."""
 
     def to_json(self) -> dict[str, Any]: ...
 
 
 def report_in(folder: str, storage_options: StorageOptions | None = None) -> str | None:
-    """The page that is in a folder already."""
+    """Return the page that already exists in a folder; None if there is none."""
     fs, root = open_filesystem(folder, dict(storage_options or {}))
     return join(folder, PAGE) if fs.exists(join(root, PAGE)) else None
 
@@ -30,9 +30,10 @@ def write_report(
     told: Callable[[], tuple[Told, str] | None],
     storage_options: StorageOptions | None = None,
 ) -> str | None:
-    """Where the page is; None where it could not be written: it is a courtesy, no result.
+    """Write the report; return the path of its page, or None if it could not be written.
 
-    `told` gives the facts and the page, or None where there is nothing that could be told.
+    A failure is only logged, because the report is not a result. `told` returns the facts and the
+    page, or None if there is nothing to report.
     """
     try:
         facts = told()

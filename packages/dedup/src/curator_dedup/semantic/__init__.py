@@ -1,1 +1,2 @@
-"""Semantic duplicates: documents, pictures or clips whose embeddings point nearly the same way."""
+"""Semantic duplicates: documents, images or clips whose embeddings have nearly the same
+direction."""

@@ -1,4 +1,4 @@
-"""Arithmetic: products of matrices, in numpy or on the GPU that a worker was granted."""
+"""Arithmetic: matrix products, in numpy or on the worker's GPU."""
 
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -14,27 +14,29 @@ from curator_dedup.semantic.vectors import Matrix
 Indices = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 2048
-"""So many rows at once: a product of two blocks takes 16 MB."""
+"""Number of rows per block: a product of two blocks takes 16 MB."""
 
 
 class Arithmetic(Protocol):
-    """Says for each of some rows which of others has the largest product with it."""
+    """Finds for each of some rows the one among others with the largest product."""
 
     def load(self, rows: Matrix) -> Any:
-        """Bring rows to where they are multiplied."""
+        """Move rows to the device that multiplies them."""
 
     def best(self, others: Any, rows: Any, floor: float) -> tuple[Matrix, Indices]:
-        """The largest product of each of `rows`, and the first of `others` that has it.
+        """Return the largest product of each of `rows`, and the first of `others` that has it.
 
-        Which one is known only for products of `floor` and more; else it is -1.
+        The index is -1 for products below `floor`.
         """
 
     def best_before(self, rows: Any, floor: float) -> tuple[Matrix, Indices]:
-        """The same among the rows in front of each; the first has none, and -2."""
+        """Return the same among the rows before each one. The first row has none, and a product of
+        -2."""
 
 
 class NumpyArithmetic:
-    """On processors, with as many threads as CPUs were granted, so that sums stay the same."""
+    """Multiplies on the CPU, with as many threads as CPUs were granted, so that sums are
+    reproducible."""
 
     def __init__(self, threads: int = 1) -> None:
         self._threads = threads
@@ -74,7 +76,7 @@ def _best_of(product: Matrix, floor: float) -> tuple[Matrix, Indices]:
 
 
 class TorchArithmetic:
-    """On the device that a worker was granted; what goes back is two numbers for each row."""
+    """Multiplies on the worker's device, and copies only two numbers per row back."""
 
     def __init__(self, device: str) -> None:
         import torch
@@ -102,14 +104,15 @@ class TorchArithmetic:
 
 
 def arithmetic_for(resources: Resources, worker: WorkerInfo) -> Arithmetic:
-    """A GPU is used where the stage asks for one, one was granted, and torch is there."""
+    """Return the GPU implementation if the stage requests a GPU, one was granted, and torch
+    exists."""
     if resources.needs_gpu and worker.gpu_ids and find_spec("torch"):
         return TorchArithmetic(worker.device)
     return NumpyArithmetic(max(1, int(resources.cpus)))
 
 
 def nearest(arithmetic: Arithmetic, others: Any, rows: Matrix) -> tuple[Matrix, Indices]:
-    """For each row the nearest of `others`, which are loaded: its product and its place."""
+    """Return for each row the largest product with `others`, which are loaded, and its index."""
     found = [
         arithmetic.best(others, arithmetic.load(rows[start : start + BLOCK_ROWS]), -2.0)
         for start in range(0, len(rows), BLOCK_ROWS)

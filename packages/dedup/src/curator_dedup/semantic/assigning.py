@@ -1,4 +1,4 @@
-"""Assigning: the third pass, which brings vectors of one cluster together."""
+"""Assigning: the third pass, which groups vectors by cluster."""
 
 import json
 from collections.abc import Iterator
@@ -29,17 +29,18 @@ from curator_dedup.semantic.sampling import digests_of_rows
 from curator_dedup.semantic.vectors import matrix_of, vector_column
 
 VECTOR, EMPTY, NO_RECORD = 0, 1, 2
-"""What stands in the column `state`."""
+"""Values of the column `state`."""
 
 _BATCH_BYTES = 128 * 1024 * 1024
 
 
 @dataclass
 class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives each document the cluster whose center is nearest.
+    """Assign each document to the cluster with the nearest center.
 
-    The columns: cluster (null for what has no vector), similarity (to the center), digest (of the
-    vector), block, file, row, state (0 vector, 1 none, 2 no record), vector, and id, if asked for.
+    Columns: cluster (null without a vector), similarity (to the center), digest (of the vector),
+    block, file, row, state (0 vector, 1 none, 2 not a record), vector, and id if there is an id
+    field.
     """
 
     fans_out = True
@@ -47,7 +48,8 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
     vector_field: str
     id_field: str | None = None
     has_places: bool = False
-    """Whether the vectors were made of documents in other files, whose places stand beside them."""
+    """Whether the vectors come from documents in other files, whose positions are in extra
+    columns."""
 
     resources: Resources = field(default_factory=Resources)
     storage_options: StorageOptions | None = field(default=None, repr=False)
@@ -82,7 +84,7 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
         )  # fmt: skip
 
     def _table(self, block: str, part: FilePart, reading: VectorReading, centers: Any) -> pa.Table:
-        """One row for each document, and behind them one for each line that is none."""
+        """Return one row per document, followed by one per line that is not a record."""
         lines = len(reading.bad)
         has = np.concatenate((reading.has, np.zeros(lines, np.bool_)))
         count = len(has)

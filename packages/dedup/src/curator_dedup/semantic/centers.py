@@ -1,4 +1,4 @@
-"""Centers: k-means on a sample of unit vectors, in small batches."""
+"""Centers: mini-batch k-means on a sample of unit vectors."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from curator_dedup.semantic.vectors import Matrix
 Init: TypeAlias = Literal["k-means++", "random"]
 
 _POOL = 3
-"""The first centers are chosen from so many times as many rows."""
+"""The first centers are chosen from this many times as many rows."""
 
 
 @dataclass
 class MiniBatchKMeans:
-    """Moves each center towards the rows that are nearest to it, the less the more it has seen.
+    """Moves each center towards its nearest rows, by less the more rows it has seen.
 
-    The same rows in the same order, and the same seed, give the same centers.
+    The same rows in the same order, with the same seed, give the same centers.
     """
 
     n_clusters: int
@@ -30,7 +30,7 @@ class MiniBatchKMeans:
     seed: int = 42
 
     def centers(self, rows: Matrix, arithmetic: Arithmetic) -> Matrix:
-        """As many centers as asked for, or fewer where there are fewer different rows."""
+        """Return `n_clusters` centers, or fewer if there are fewer different rows."""
         random = np.random.default_rng(self.seed)
         pool = rows[random.permutation(len(rows))[: max(_POOL * self.n_clusters, 1000)]]
         choose = _spread if self.init == "k-means++" else _first_different
@@ -67,13 +67,13 @@ def _first_different(rows: Matrix, number: int, random: np.random.Generator) -> 
 
 
 def _spread(rows: Matrix, number: int, random: np.random.Generator) -> Matrix:
-    """One after another, the likelier the farther a row is from those chosen before."""
+    """Choose rows one by one, with a probability that grows with the distance to those chosen."""
     chosen = [int(random.integers(len(rows)))]
     far = np.maximum(1 - rows @ rows[chosen[0]], 0)
     far[chosen[0]] = 0
     while len(chosen) < number:
         sums = np.cumsum(far, dtype=np.float64)
-        if sums[-1] <= 1e-6 * len(rows):  # all that is left is as good as chosen
+        if sums[-1] <= 1e-6 * len(rows):  # all remaining rows equal chosen ones
             break
         place = int(np.searchsorted(sums, random.random() * sums[-1], side="right"))
         chosen.append(min(place, len(rows) - 1))
@@ -95,7 +95,7 @@ def _move(
     batch: Matrix,
     labels: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Moves centers in place; says how many rows each was given."""
+    """Move the centers in place; return the number of rows assigned to each."""
     order = np.argsort(labels, kind="stable")
     present, starts = np.unique(labels[order], return_index=True)
     sums = np.add.reduceat(batch[order].astype(np.float64), starts, axis=0)
@@ -109,7 +109,7 @@ def _move(
 
 
 class _Worst:
-    """Remembers the rows that are farthest from every center."""
+    """Keeps the rows that are farthest from every center."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -124,6 +124,6 @@ class _Worst:
 
 
 def _refill(centers: Matrix, seen: npt.NDArray[np.int64], worst: Matrix) -> None:
-    """A center that no row is near goes to where the farthest rows are."""
+    """Move centers without rows to the rows that are farthest from every center."""
     empty = np.flatnonzero(seen == 0)[: len(worst)]
     centers[empty] = worst[: len(empty)]

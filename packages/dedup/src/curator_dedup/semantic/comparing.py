@@ -1,4 +1,4 @@
-"""Comparing: the fourth pass, which finds the duplicates in each cluster and says which stay."""
+"""Comparing: the fourth pass, which finds the duplicates of each cluster and which to keep."""
 
 import json
 from collections import Counter
@@ -27,7 +27,7 @@ from curator_dedup.semantic.stores import store_of
 from curator_dedup.semantic.vectors import Matrix, matrix_of
 
 WhichToKeep: TypeAlias = Literal["hard", "easy", "random"]
-"""Of near vectors: that farthest from the center of its cluster, the nearest to it, or any."""
+"""Which of similar vectors to keep: farthest from the center of the cluster, nearest, or random."""
 
 ROUNDING = 1e-6
 """Products of equal vectors differ from 1 by less than this."""
@@ -37,12 +37,12 @@ _PLACE = ["block", "file", "row"]
 
 @dataclass
 class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Compares all vectors of each cluster of a partition.
+    """Compare all vectors of each cluster of a partition.
 
-    In the order that `which_to_keep` asks for, a vector is a duplicate where one in front of it
-    has a cosine of 1 - eps or more with it. The columns: block, file, row, keep, is_duplicate,
-    cluster_id, cluster_size, similarity, nearest_file and nearest_row (of the nearest in front),
-    and id and nearest_id, if there are ids.
+    Vectors are sorted by `which_to_keep`; one is a duplicate if a vector before it has a cosine of
+    1 - eps or more with it. Columns: block, file, row, keep, is_duplicate, cluster_id,
+    cluster_size, similarity, nearest_file and nearest_row (of the nearest vector before it), and id
+    and nearest_id if there are ids.
     """
 
     fans_out = False
@@ -73,7 +73,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
             yield DocumentBatch(decided)
 
     def _facts(self, task: FileGroup) -> pa.Table:
-        """Everything but the vectors."""
+        """Return all columns except the vectors."""
         names = ["cluster", "similarity", "digest", *_PLACE, "state"]
         names += ["id"] if self.id_field else []
         return united([self._read(part, names) for part in task.data]).combine_chunks()
@@ -82,7 +82,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
         return read_partition(part, self.partitions, names, self.storage_options)
 
     def _ordered(self, facts: pa.Table) -> Indices:
-        """Rows that have vectors, cluster after cluster, the one to keep in front."""
+        """Return the rows that have vectors, cluster after cluster, the one to keep first."""
         rows = np.flatnonzero(facts["state"].to_numpy() == VECTOR)
         chosen = facts.take(pa.array(rows))
         orders = [chosen["row"].to_numpy(), path_ranks(chosen["file"]), self._worth(chosen)]
@@ -97,7 +97,8 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
     def _parents(
         self, task: FileGroup, facts: pa.Table, ordered: Indices
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """For each ordered row the nearest in front of it, if that is a duplicate; else -1."""
+        """Return for each ordered row the nearest before it if it is a duplicate of that, otherwise
+        -1."""
         parents = np.full(len(ordered), -1, np.int64)
         similarities = np.full(len(ordered), -2, np.float32)
         if not len(ordered):
@@ -131,7 +132,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
         return int(table.schema.field("vector").type.list_size)
 
     def _fill(self, store: Matrix, task: FileGroup, places: Indices) -> None:
-        """Reads the vectors, a file at a time, and puts each where it belongs."""
+        """Read the vectors, one file at a time, and copy each to its position in the store."""
         start = 0
         for part in task.data:
             table = self._read(part, ["state", "vector"])
@@ -169,7 +170,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 def _first_alike(chosen: pa.Table) -> Indices:
-    """For each row the first in its cluster with the very same vector: mostly itself."""
+    """Return for each row the first in its cluster with an identical vector, usually itself."""
     words = words_of(chosen["digest"])
     clusters = chosen["cluster"].to_numpy()
     rows = np.arange(len(clusters))
@@ -184,7 +185,7 @@ def _first_alike(chosen: pa.Table) -> Indices:
 
 
 class _Groups(NamedTuple):
-    """Rows of a table that are in groups, with the root of each and the nearest in front."""
+    """Rows of a table that are in groups, with the root of each and its nearest row before it."""
 
     rows: Indices
     is_first: npt.NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""Embedding: texts become vectors first, where documents have none yet."""
+"""Embedding: compute vectors of texts, for documents that have none yet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from curator_core.model.stages import AnyStage
 
 EMBEDDER = "text.text_embedder"
-"""The stage that makes vectors; another package registers it."""
+"""The stage that computes vectors; another package registers it."""
 
 VECTOR_FIELD = "embedding"
 
 PLACE = ("block", "file", "row", "is_record")
-"""The columns that say where a document is, and whether it is one."""
+"""Columns with the position of a document, and whether it is a record."""
 
 ID = "id"
 
@@ -30,14 +30,14 @@ _TEXT = "text"
 
 
 def missing_embedder() -> str | None:
-    """Why texts cannot be embedded on this machine, if they cannot."""
+    """Return why texts cannot be embedded on this machine; None if they can."""
     if EMBEDDER in plugins().stages:
         return None
     return "embedding_model needs curator-text: pip install 'curator-text[models]'"
 
 
 def embedder(model: str) -> "AnyStage":
-    """The stage that adds a vector to each text."""
+    """Return the stage that adds a vector to each text."""
     stage: AnyStage = plugins().stages.load(EMBEDDER)(
         model=model, text_field=_TEXT, embedding_field=VECTOR_FIELD
     )
@@ -46,7 +46,7 @@ def embedder(model: str) -> "AnyStage":
 
 @dataclass
 class TextListing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives the texts of a block, with the place of each; lines that are no records have none."""
+    """Return the texts of a block with their positions; lines that are not records have no text."""
 
     fans_out = True
 

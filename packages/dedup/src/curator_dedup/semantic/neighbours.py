@@ -1,4 +1,4 @@
-"""Neighbours: for each row of a cluster the nearest of those in front of it, block by block."""
+"""Neighbours: the nearest row before each row of a cluster, computed block by block."""
 
 from typing import NamedTuple
 
@@ -13,16 +13,16 @@ Indices = npt.NDArray[np.int64]
 
 class Neighbours(NamedTuple):
     similarities: npt.NDArray[np.float32]
-    """The largest cosine with a row in front; -2 where there is none."""
+    """The largest cosine with an earlier row; -2 if there is none."""
 
     places: Indices
-    """The first row that has it; -1 where it is less than was asked for."""
+    """The first row with that cosine; -1 if it is below the floor."""
 
 
 def neighbours_of(
     rows: Matrix, arithmetic: Arithmetic, floor: float, block_rows: int = BLOCK_ROWS
 ) -> Neighbours:
-    """Products of blocks of rows; never more than one block of them is held."""
+    """Multiply block by block, holding only one product of two blocks at a time."""
     best = np.full(len(rows), -2, np.float32)
     places = np.full(len(rows), -1, np.int64)
     for start in range(0, len(rows), block_rows):
@@ -41,7 +41,7 @@ def _take(
     found: tuple[Matrix, Indices],
     first: int,
 ) -> None:
-    """Where it is better than what was found before; equal ones further on are not."""
+    """Replace results that are improved on; for equal products the earlier row stays."""
     products, rows = found
     better = products > best
     best[better] = products[better]
@@ -50,7 +50,7 @@ def _take(
 
 
 def roots_of(parents: Indices) -> Indices:
-    """For each row that at the end of its line of parents; a root has -1."""
+    """Return the last ancestor of each row. A root has the parent -1."""
     rows = np.arange(len(parents))
     roots = np.where(parents < 0, rows, parents)
     while True:

@@ -1,4 +1,4 @@
-"""Reading vectors from files, in bounded pieces, whatever the format."""
+"""Reading vectors from files, in bounded pieces, for any format."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ from curator_dedup.semantic.vectors import (
 
 @dataclass
 class VectorReading:
-    """Some documents in a row: where they stand, and the unit vectors of those that have one."""
+    """Consecutive documents: positions, and the unit vectors of those that have one."""
 
     positions: npt.NDArray[np.int64]
     has: Mask
     matrix: Matrix
     ids: list[str | None] | None = None
     places: pa.Table | None = None
-    """The columns of `PLACE`, where vectors were made of documents in other files."""
+    """The columns of `PLACE`, if the vectors were computed from documents in other files."""
 
     bad: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     rejected: list[Rejected] = field(default_factory=list)
@@ -43,7 +43,7 @@ class VectorReading:
 
 @dataclass
 class VectorFile:
-    """A file of vectors, all of one dimension: that which is given, or that of the first."""
+    """A file of vectors with one dimension: the given one, or that of the first vector."""
 
     part: FilePart
     vector_field: str
@@ -73,7 +73,8 @@ class VectorFile:
             yield VectorReading(positions, found.has, found.matrix, _texts(ids), places)
 
     def _vectors(self, table: pa.Table) -> pa.ChunkedArray:
-        """All of a file would come through uncompared where its column has another name."""
+        """Return the vector column; fail if it is missing, or the whole file would be kept
+        uncompared."""
         if self.vector_field in table.column_names:
             return table.column(self.vector_field)
         raise InputError(
@@ -86,7 +87,7 @@ class VectorFile:
             yield self._of_piece(piece)
 
     def _of_piece(self, piece: Piece) -> VectorReading:
-        # Not at 0, where a mark of the byte order would be looked for once more.
+        # Not 0: there a byte order mark would be looked for again.
         parsed = parse(Lines(piece.data, 1, piece.too_long))
         numbers = [line.number for line in parsed.bad]
         positions, bad = np.delete(piece.positions, numbers), piece.positions[numbers]

@@ -1,4 +1,4 @@
-"""Sampling: the first pass, which takes some vectors of each block by chance and counts all."""
+"""Sampling: the first pass, which takes a random sample of each block's vectors and counts all."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ from curator_dedup.semantic.vectors import Matrix, vector_column
 
 _BLOCKS = "blocks"
 _MORE, _LEAST = 2, 64
-"""A block gives so many times its share of the sample, since blocks are not alike."""
+"""A block contributes its share of the sample times the first, plus the second: blocks differ."""
 
 _TURN = 0x9E3779B97F4A7C15
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -28,7 +28,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @dataclass
 class SampledListing(BlockListing):
-    """Lists blocks, and tells each how many there are."""
+    """List blocks, each with the total number of blocks."""
 
     def process(self, task: Empty) -> Iterator[FileGroup]:
         blocks = list(self.blocks())
@@ -38,10 +38,10 @@ class SampledListing(BlockListing):
 
 @dataclass
 class VectorSampling(ProcessingStage[FileGroup, DocumentBatch]):
-    """Takes the vectors with the smallest random numbers.
+    """Return the vectors with the smallest random numbers.
 
-    The columns: lot (the random number, which follows from the vector and the seed), cut (no
-    vector up to it was left out of this block), file, row and vector.
+    Columns: lot (the random number, derived from the vector and the seed), cut (this block's sample
+    has all of its vectors up to this lot), file, row and vector.
     """
 
     fans_out = False
@@ -67,7 +67,7 @@ class VectorSampling(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Lots:
-    """Keeps the smallest."""
+    """Keeps the vectors with the smallest lots."""
 
     def __init__(self, most: int, seed: int) -> None:
         self._most = most
@@ -114,7 +114,7 @@ class _Lots:
 
 
 def digests_of_rows(matrix: Matrix) -> pa.Array:
-    """128 bits for each vector, by its bytes: the same wherever it stands."""
+    """Return a 128-bit hash of the bytes of each vector, the same wherever the vector occurs."""
     raw = matrix.tobytes()
     width = matrix.shape[1] * matrix.itemsize
     pieces = (raw[start : start + width] for start in range(0, len(raw), width))
@@ -123,7 +123,7 @@ def digests_of_rows(matrix: Matrix) -> pa.Array:
 
 
 def lots_of(digests: pa.Array | pa.ChunkedArray, seed: int) -> npt.NDArray[np.uint64]:
-    """A random number for each vector, which another seed changes."""
+    """Return a random number for each vector, which depends on the seed."""
     words = words_of(digests)
     turned = words[:, 0] ^ (words[:, 1] * np.uint64((2 * seed + 1) * _TURN & 0xFFFFFFFFFFFFFFFF))
     turned ^= turned >> np.uint64(31)

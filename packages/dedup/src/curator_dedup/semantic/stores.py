@@ -1,4 +1,4 @@
-"""Stores: the vectors of a partition by their clusters, in memory or for a while in a file."""
+"""Stores: the vectors of a partition by cluster, in memory or in a temporary file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from curator_dedup.semantic.vectors import Matrix
 
 @contextmanager
 def store_of(rows: int, dimension: int, memory: int) -> Iterator[Matrix]:
-    """Room for a matrix; what is larger than `memory` is a file that the system pages in."""
+    """Yield an uninitialized matrix; if it is larger than `memory`, a memory-mapped file."""
     if rows * dimension * 4 <= memory:
         yield np.empty((rows, dimension), np.float32)
         return

@@ -16,7 +16,7 @@ from curator_dedup.semantic.vectors import Matrix, matrix_of, vector_column
 
 @dataclass
 class CenterTraining(ProcessingStage[FileGroup, DocumentBatch]):
-    """Gives one table: cluster and vector, the center of each cluster."""
+    """Return one table with the center of each cluster: cluster and vector."""
 
     fans_out = False
 
@@ -55,10 +55,10 @@ def _refuse_different(tables: list[pa.Table]) -> None:
 
 
 def sample_of_tables(tables: list[pa.Table], size: int, least: int) -> Matrix:
-    """The vectors with the smallest lots of all blocks, in the order of their lots."""
+    """Return the vectors with the smallest lots of all blocks, sorted by lot."""
     united = pa.concat_tables([table.select(["lot", "cut", "vector"]) for table in tables])
     lots = united["lot"].to_numpy()
     order = np.argsort(lots, kind="stable")
     fair = int(np.searchsorted(lots[order], united["cut"].to_numpy().min(), side="right"))
-    number = min(size, max(fair, least))  # rather some chosen unfairly than too few
+    number = min(size, max(fair, least))  # a biased sample is better than too small a one
     return matrix_of(united["vector"].take(pa.array(order[:number])))

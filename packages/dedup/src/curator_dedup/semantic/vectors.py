@@ -1,4 +1,4 @@
-"""Vectors: columns of numbers as matrices, looked through and brought to length 1."""
+"""Vectors: columns of numbers as matrices, validated and scaled to length 1."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +13,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class BadVectorError(CuratorError):
-    """A vector that cannot be compared, with its row among those that were looked at."""
+    """A vector that cannot be compared, with its row number in the input."""
 
     def __init__(self, row: int, reason: str) -> None:
         super().__init__(reason)
@@ -22,14 +22,14 @@ class BadVectorError(CuratorError):
 
 
 class Vectors(NamedTuple):
-    """Unit vectors, and which of the rows they are: others have none, or one without direction."""
+    """Unit vectors and the rows that have one: a missing vector, or one of zeros, has none."""
 
     matrix: Matrix
     has: Mask
 
 
 def vectors_of_column(column: pa.ChunkedArray, dimension: int | None) -> Vectors:
-    """From a list column of Arrow, of a fixed size or not, or from one of tensors."""
+    """Read vectors from an Arrow column of lists, of fixed size or not, or of tensors."""
     whole = column.combine_chunks()
     array = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
     if isinstance(array.type, pa.BaseExtensionType):
@@ -61,7 +61,7 @@ def _refuse_other_types(kind: pa.DataType) -> None:
 
 
 def vectors_of_values(values: list[Any], dimension: int | None) -> Vectors:
-    """From lists as JSON has them."""
+    """Read vectors from lists as parsed from JSON."""
     rows = [row for row, value in enumerate(values) if value is not None]
     lengths = np.zeros(len(rows), np.int64)
     for place, row in enumerate(rows):
@@ -103,7 +103,7 @@ def _united(
 
 
 def _units(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> tuple[Mask, Matrix]:
-    """Vectors of length 1. One of zeros has no direction, and is none."""
+    """Return the vectors scaled to length 1. A vector of zeros has no direction and is left out."""
     wide = matrix.astype(np.float64)
     largest = np.abs(wide).max(axis=1)
     bad = np.flatnonzero(~np.isfinite(largest))
@@ -113,7 +113,7 @@ def _units(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> tuple[Mask,
     kept = largest > 0
     if not kept.all():
         wide, largest = wide[kept], largest[kept]
-    wide /= largest[:, None]  # so that the squares of very large or small numbers stay numbers
+    wide /= largest[:, None]  # avoid overflow and underflow of squares
     wide /= np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
     return kept, wide.astype(np.float32)
 
@@ -123,7 +123,8 @@ def _shown(value: Any) -> str:
 
 
 def vector_column(matrix: Matrix, has: Mask | None = None) -> pa.FixedSizeListArray:
-    """A matrix as a column; where `has` is given, its rows stand where that is true."""
+    """Return a matrix as a column; with `has`, its rows go where that is true, and others are
+    null."""
     size = matrix.shape[1]
     if has is None or has.all():
         return pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), size)
@@ -134,7 +135,7 @@ def vector_column(matrix: Matrix, has: Mask | None = None) -> pa.FixedSizeListAr
 
 
 def matrix_of(column: pa.ChunkedArray) -> Matrix:
-    """What `vector_column` made, without the rows that have none."""
+    """Return the matrix in a column made by `vector_column`, without nulls."""
     size = column.type.list_size
     parts = [chunk.drop_null().flatten().to_numpy() for chunk in column.chunks]
     values = np.concatenate(parts) if parts else np.zeros(0, np.float32)

@@ -1,4 +1,4 @@
-"""Finding and removing semantic duplicates in one call."""
+"""Find and remove semantic duplicates in one call."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ from curator_dedup.semantic.training import CenterTraining
 _TEXT = "text"
 
 _PARTITION_BYTES = 1 << 28
-"""So many bytes of vectors make a partition."""
+"""Bytes of vectors per partition."""
 
 _MOST_SAMPLED, _LEAST_SAMPLED = 100_000, 20_000
 _SAMPLED_FOR_EACH = 64
@@ -47,57 +47,57 @@ _LEAST_FOR_EACH = 16
 
 @dataclass
 class SemanticDeduplicationWorkflow(ClusterWorkflow):
-    """Finds documents, pictures or clips whose embeddings are nearly the same, and removes them.
+    """Find documents, images or clips whose embeddings are nearly the same, and remove them.
 
-    Vectors are put into clusters by k-means, and compared with all others of their cluster. The
-    same files and options give the same result on every executor, with any number of workers.
+    Vectors are clustered by k-means, and compared with all others of their cluster. The same files
+    and options give the same result on every executor, with any number of workers.
     """
 
     embedding_field: str = VECTOR_FIELD
-    """The field with the vectors: lists of numbers, all of the same length."""
+    """Field with the vectors: lists of numbers, all of the same length."""
 
     embedding_model: str | None = None
-    """Embed texts first by this model: its folder, or its name at Hugging Face. Needs
+    """Embed the texts first with this model: its folder, or its name at Hugging Face. Needs
     curator-text[models]."""
 
     text_field: str = "text"
-    """The field that embedding_model embeds."""
+    """Field that embedding_model embeds."""
 
     id_field: str | None = None
-    """A field that names documents in the decisions; nothing else depends on it."""
+    """Field that identifies documents in the decisions. It has no other effect."""
 
     n_clusters: int | None = None
-    """How many clusters. More are quicker, and part more duplicates from each other. About the
-    square root of the number of vectors unless given."""
+    """Number of clusters. More clusters are faster, but separate more duplicates from each other.
+    If unset, about the square root of the number of vectors."""
 
     eps: float = 0.01
     """Vectors with a cosine of 1 - eps or more are duplicates."""
 
     which_to_keep: WhichToKeep = "hard"
-    """Of duplicates: the one farthest from the center (hard), nearest to it (easy), or random."""
+    """Which duplicate to keep: farthest from the center (hard), nearest to it (easy), or random."""
 
     init: Init = "k-means++"
     """How the first centers are chosen: k-means++ or random."""
 
     max_iter: int = 20
-    """How often k-means goes through its sample at most."""
+    """Maximum number of passes of k-means over its sample."""
 
     tol: float = 1e-4
-    """K-means ends where its centers move less than this (the mean of squared ways)."""
+    """K-means stops when its centers move less than this (mean squared distance)."""
 
     sample_size: int | None = None
-    """How many vectors k-means sees; unless given, 64 for each of n_clusters, at least 20,000, and
-    100,000 where n_clusters is not given."""
+    """Number of vectors in the sample for k-means. If unset, 64 for each of n_clusters and at least
+    20,000; 100,000 if n_clusters is unset too."""
 
     random_state: int = 42
-    """The seed of the sample, of k-means and of which_to_keep="random"."""
+    """Seed of the sample, of k-means and of which_to_keep="random"."""
 
     memory: int | str = "1GB"
-    """Vectors of a partition that take more are kept in a temporary file."""
+    """Memory for the vectors of a partition; larger ones are kept in a temporary file."""
 
     resources: Resources = field(default_factory=Resources)
-    """What each worker that multiplies gets. With a GPU, and torch installed, it multiplies there;
-    else with so many threads as it has CPUs."""
+    """Resources of each worker that multiplies vectors. It uses its GPU if it has one and torch is
+    installed, otherwise as many threads as it has CPUs."""
 
     name: ClassVar[str] = "semantic_deduplication"
 
@@ -116,7 +116,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         }
 
     def shown_fields(self) -> Sequence[str]:
-        """The text; where there is none, all that tells what a picture or a clip is."""
+        """Return the text field; without one, all fields that describe an image or a clip."""
         if self.embedding_model is not None:
             return [self.text_field]
         fields = samples_of(self.listing().listing, self.storage_options).fields
@@ -191,7 +191,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         result.metadata |= self.counts("assignments")
 
     def _refuse_alone(self, vectors: int) -> None:
-        """With a cluster for each vector nothing would be compared."""
+        """Refuse more clusters than vectors: nothing would be compared."""
         if self.n_clusters and self.n_clusters > vectors:
             raise InputError(
                 f"{self.name}: n_clusters is {self.n_clusters:,}, but there are only {vectors:,} "
@@ -206,7 +206,8 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         return max(_LEAST_SAMPLED, _SAMPLED_FOR_EACH * self.n_clusters)
 
     def _embedding(self, model: str) -> Pipeline:
-        """Vectors of texts, beside the places of their documents."""
+        """Return the pipeline that writes the vectors of texts, with the positions of their
+        documents."""
         reading = TextListing(self.text_field, self.id_field, self.storage)
         fields = [*PLACE, VECTOR_FIELD, *([ID] if self.id_field else [])]
         writer = ParquetWriter(
@@ -216,7 +217,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     @property
     def _vectors(self) -> str | list[str]:
-        """Where vectors are read: in the input, unless they are made of it."""
+        """Where to read vectors: the input, unless they are computed from it."""
         return self.input_path if self.embedding_model is None else self.folder("embedded")
 
     @property
@@ -261,10 +262,10 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         return self.later("compare", [listing, comparing, writer])
 
     def _exchange(self, name: str, key: str, partitions: int) -> ExchangeWriter:
-        """Not compressed: vectors are noise to every kind of it."""
+        """Do not compress: vectors do not compress well."""
         return replace(self.exchange(name, key, partitions), compression=None)
 
 
 def clusters_for(vectors: int, sample: int) -> int:
-    """A power of 2 near the square root, so that it seldom changes as a corpus grows."""
+    """Return a power of 2 near the square root, so that it rarely changes as a corpus grows."""
     return max(1, min(1 << round(vectors.bit_length() / 2), max(1, sample // _LEAST_FOR_EACH)))
