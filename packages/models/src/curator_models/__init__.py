@@ -1,4 +1,4 @@
-"""What stages with models have in common. Importing it wakes neither torch nor transformers."""
+"""Common parts of stages with models. Importing this loads neither torch nor transformers."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import each part only when it is used: endpoints need nothing of what models need."""
+    """Import each part on first use: endpoints need nothing that models need."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Batching: rows of like length go through a model together, as many as its device can hold."""
+"""Batching: run rows of similar length through a model together, as many as its device can hold."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,18 @@ from typing import Any, TypeAlias
 from curator_core import CuratorError
 
 Forward: TypeAlias = Callable[[Sequence[int]], Sequence[Any]]
-"""Gives an answer for each of these rows."""
+"""Returns an answer for each of these rows."""
 
 _SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 
 class TooLongError(CuratorError):
-    """A single item that the device has no room for."""
+    """A single item is too long for the memory of the device."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the device had no room: torch has an error for that, its libraries have signs."""
+    """Return whether the device ran out of memory, by torch's error or the messages of its
+    libraries."""
     import torch
 
     if isinstance(error, torch.OutOfMemoryError):
@@ -26,33 +27,35 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def longest_first(lengths: Sequence[int]) -> list[int]:
-    """The rows by length: what does not fit shows at once, and little is filled up in vain."""
+    """Return the rows by length, the longest first: running out of memory shows early, and little
+    padding is needed."""
     return sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
 
 
 @dataclass
 class MicroBatches:
-    """Cuts rows into micro-batches, and into smaller ones once a device had no room for one.
+    """Splits rows into micro-batches, and into smaller ones after the device ran out of memory.
 
-    What did not fit is remembered by its size, rows times the longest of them, so that short rows
-    go on together in large numbers. It never grows back: who ran out of memory once is near it.
+    The limit is the number of rows times the longest of them, so that short rows still run in large
+    batches. It never grows again: a batch that ran out of memory once is near the limit.
     """
 
     most_rows: int
     by_length: bool = True
     say: Callable[[int, int], None] | None = None
-    """Told the first time that a number of rows of a length did not fit."""
+    """Called with the number of rows and their length, the first time that they do not fit."""
     release: Callable[[], None] | None = None
-    """Gives memory back before the next attempt."""
+    """Frees memory before the next attempt."""
     most_cells: int | None = None
-    """Rows times the longest of them, where the device would not say that it has no room."""
+    """Maximum of rows times the longest of them. Set it if the device does not report that it is
+    out of memory."""
     alone: Callable[[int], str] | None = None
-    """Words about an item of a length that does not fit even alone, with a way out."""
+    """Returns the message for an item of a length that does not fit even alone, with a remedy."""
 
     def run(
         self, lengths: Sequence[int], forward: Forward
     ) -> tuple[list[Any], dict[int, Exception]]:
-        """The answers in the order of the rows, and why single ones have none."""
+        """Return the answers in the order of the rows, and the errors of rows without an answer."""
         answers: list[Any] = [None] * len(lengths)
         failed: dict[int, Exception] = {}
         order = longest_first(lengths) if self.by_length else list(range(len(lengths)))
@@ -83,7 +86,7 @@ class MicroBatches:
         return rows
 
     def _attempt(self, rows: Sequence[int], forward: Forward) -> Sequence[Any] | None:
-        """The answers, or None where there was no room. The error is not kept: it holds memory."""
+        """Return the answers, or None if out of memory. The error is not kept: it holds memory."""
         try:
             return forward(rows)
         except Exception as error:

@@ -1,4 +1,5 @@
-"""Devices: what a model stage asks for, what it was granted, and how exactly it reckons there."""
+"""Devices: what a model stage requests, the device it was granted, and the precision to use
+there."""
 
 import sys
 from functools import cache
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 LOG = log("curator_models")
 
 Device: TypeAlias = Literal["auto", "cuda", "cpu"]
-"""`auto` asks for a GPU where this machine has one."""
+"""`auto` requests a GPU if this machine has one."""
 
 Autocast: TypeAlias = bool | Literal["bf16", "fp16"]
 """True: half precision on a GPU, none on a CPU. By name: on a CPU too."""
@@ -23,7 +24,7 @@ A_GPU = Resources(cpus=1.0, gpus=1.0)
 
 
 def resources_for(device: Device, stage: str) -> Resources:
-    """What a stage asks for, unless it was told what to ask for."""
+    """Return the default resources of a stage."""
     if device == "cpu":
         return Resources()
     if device == "auto" and not visible_gpus():
@@ -42,7 +43,7 @@ def _say_there_is_none(stage: str) -> None:
 
 
 def device_of(worker: WorkerInfo, wanted: Resources, stage: str) -> "torch.device":
-    """The device that a worker was granted, if the stage asked for one and it can be used."""
+    """Return the worker's device: its GPU if the stage requested one and torch can use it."""
     import torch
 
     if not (wanted.needs_gpu and worker.gpu_ids):
@@ -59,7 +60,7 @@ def device_of(worker: WorkerInfo, wanted: Resources, stage: str) -> "torch.devic
 
 
 def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None":
-    """In which half precision to reckon; None for single precision."""
+    """Return the half precision to use; None for single precision."""
     import torch
 
     if autocast is False or (autocast is True and device.type == "cpu"):
@@ -70,14 +71,14 @@ def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None
 
 
 def keep_to_cores(worker: WorkerInfo) -> None:
-    """As many threads as cores were granted: torch would take all, and wait for them spinning."""
+    """Limit torch to the granted cores: by default it uses all of them, and its threads spin."""
     import torch
 
     torch.set_num_threads(max(1, int(worker.granted.cpus)))
 
 
 def release() -> None:
-    """Give memory of a GPU back, if there is one in use."""
+    """Release cached GPU memory, if a GPU is in use."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

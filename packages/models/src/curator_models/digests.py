@@ -1,4 +1,4 @@
-"""Digests: which weights gave an answer, short enough for a column."""
+"""Digests: identify the weights behind an answer, in a form short enough for a column."""
 
 import hashlib
 import re
@@ -10,13 +10,13 @@ _LENGTH = 12
 
 
 def weights_in(folder: Path) -> list[Path]:
-    """The files with the weights of a model of transformers."""
+    """Return the weight files of a transformers model."""
     safe = sorted(folder.glob("*.safetensors"))
     return safe or sorted(folder.glob("pytorch_model*.bin"))
 
 
 def digest_of(files: Iterable[Path]) -> str:
-    """The beginning of the SHA-256 of the files; of several, that of all their digests."""
+    """Return the beginning of the SHA-256 of a file; of several, that of all their digests."""
     found = [_sha256(file) for file in files]
     whole = found[0] if len(found) == 1 else hashlib.sha256("".join(found).encode()).hexdigest()
     return whole[:_LENGTH]
@@ -24,7 +24,7 @@ def digest_of(files: Iterable[Path]) -> str:
 
 def _sha256(file: Path) -> str:
     blob = file.resolve().name
-    if _BLOB.fullmatch(blob):  # in the cache of Hugging Face a file is called by its own
+    if _BLOB.fullmatch(blob):  # the Hugging Face cache names files by their SHA-256
         return blob
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

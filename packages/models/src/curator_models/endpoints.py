@@ -1,4 +1,4 @@
-"""Endpoints: servers that speak the chat protocol of OpenAI, asked about pictures or texts."""
+"""Endpoints: servers with OpenAI's chat protocol, for questions about images or texts."""
 
 import base64
 import json
@@ -27,15 +27,15 @@ _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 class EndpointError(CuratorError):
-    """An endpoint that cannot be used as it is configured: no question would fare better."""
+    """An endpoint cannot be used as it is configured; no other request would succeed either."""
 
 
 class NoAnswerError(CuratorError):
-    """A question to which an endpoint gave no answer, after all attempts."""
+    """An endpoint gave no answer to a request, after all attempts."""
 
 
 class _PassingError(CuratorError):
-    """What may be better at the next attempt."""
+    """A failure that a retry may resolve."""
 
     def __init__(self, said: str, wait_s: float = 0.0) -> None:
         super().__init__(said)
@@ -43,14 +43,14 @@ class _PassingError(CuratorError):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would take the key along to wherever it leads."""
+    """Refuses redirects, which would send the key to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _limit(connection: HTTPConnection) -> None:
-    """Let what follows take no longer than the time-out as a whole, however slowly bytes come."""
+    """Apply the timeout to the whole exchange, however slowly bytes arrive."""
     total_s = connection.timeout or 0.0
     timed = TimedSocket(connection.sock, total_s, Deadline(total_s))
     connection.sock = timed
@@ -83,7 +83,7 @@ _OPENER = build_opener(_NoRedirects, _Plain, _Secure)
 
 @dataclass(frozen=True)
 class ChatEndpoint:
-    """Where to ask, and how patiently. The key is only ever named by its environment variable."""
+    """An endpoint with its timeout and retries. Its key is read from an environment variable."""
 
     url: str
     model: str
@@ -93,7 +93,7 @@ class ChatEndpoint:
     backoff_s: float = 1.0
 
     def problems(self) -> Iterator[str]:
-        """What is known to be wrong before anything is asked."""
+        """Yield the problems that can be found before any request."""
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             yield f"url is {redact(self.url)!r}; write it like https://host/v1"
@@ -113,7 +113,7 @@ class ChatEndpoint:
             yield f"request_timeout_s is {self.timeout_s:g}, but must be more than 0"
 
     def ask(self, prompt: str, max_tokens: int, pictures: Sequence[bytes] = ()) -> str:
-        """What the model says, of pictures (JPEG) if there are any; they stand before the text."""
+        """Return the model's answer. Pictures (JPEG) are sent before the text."""
         body = json.dumps(self._question(prompt, max_tokens, pictures)).encode()
         for attempt in range(1, self.attempts + 1):
             try:
@@ -126,8 +126,10 @@ class ChatEndpoint:
         raise AssertionError("attempts is at least 1")
 
     def greet(self) -> None:
-        """Ask for one word, before there is anything to ask: a key or a model that the server
-        refuses is an EndpointError. Who is busy now may have time later."""
+        """Request one word, to fail early with an EndpointError if the key or the model is refused.
+
+        A server that is only busy now may answer later, and is not an error.
+        """
         waits_s = min(self.timeout_s, _GREETING_S)
         with suppress(NoAnswerError):
             replace(self, attempts=1, timeout_s=waits_s).ask("Hello!", 1)
@@ -152,7 +154,7 @@ class ChatEndpoint:
         except HTTPError as error:
             with error:
                 raise _refusal(error) from None
-        except (URLError, OSError, HTTPException) as error:  # timeouts, broken connections, no HTTP
+        except (URLError, OSError, HTTPException) as error:  # timeout, lost connection, not HTTP
             reason = " ".join(str(getattr(error, "reason", error)).split())
             raise _PassingError(f"{self._host} does not answer: {redact(reason)}") from None
 
@@ -207,5 +209,5 @@ def _refusal(error: HTTPError) -> CuratorError:
 def _seconds(said: str | None) -> float:
     try:
         return max(0.0, float(said or 0))
-    except ValueError:  # a date: the usual wait will do
+    except ValueError:  # a date: use the usual wait
         return 0.0

@@ -1,7 +1,7 @@
-"""Importing transformers, also where a torchaudio is installed that cannot be loaded.
+"""Importing transformers, even if the installed torchaudio cannot be loaded.
 
-The Linux wheel of torchaudio is linked against CUDA and fails beside a CPU-only torch.
-transformers imports it wherever it is installed, though no model of text needs it.
+The Linux wheel of torchaudio is linked against CUDA and fails with a CPU-only torch. transformers
+imports it if it is installed, though text models do not need it.
 """
 
 import sys
@@ -15,7 +15,7 @@ _AUDIO = "torchaudio"
 
 @cache
 def transformers() -> Any:
-    """The library, which has asked once what there is beside it, and remembers."""
+    """Return the library, after it has checked for torchaudio once and cached the result."""
     with _hidden_where_broken(_AUDIO):
         import transformers as library
         from transformers.utils import is_torchaudio_available
@@ -26,7 +26,7 @@ def transformers() -> Any:
 
 @contextmanager
 def _hidden_where_broken(name: str) -> Iterator[None]:
-    """Let a package that cannot be loaded look as if it were not there."""
+    """Hide a package that cannot be loaded, as if it were not installed."""
     if name in sys.modules or _loads(name):
         yield
         return

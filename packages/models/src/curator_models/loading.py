@@ -1,4 +1,5 @@
-"""Loading: files become networks. Code beside them is let lie, and no pickle is believed."""
+"""Loading: weights into networks. Repository code runs only on request; pickles load weights
+only."""
 
 import json
 from collections.abc import Iterator
@@ -13,17 +14,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _HARMLESS = ("position_ids", "token_type_ids")
-"""Tables that older versions saved, and newer ones work out."""
+"""Buffers that older versions saved, and newer ones compute."""
 
 
 def labels_in(folder: Path) -> list[str]:
-    """The labels of a model, in the order of its outputs."""
+    """Return the labels of a model, in the order of its outputs."""
     listed = settings_in(folder).get("id2label") or {}
     return [str(listed[key]) for key in sorted(listed, key=int)]
 
 
 def state_in(folder: Path) -> "dict[str, Tensor]":
-    """All weights of a folder, whether they lie in one file or in several."""
+    """Return all weights of a folder, from one file or several."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -51,7 +52,7 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
 
 
 def _pickled(folder: Path) -> "dict[str, Tensor]":
-    """Weights of the older format, read so that they can bring nothing but numbers."""
+    """Load weights of the older format, without anything but tensors."""
     import pickle
 
     import torch
@@ -69,7 +70,7 @@ def _pickled(folder: Path) -> "dict[str, Tensor]":
 
 
 def fill(network: Any, state: "dict[str, Tensor]", folder: Path) -> Any:
-    """Give a network its weights: all of them, and no others."""
+    """Load weights into a network; fail if any are missing or unknown."""
     try:
         missing, unknown = network.load_state_dict(state, strict=False)
     except RuntimeError as error:
@@ -87,7 +88,7 @@ def fill(network: Any, state: "dict[str, Tensor]", folder: Path) -> Any:
 
 
 def empty_backbone(folder: Path) -> Any:
-    """A transformer as its settings describe it, without trained weights yet."""
+    """Return a transformer built from its settings, without trained weights."""
     library = transformers()
     with told(folder):
         config = library.AutoConfig.from_pretrained(str(folder), trust_remote_code=False)
@@ -95,9 +96,9 @@ def empty_backbone(folder: Path) -> Any:
 
 
 def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bool = False) -> Any:
-    """A model of transformers with its weights; `kind` is one of its AutoModel classes.
+    """Return a model of transformers with its weights; `kind` is one of its AutoModel classes.
 
-    `with_code` runs the code that lies beside the weights: only somebody who trusts it can say so.
+    `with_code` runs the code next to the weights: set it only if the user trusts that code.
     """
     import torch
 
@@ -121,7 +122,7 @@ def pretrained(kind: str, folder: Path, *, as_saved: bool = False, with_code: bo
 
 
 def tokenizer_in(folder: Path) -> Any:
-    """The tokenizer of a folder; one that knows no words is none."""
+    """Return the tokenizer of a folder; fail if it has no vocabulary."""
     try:
         found = transformers().AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -132,7 +133,8 @@ def tokenizer_in(folder: Path) -> Any:
 
 
 def refuse_wordless(tokenizer: Any, folder: Path) -> None:
-    """Each word would be the same to its model, which would answer all the same."""
+    """Fail if a tokenizer has no vocabulary: its model would not see any words, but answer
+    anyway."""
     if not knows_words(tokenizer):
         raise ModelError(_lack_of_tokenizer(folder, "there is no vocabulary in it"))
 
@@ -145,20 +147,23 @@ def _lack_of_tokenizer(folder: Path, why: str) -> str:
 
 
 def knows_words(tokenizer: Any) -> bool:
-    """Whether it has a vocabulary; of a folder without, transformers makes one of bare marks."""
-    if not tokenizer.vocab_files_names:  # characters or bytes are its words
+    """Return whether a tokenizer has a vocabulary.
+
+    For a folder without one, transformers creates a vocabulary of special tokens only.
+    """
+    if not tokenizer.vocab_files_names:  # its words are characters or bytes
         return True
     return len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) > 1
 
 
 def _is_harmless(name: str) -> bool:
-    """A pooling layer that encoders may have, and nothing here reads."""
+    """Return whether a weight may be missing, such as a pooling layer that is not used here."""
     return name.startswith("pooler.") or name.endswith(_HARMLESS)
 
 
 @contextmanager
 def told(folder: Path) -> Iterator[None]:
-    """Turn what transformers finds wrong with a folder into a sentence."""
+    """Raise errors of transformers about a folder as a ModelError with one sentence."""
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -168,7 +173,7 @@ def told(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet(library: Any) -> Iterator[None]:
-    """No progress bars and reports in the midst of a run: what matters is checked, and raised."""
+    """Silence the progress bars and reports of transformers; problems that matter are raised."""
     voice = library.utils.logging
     level, bars = voice.get_verbosity(), voice.is_progress_bar_enabled()
     voice.set_verbosity_error()

