@@ -23,14 +23,13 @@ class ClusterWorkflow(CorpusWorkflow):
     """A workflow that decides about whole documents."""
 
     keep: Keep = "one"
-    """What to keep of each group of duplicates: one document, none, or all of them, marked."""
+    """Which duplicates to keep: one of each group, none, or all of them, marked."""
 
     keep_empty: bool = True
-    """Whether to keep documents without text to compare. They are not duplicates of each other."""
+    """Whether to keep documents with nothing to compare. They are not duplicates of each other."""
 
     add_clusters: bool | None = None
-    """Add cluster_id, cluster_size and is_duplicate to each document. If unset, only `mark` adds
-    them."""
+    """Add cluster_id, cluster_size and is_duplicate to each document. If unset, only for `mark`."""
 
     added_columns = CLUSTER_COLUMNS
 
@@ -83,8 +82,7 @@ class ClusterWorkflow(CorpusWorkflow):
         return self.writing(stage, "decisions", partitions)
 
     def counts(self, compared: str) -> dict[str, int]:
-        """Return the counts of the folder with a row per document, combined with those of the
-        decisions."""
+        """Return the counts of the folder with a row per document, plus those of the decisions."""
         every = counts_in(self.folder(compared), self.storage)
         decided = counts_in(self.folder("decisions"), self.storage)
         names = ("documents", "empty", "no_records", "groups", "duplicates", "removed")

@@ -37,7 +37,7 @@ REMOVE = "remove"
 
 @dataclass
 class CorpusWorkflow(WorkflowInFolders):
-    """A workflow that reads JSON Lines and Parquet files and writes the documents it keeps."""
+    """A workflow that reads JSON Lines and Parquet, and writes the documents it keeps."""
 
     input_path: str | list[str]
     """JSON Lines and Parquet input: files, folders, or patterns with * and **."""
@@ -46,7 +46,7 @@ class CorpusWorkflow(WorkflowInFolders):
     """Folder for the documents that are kept."""
 
     input_blocksize: int | str = "256MB"
-    """Approximate amount of input per task; small inputs are split more finely."""
+    """Approximate maximum of input per task; small inputs are split more finely."""
 
     output_format: Format = "same"
     """Output format: the same as the input, jsonl or parquet."""
@@ -111,8 +111,7 @@ class CorpusWorkflow(WorkflowInFolders):
         yield from self.listing().check_sources()
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
-        """Also refuse an output folder that is in use: now, not after everything has been
-        compared."""
+        """Also refuse an output folder with other data: here, not only after the comparison."""
         super().refuse_problems(allow_empty=allow_empty)
         run = RunDirectory(join(self.work_dir, ".curator", self.name, REMOVE), self.storage_options)
         if run.facts() is None:
@@ -166,8 +165,7 @@ class CorpusWorkflow(WorkflowInFolders):
         )
 
     def decided_listing(self, name: str, partitions: int) -> BlockListing:
-        """Return the same listing, each block with the files of the exchange `name` that concern
-        it."""
+        """Return the same listing, with the files of the exchange `name` added to each block."""
         listing = self.listing()
         listing.decisions, listing.partitions = self.folder(name), partitions
         return listing
@@ -185,8 +183,7 @@ class CorpusWorkflow(WorkflowInFolders):
         )
 
     def later(self, name: str, stages: Sequence[AnyStage]) -> Pipeline:
-        """Return a pipeline over intermediate files: any error fails it, and it may have no
-        input."""
+        """Return a pipeline over intermediate files: any error fails it, and no input is fine."""
         return Pipeline(name, stages=stages, on_error="fail", allow_empty=True)
 
     def writing(self, removing: AnyStage, decisions: str, partitions: int) -> Pipeline:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Keep: TypeAlias = Literal["one", "none", "mark"]
-"""What to keep of each group of duplicates: the best, none, or all of them, marked."""
+"""Which duplicates to keep: the best of each group, none, or all of them, marked."""
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 

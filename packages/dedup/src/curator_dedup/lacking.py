@@ -9,8 +9,7 @@ _LACKING = "lacking: "
 
 
 class Lacking(Counter[str]):
-    """Number of documents of each file without the field; converts to and from a folder's
-    counts."""
+    """Number of documents without the field, by file; convertible to a folder's counts and back."""
 
     def to_counts(self) -> dict[str, int]:
         return {f"{_LACKING}{path}": number for path, number in self.items() if number}
@@ -21,8 +20,7 @@ class Lacking(Counter[str]):
         return cls(found)
 
     def told(self, field: str, documents: int, fields: Sequence[str]) -> str:
-        """Return a sentence; `fields` are those that the file with most such documents has
-        instead."""
+        """Return a sentence; `fields` are those of the file with the most such documents."""
         [(worst, number)] = self.most_common(1)
         others = f" and {counted(len(self) - 1, 'more file')}" if len(self) > 1 else ""
         instead = f" (its fields: {', '.join(fields)})" if fields else ""

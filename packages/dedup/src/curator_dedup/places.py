@@ -9,8 +9,10 @@ from curator_dedup.kinds import wrong_kinds
 
 
 class WorkflowInFolders(Workflow):
-    """Base of workflows from files to a folder. Subclasses are dataclasses that document its
-    options."""
+    """Base of workflows from files to a folder.
+
+    Subclasses are dataclasses that document these options.
+    """
 
     input_path: str | list[str]
     output_path: str

@@ -55,8 +55,7 @@ def readings_of(
     storage_options: StorageOptions | None = None,
     wanted: npt.NDArray[np.int64] | None = None,
 ) -> Iterator[Reading]:
-    """Yield the records of a file; of JSON Lines, parse only those at `wanted` positions, if
-    given."""
+    """Yield the records of a file; of JSON Lines, parse only lines at `wanted` positions."""
     if is_parquet(part.path):
         yield from _of_parquet(part, fields, storage_options)
         return

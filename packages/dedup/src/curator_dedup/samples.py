@@ -36,8 +36,7 @@ class Samples(list[Sample]):
 
 
 def samples_of(listing: FilePartitioning, storage_options: StorageOptions | None = None) -> Samples:
-    """Return the samples, none if files cannot be read: the listing or reading stage reports
-    why."""
+    """Return samples, or none if files cannot be read: the stages that read them report why."""
     samples = Samples()
     try:
         for part in _spread(list(listing.files())):

@@ -22,7 +22,7 @@ _PARTITION_BYTES = 1 << 30
 """Bytes of input per partition, which take a few hundred megabytes of hashes in memory."""
 
 _INDEX_PARTITIONS = 16
-"""Minimum for a new index, which can never change its number of partitions."""
+"""Minimum number of partitions of a new index, which can never change it."""
 
 
 @dataclass
@@ -36,8 +36,7 @@ class TextWorkflow(ClusterWorkflow):
     """Field with numbers: of duplicates, the document with the highest is kept."""
 
     index_path: str | None = None
-    """Folder that records the hashes of all crawls. Documents that an earlier crawl has are
-    removed."""
+    """Folder that records the hashes of all crawls. Duplicates of earlier crawls are removed."""
 
     @property
     @abstractmethod

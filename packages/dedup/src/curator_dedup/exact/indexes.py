@@ -33,7 +33,7 @@ class HashOptions:
 
 @dataclass
 class HashListing(ProcessingStage[Empty, FileGroup]):
-    """List partitions of hashes, each with the earlier crawls' files of that partition."""
+    """List partitions of hashes, each with the same partition of earlier crawls."""
 
     path: str
     partitions: int

@@ -17,14 +17,14 @@ from curator_dedup.texts import TextWorkflow
 
 @dataclass
 class ExactDeduplicationWorkflow(TextWorkflow):
-    """Find documents with equal texts in JSON Lines and Parquet files, and remove them.
+    """Find documents with equal texts in JSON Lines and Parquet, and remove them.
 
     Of equal documents the first is kept, by path and then by row, or the one with the highest
     priority, whatever the executor. If a run is interrupted, run it again to resume.
     """
 
     input_blocksize: int | str = "1GB"
-    """Approximate amount of input per task; small inputs are split more finely."""
+    """Approximate maximum of input per task; small inputs are split more finely."""
 
     normalize: bool = False
     """Ignore case, whitespace and forms of accents when comparing; the text itself is unchanged."""
@@ -64,8 +64,7 @@ class ExactDeduplicationWorkflow(TextWorkflow):
         return self.later("decide", [*self._reading(partitions), deciding, writer])
 
     def _reading(self, partitions: int) -> list[AnyStage]:
-        """Return the stages that read equal hashes together; with an index, those of earlier crawls
-        too."""
+        """Return the stages that read equal hashes together, including those of earlier crawls."""
         folder, options = self.folder("hashes"), self.storage
         if self.earlier is None:
             return [ExchangeReader(folder, partitions, storage_options=options)]

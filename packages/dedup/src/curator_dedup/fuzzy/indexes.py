@@ -172,8 +172,7 @@ class _Remembered:
             self._sets += sets_of(self._signing.shingling, texts)
 
     def entries(self, *, once: bool) -> pa.Table:
-        """Return a row for each band of each document, or only for the first document of each
-        band."""
+        """Return a row for each band of each document; with `once`, only for its first document."""
         keys = np.concatenate(self._keys)
         bands = keys.shape[1]
         documents = np.repeat(np.concatenate(self._documents), bands)

@@ -79,8 +79,7 @@ def _normalized(point: int) -> int:
 
 
 def _without_accents(lower: str) -> int:
-    """Return the base letter without accents; a letter that decomposes into several is
-    unchanged."""
+    """Return the base letter without accents; keep a letter that decomposes into several."""
     parts = [c for c in unicodedata.normalize("NFKD", lower) if unicodedata.category(c) != "Mn"]
     if len(parts) != 1:
         return ord(lower[0])

@@ -131,8 +131,7 @@ class _Matched:
         return pa.table(columns, metadata={COUNTS: json.dumps({"links": len(once)})})
 
     def _stars(self) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
-        """Return rows, the row each is linked with (or its index position), and which are index
-        positions."""
+        """Return rows, what each is linked with, and whether that is a row or an index position."""
         hit = self._several > 0
         linked = (self._sizes > 1) | hit
         sizes = self._sizes[linked]
@@ -146,8 +145,8 @@ class _Matched:
         )
 
     def _more_known(self) -> tuple[Rows, Rows]:
-        """Return the first row of each key, with the positions of further earlier documents that
-        have it."""
+        """Return the first row of each key, and the positions of more earlier documents that have
+        it."""
         more = np.clip(self._several - 1, 0, self._most_known - 1)
         firsts = np.repeat(self._rows[self._starts], more)
         inside = np.arange(more.sum()) - np.repeat(np.cumsum(more) - more, more)

@@ -36,8 +36,7 @@ class Permutations:
         object.__setattr__(self, "shifts", halves[1].copy())
 
     def minhashes(self, shingles: Words, counts: npt.NDArray[np.int64]) -> Numbers:
-        """Return the minhashes of documents; `counts` has each one's number of shingles, at least
-        1."""
+        """Return the minhashes of documents; `counts` are their numbers of shingles, at least 1."""
         points = (shingles >> np.uint64(32)).astype(np.uint32)
         found = np.full((len(counts), len(self.factors)), 0xFFFFFFFF, np.uint32)
         ends = np.cumsum(counts)

@@ -23,7 +23,7 @@ _KNOWN = "known"
 
 @dataclass
 class KnownListing(ProcessingStage[Empty, FileGroup]):
-    """List partitions of linked earlier documents, each with the sets of all earlier crawls."""
+    """List partitions of linked earlier documents, each with the sets of all crawls."""
 
     path: str
     partitions: int

@@ -128,8 +128,7 @@ def _words_of(codes: Codes, ends: Counts) -> tuple[Words, Counts]:
 
 
 def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
-    """Return hashes of `number` consecutive words; a shorter text has one hash, of all its
-    words."""
+    """Return hashes of `number` consecutive words; one of all words for a shorter text."""
     ends = np.cumsum(counts)
     starts = ends - counts
     several = np.maximum(counts - number + 1, np.minimum(counts, 1))
@@ -147,8 +146,7 @@ def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
 
 
 def _runs_of_codes(codes: Codes, counts: Counts, number: int) -> tuple[Words, Counts]:
-    """Return hashes of `number` consecutive characters; a shorter text has one hash, of all of
-    them."""
+    """Return hashes of `number` consecutive characters; one of all for a shorter text."""
     ends = np.cumsum(counts)
     starts = ends - counts
     several = np.maximum(counts - number + 1, np.minimum(counts, 1))

@@ -25,8 +25,7 @@ class Signing:
     permutations: Permutations
 
     def keys(self, texts: Sequence[str | None]) -> tuple[Words, Known]:
-        """Return a row of band keys for each text, and which texts have any; other rows are
-        undefined."""
+        """Return a row of band keys for each text, and a mask of the texts that have any."""
         minhashes, known = self.minhashes(texts)
         if not is_compiled():
             return self.permutations.keys(minhashes), known

@@ -76,8 +76,7 @@ def _small(sources: Words, targets: Words) -> tuple[Words, Words, int]:
 def _least(
     sources: Words, values: Words
 ) -> tuple[Words, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return for each link the smallest value of its source, and a mask with one link per
-    source."""
+    """Return for each link the smallest value of its source, and a mask of one link per source."""
     order = np.lexsort((values, sources))
     begins = np.ones(len(order), np.bool_)
     begins[1:] = np.diff(sources[order]) != 0

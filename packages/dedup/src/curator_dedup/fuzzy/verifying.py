@@ -46,7 +46,7 @@ may be kept; no document is removed by mistake."""
 
 @dataclass
 class Gathering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Read the documents of clusters again and return the members with their shingles.
+    """Read the documents of clusters again and return members with their shingles.
 
     Of documents of a block with equal shingles, only the first stores them; `digest` shows which
     documents are equal.

@@ -30,11 +30,12 @@ from curator_dedup.texts import TextWorkflow
 
 @dataclass
 class FuzzyDeduplicationWorkflow(TextWorkflow):
-    """Find documents with nearly the same words in JSON Lines and Parquet files, and remove them.
+    """Find documents with nearly the same words, and remove them.
 
-    Documents that share a band of minhashes are linked, and connected documents form a cluster. Of
-    each cluster the first document is kept, by path and then by row, or the one with the highest
-    priority, whatever the executor. If a run is interrupted, run it again to resume.
+    Reads JSON Lines and Parquet. Documents that share a band of minhashes are linked, and connected
+    documents form a cluster. Of each cluster the first document is kept, by path and then by row,
+    or the one with the highest priority, whatever the executor. If a run is interrupted, run it
+    again to resume.
     """
 
     normalize: bool = True
@@ -60,8 +61,7 @@ class FuzzyDeduplicationWorkflow(TextWorkflow):
     removed. null removes all documents that share a band, similar or not."""
 
     links_in_memory: int = 20_000_000
-    """Maximum number of links to hold in memory, about 60 bytes each; more are processed in
-    files."""
+    """Maximum number of links to hold in memory, about 60 bytes each; files are used for more."""
 
     name = "fuzzy_deduplication"
 

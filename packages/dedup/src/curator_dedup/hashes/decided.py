@@ -49,8 +49,7 @@ class Decided:
         return [place < 0 or bool(keeps[place]) for place in self._places(ids).tolist()]
 
     def clusters(self, ids: Words) -> "dict[str, pa.Array | Sequence[object]]":
-        """Return the columns that describe each row's cluster; a row without duplicates is
-        alone."""
+        """Return the columns that describe each row's cluster; unique rows form their own."""
         places = self._places(ids)
         chosen = self._table.take(pa.array(places, pa.int64(), mask=places < 0))
         found = [value and value.hex() for value in chosen["cluster"].to_pylist()]

@@ -17,8 +17,7 @@ _SQUARE = 2048
 
 
 def pairs_within(keys: Words, hashes: Words, threshold: int) -> Iterator[tuple[Rows, Rows]]:
-    """Yield, in batches, pairs of rows with the same key that differ in at most `threshold`
-    bits."""
+    """Yield, in batches, pairs of rows with the same key that differ by at most `threshold`."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

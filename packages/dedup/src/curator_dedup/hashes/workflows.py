@@ -32,8 +32,9 @@ _PARTITION_BYTES = 1 << 28
 
 @dataclass
 class HashedWorkflow(WorkflowInFolders):
-    """Sign every row, match rows that share a key, and decide which rows of a cluster are kept.
+    """Workflow that finds near-duplicates by hashes of rows.
 
+    It signs every row, matches rows that share a key, and decides which rows of a cluster are kept.
     Subclasses define how rows are read, signed, decided on and dropped.
     """
 
@@ -47,11 +48,10 @@ class HashedWorkflow(WorkflowInFolders):
     """Column with numbers: of duplicates, the row with the highest is kept, whatever its size."""
 
     keep: Keep = "one"
-    """What to keep of each group of duplicates: one row, none, or all of them, marked."""
+    """Which duplicates to keep: one of each group, none, or all of them, marked."""
 
     add_clusters: bool | None = None
-    """Add cluster_id, cluster_size and is_duplicate to each row. If unset, only `mark` adds
-    them."""
+    """Add cluster_id, cluster_size and is_duplicate to each row. If unset, only for `mark`."""
 
     mode: Mode = "error"
     """What to do if the output folder has other data: fail, append, or overwrite."""
@@ -91,8 +91,7 @@ class HashedWorkflow(WorkflowInFolders):
 
     @abstractmethod
     def num_bytes(self, files: Sequence[FilePart]) -> int:
-        """Return the approximate size of the keys of all rows, which sets the number of
-        partitions."""
+        """Return the approximate size of all keys, which sets the number of partitions."""
 
     @abstractmethod
     def signing(self, files: Sequence[FilePart], partitions: int) -> AnyStage:

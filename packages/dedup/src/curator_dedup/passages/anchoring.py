@@ -18,7 +18,7 @@ _HELD = 1 << 22
 
 @dataclass
 class AnchorCollecting(ProcessingStage[FileGroup, DocumentBatch]):
-    """Return the anchors of all windows of a block: anchor, block, and count, at most 2."""
+    """Return the anchors of the windows of a block: anchor, block, count (at most 2)."""
 
     fans_out = True
 
@@ -61,7 +61,7 @@ def _column(values: Words) -> pa.Array:
 
 @dataclass
 class AnchorCounting(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Return for each block those of its anchors that occur elsewhere too: block and anchor."""
+    """Return each block's anchors that occur elsewhere too: block and anchor."""
 
     fans_out = False
 

@@ -84,8 +84,7 @@ def _columns(table: pa.Table, rows: Indices, firsts: Indices) -> dict[str, pa.Ch
 
 
 def _candidates(words: Words, counts: npt.NDArray[np.int64]) -> Indices:
-    """Return rows whose first half of the hash occurs twice, or that are repeated within a
-    block."""
+    """Return rows that are repeated within a block, or share the first half of their hash."""
     order = np.argsort(words[:, 0], kind="stable")
     ordered = words[order, 0]
     same = ordered[1:] == ordered[:-1]

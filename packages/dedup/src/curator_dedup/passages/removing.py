@@ -64,9 +64,10 @@ class _Finding(SpanFinding):
 
 @dataclass
 class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
-    """Return the documents of a block without repeated passages; copy lines that have none.
+    """Return the documents of a block without repeated passages.
 
-    Documents that have only whitespace left, or fewer than `min_words` words, are dropped.
+    Lines without repeated passages are copied. Documents that have only whitespace left, or fewer
+    than `min_words` words, are dropped.
     """
 
     fans_out = True
@@ -172,8 +173,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     def _changed(
         self, texts: Sequence[Any], positions: npt.NDArray[np.int64], finding: _Finding | None
     ) -> dict[int, tuple[str | None, list[list[int]]]]:
-        """Return texts without their repeated passages, and the spans of these, by position in
-        `texts`."""
+        """Return texts without their repeated passages, and the spans of these, by index."""
         if finding is None:
             return {}
         plain = [text if type(text) is str else None for text in texts]

@@ -74,13 +74,11 @@ class Anchors:
     """Number of stretches in a window."""
 
     def values(self) -> Words:
-        """Return the anchors of windows, mixed to spread them evenly: minimums are small
-        numbers."""
+        """Return the anchors of windows, mixed: minimums are small and not evenly spread."""
         return mixed(self.least)
 
     def places(self, firsts: Indices) -> Words:
-        """Return an anchor for each position where one occurs, however many windows share it
-        there."""
+        """Return an anchor for each position that has one, however many windows share it."""
         largest = np.zeros(len(self.stretches) + self.width - 1, np.uint64)
         largest[firsts + self.width - 1] = self.least
         # A hash that is the minimum of some window equals the largest minimum of all windows that

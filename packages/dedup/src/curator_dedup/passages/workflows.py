@@ -38,15 +38,15 @@ class PassageWorkflow(CorpusWorkflow):
     """Field with the text."""
 
     keep: KeepPassages = "first"
-    """What to keep of a repeated passage: the first, none, or all of them, with later ones
+    """Which occurrences of a repeated passage to keep: first, none, or all, the later ones
     marked."""
 
     min_count: int = 2
-    """Number of occurrences in the corpus from which a passage counts as repeated."""
+    """Minimum number of occurrences in the corpus for a passage to count as repeated."""
 
     min_words: int = 0
-    """Drop documents with fewer words left after passages are removed. Empty ones are always
-    dropped."""
+    """Minimum number of words left in a document after passages are removed. Documents with fewer,
+    or without any, are dropped."""
 
     @property
     @abstractmethod
@@ -153,7 +153,7 @@ class PassageWorkflow(CorpusWorkflow):
 
 @dataclass
 class SubstringDeduplicationWorkflow(PassageWorkflow):
-    """Find long runs of words that occur more than once, and cut out all but the first.
+    """Find long runs of words that are repeated, and cut out all but the first.
 
     A run has `min_tokens` tokens or more, and may be repeated within one document or across
     several.
@@ -187,7 +187,7 @@ class SubstringDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class SentenceDeduplicationWorkflow(PassageWorkflow):
-    """Find runs of sentences that occur more than once, and cut out all but the first.
+    """Find runs of sentences that are repeated, and cut out all but the first.
 
     A sentence ends at the end of a line, or at . ! ? or an ellipsis before a space, optionally with
     closing quotation marks and brackets in between; the wide marks of Chinese and Japanese end it
@@ -214,7 +214,7 @@ class SentenceDeduplicationWorkflow(PassageWorkflow):
 
 @dataclass
 class LineDeduplicationWorkflow(PassageWorkflow):
-    """Find lines that occur more than once in the corpus, and cut out all but the first.
+    """Find lines that are repeated in the corpus, and cut out all but the first.
 
     `min_count` sets how often a line must occur; `keep="none"` cuts out the first one too.
     """

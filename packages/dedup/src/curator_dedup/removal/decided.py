@@ -39,7 +39,7 @@ class Decided:
         return mask
 
     def clusters(self, positions: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
-        """Return the columns that describe each row's group; a row without duplicates is alone."""
+        """Return the columns that describe each row's group; unique rows form their own."""
         found = np.searchsorted(self.rows, positions)
         inside = np.minimum(found, max(0, len(self.rows) - 1))
         known = self.rows[inside] == positions if len(self.rows) else np.zeros(len(found), bool)

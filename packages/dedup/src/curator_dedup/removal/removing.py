@@ -105,8 +105,7 @@ class Removing(ProcessingStage[FileGroup, DocumentBatch]):
             yield len(piece), columns
 
     def _columns(self, data: bytes) -> tuple[Columns, list[int]]:
-        """Return lines as columns, and the numbers of lines that are nested too deeply to be
-        written."""
+        """Return lines as columns, and the numbers of lines that are nested too deeply."""
         if not data:
             return Columns({}, 0), []
         lines = Lines(data, 1)

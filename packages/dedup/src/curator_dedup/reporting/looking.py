@@ -116,8 +116,7 @@ def _of_parquet(
 
 
 def _shown(schema: pa.Schema, fields: Sequence[str]) -> Iterator[str]:
-    """Yield the fields to show; if there are several, skip binary ones: images are large and say
-    little."""
+    """Yield the fields to show; if there are several, skip binary ones such as images."""
     for name in fields:
         at = schema.get_field_index(name)
         if at >= 0 and not (fields[1:] and _is_binary(schema.field(at).type)):

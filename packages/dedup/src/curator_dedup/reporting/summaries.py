@@ -18,7 +18,7 @@ MOST_LISTED = 1000
 
 @dataclass(frozen=True)
 class Pair:
-    """Two documents of a cluster, the kept one first if it is in this corpus, and their texts."""
+    """Two documents of a cluster, usually the kept one and a duplicate, with their texts."""
 
     cluster_id: str
     size: int

@@ -1,2 +1,1 @@
-"""Semantic duplicates: documents, images or clips whose embeddings have nearly the same
-direction."""
+"""Semantic duplicates: documents, images or clips whose embeddings are nearly parallel."""

@@ -30,13 +30,11 @@ class Arithmetic(Protocol):
         """
 
     def best_before(self, rows: Any, floor: float) -> tuple[Matrix, Indices]:
-        """Return the same among the rows before each one. The first row has none, and a product of
-        -2."""
+        """Return the same among the rows before each one. The product of the first row is -2."""
 
 
 class NumpyArithmetic:
-    """Multiplies on the CPU, with as many threads as CPUs were granted, so that sums are
-    reproducible."""
+    """Multiplies on the CPU, with the granted number of threads so that sums are reproducible."""
 
     def __init__(self, threads: int = 1) -> None:
         self._threads = threads
@@ -104,8 +102,7 @@ class TorchArithmetic:
 
 
 def arithmetic_for(resources: Resources, worker: WorkerInfo) -> Arithmetic:
-    """Return the GPU implementation if the stage requests a GPU, one was granted, and torch
-    exists."""
+    """Return the torch implementation if a GPU was requested and granted and torch exists."""
     if resources.needs_gpu and worker.gpu_ids and find_spec("torch"):
         return TorchArithmetic(worker.device)
     return NumpyArithmetic(max(1, int(resources.cpus)))

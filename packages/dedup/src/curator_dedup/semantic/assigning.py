@@ -48,8 +48,7 @@ class ClusterAssigning(ProcessingStage[FileGroup, DocumentBatch]):
     vector_field: str
     id_field: str | None = None
     has_places: bool = False
-    """Whether the vectors come from documents in other files, whose positions are in extra
-    columns."""
+    """Whether columns hold the positions of documents in other files, which have the texts."""
 
     resources: Resources = field(default_factory=Resources)
     storage_options: StorageOptions | None = field(default=None, repr=False)

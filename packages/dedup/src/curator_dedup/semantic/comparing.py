@@ -97,8 +97,8 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
     def _parents(
         self, task: FileGroup, facts: pa.Table, ordered: Indices
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """Return for each ordered row the nearest before it if it is a duplicate of that, otherwise
-        -1."""
+        """Return for each ordered row the nearest row before it, or -1 if that is not near
+        enough."""
         parents = np.full(len(ordered), -1, np.int64)
         similarities = np.full(len(ordered), -2, np.float32)
         if not len(ordered):

@@ -46,7 +46,10 @@ def embedder(model: str) -> "AnyStage":
 
 @dataclass
 class TextListing(ProcessingStage[FileGroup, DocumentBatch]):
-    """Return the texts of a block with their positions; lines that are not records have no text."""
+    """Return the texts of a block with their positions.
+
+    Lines that are not records have no text.
+    """
 
     fans_out = True
 

@@ -73,8 +73,7 @@ class VectorFile:
             yield VectorReading(positions, found.has, found.matrix, _texts(ids), places)
 
     def _vectors(self, table: pa.Table) -> pa.ChunkedArray:
-        """Return the vector column; fail if it is missing, or the whole file would be kept
-        uncompared."""
+        """Return the vector column. Fail without one: the file would be kept uncompared."""
         if self.vector_field in table.column_names:
             return table.column(self.vector_field)
         raise InputError(

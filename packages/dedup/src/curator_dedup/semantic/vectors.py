@@ -123,8 +123,7 @@ def _shown(value: Any) -> str:
 
 
 def vector_column(matrix: Matrix, has: Mask | None = None) -> pa.FixedSizeListArray:
-    """Return a matrix as a column; with `has`, its rows go where that is true, and others are
-    null."""
+    """Return a matrix as a column; with `has`, rows where it is false are null."""
     size = matrix.shape[1]
     if has is None or has.all():
         return pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), size)

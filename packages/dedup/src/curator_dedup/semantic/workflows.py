@@ -47,7 +47,7 @@ _LEAST_FOR_EACH = 16
 
 @dataclass
 class SemanticDeduplicationWorkflow(ClusterWorkflow):
-    """Find documents, images or clips whose embeddings are nearly the same, and remove them.
+    """Find documents, images or clips with similar embeddings, and remove them.
 
     Vectors are clustered by k-means, and compared with all others of their cluster. The same files
     and options give the same result on every executor, with any number of workers.
@@ -206,8 +206,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         return max(_LEAST_SAMPLED, _SAMPLED_FOR_EACH * self.n_clusters)
 
     def _embedding(self, model: str) -> Pipeline:
-        """Return the pipeline that writes the vectors of texts, with the positions of their
-        documents."""
+        """Return the pipeline that writes vectors of texts, with their documents' positions."""
         reading = TextListing(self.text_field, self.id_field, self.storage)
         fields = [*PLACE, VECTOR_FIELD, *([ID] if self.id_field else [])]
         writer = ParquetWriter(
