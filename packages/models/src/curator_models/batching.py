@@ -17,8 +17,7 @@ class TooLongError(CuratorError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether the device ran out of memory, by torch's error or the messages of its
-    libraries."""
+    """Return whether the device ran out of memory, by the type or the message of the error."""
     import torch
 
     if isinstance(error, torch.OutOfMemoryError):
@@ -27,8 +26,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def longest_first(lengths: Sequence[int]) -> list[int]:
-    """Return the rows by length, the longest first: running out of memory shows early, and little
-    padding is needed."""
+    """Return the rows by length, longest first.
+
+    A row that does not fit shows early, and little padding is needed.
+    """
     return sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
 
 
@@ -47,8 +48,8 @@ class MicroBatches:
     release: Callable[[], None] | None = None
     """Frees memory before the next attempt."""
     most_cells: int | None = None
-    """Maximum of rows times the longest of them. Set it if the device does not report that it is
-    out of memory."""
+    """Maximum of rows times the longest of them, for devices that never report running out of
+    memory."""
     alone: Callable[[int], str] | None = None
     """Returns the message for an item of a length that does not fit even alone, with a remedy."""
 

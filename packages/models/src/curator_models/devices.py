@@ -1,5 +1,4 @@
-"""Devices: what a model stage requests, the device it was granted, and the precision to use
-there."""
+"""Devices: what a model stage requests, which device it gets, and which precision it uses."""
 
 import sys
 from functools import cache

@@ -1,5 +1,4 @@
-"""Loading: weights into networks. Repository code runs only on request; pickles load weights
-only."""
+"""Loading: weights into networks, without repository code by default and without unsafe pickles."""
 
 import json
 from collections.abc import Iterator
@@ -133,8 +132,7 @@ def tokenizer_in(folder: Path) -> Any:
 
 
 def refuse_wordless(tokenizer: Any, folder: Path) -> None:
-    """Fail if a tokenizer has no vocabulary: its model would not see any words, but answer
-    anyway."""
+    """Fail if a tokenizer has no vocabulary: its model would see no words and answer anyway."""
     if not knows_words(tokenizer):
         raise ModelError(_lack_of_tokenizer(folder, "there is no vocabulary in it"))
 

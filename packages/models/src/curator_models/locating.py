@@ -138,7 +138,6 @@ def _beside(name: str) -> str:
 
 
 def _has_settings(folder: Path) -> bool:
-    """Return whether there are settings; sentence-transformers and adapters have their own
-    files."""
+    """Return whether there are settings, including those of sentence-transformers and adapters."""
     names = ("config.json", "modules.json", "adapter_config.json")
     return any((folder / name).is_file() for name in names)
