@@ -139,8 +139,7 @@ def rows_of_block(
 
 
 def _block_size(total: int, limit: int) -> int:
-    """Return a block size that fits the corpus. It doubles as a corpus grows, so it rarely
-    changes."""
+    """Return a block size for a corpus. It doubles as a corpus grows, so it rarely changes."""
     size = DEFAULT_PART_BYTES
     while size * _BLOCKS < total:
         size *= 2

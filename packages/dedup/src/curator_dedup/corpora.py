@@ -37,7 +37,7 @@ REMOVE = "remove"
 
 @dataclass
 class CorpusWorkflow(WorkflowInFolders):
-    """A workflow that reads JSON Lines and Parquet, and writes the documents it keeps."""
+    """A workflow that reads JSON Lines and Parquet, and writes what it keeps."""
 
     input_path: str | list[str]
     """JSON Lines and Parquet input: files, folders, or patterns with * and **."""

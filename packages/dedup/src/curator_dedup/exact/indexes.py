@@ -88,7 +88,10 @@ class HashReading(_Comparing):
 
 @dataclass
 class HashRemembering(_Comparing):
-    """Return each hash that no earlier crawl has, addressed to the folder of its partition."""
+    """Return the hashes that no earlier crawl has.
+
+    Each batch is addressed to the folder of its partition.
+    """
 
     def compared(
         self, hashes: pa.Table, known: pa.ChunkedArray, task: FileGroup

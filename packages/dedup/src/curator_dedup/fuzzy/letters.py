@@ -47,7 +47,6 @@ class Letters:
         self.table[start : start + PAGE] = [code(point) for point in range(start, start + PAGE)]
 
     def of(self, points: npt.NDArray[Any]) -> Codes:
-        """Return the codes of characters."""
         codes: Codes = self.table[points]
         unknown = codes == UNKNOWN
         if unknown.any():

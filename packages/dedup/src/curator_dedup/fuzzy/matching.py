@@ -145,7 +145,7 @@ class _Matched:
         )
 
     def _more_known(self) -> tuple[Rows, Rows]:
-        """Return the first row of each key, and the positions of more earlier documents that have
+        """Return the first row of each key, with positions of further earlier documents that have
         it."""
         more = np.clip(self._several - 1, 0, self._most_known - 1)
         firsts = np.repeat(self._rows[self._starts], more)

@@ -22,7 +22,6 @@ Set: TypeAlias = npt.NDArray[np.uint32]
 
 
 def sets_of(shingling: Shingling, texts: Sequence[str]) -> list[Set]:
-    """Return the set of each text."""
     if not texts:
         return []
     shingles, counts = shingles_of(shingling, texts)
@@ -51,7 +50,6 @@ def sets_column(sets: Sequence[Set | None]) -> pa.Array:
 
 
 def sets_in(column: pa.ChunkedArray) -> list[Set]:
-    """Return the sets of a column."""
     sets: list[Set] = []
     for chunk in column.chunks:
         edges = chunk.offsets.to_numpy()

@@ -44,7 +44,7 @@ class Shingling:
         return _runs(np.concatenate([*words, np.zeros(0, np.uint64)]), counts, number)
 
     def _of_characters(self, texts: Sequence[str], number: int) -> tuple[Words, Counts]:
-        """Whitespace is reduced to one space after each word first."""
+        """Return shingles of texts with whitespace reduced to one space after each word."""
         counts = np.zeros(len(texts), np.int64)
         found = []
         for first, pieces in _pieces(texts, divided=False):

@@ -34,7 +34,7 @@ class LinkedListing(ProcessingStage[Empty, FileGroup]):
 
 @dataclass
 class LinkedClustering(ProcessingStage[FileGroup, DocumentBatch]):
-    """Return the rows that have links, with `cluster`, the smallest id of the cluster.
+    """Return the rows that have links, with `cluster`, the smallest id in it.
 
     All links are held in memory, about 50 bytes each; tables are read one file at a time.
     """

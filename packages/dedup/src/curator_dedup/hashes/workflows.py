@@ -158,7 +158,6 @@ class HashedWorkflow(WorkflowInFolders):
         result.metadata |= self._counts(result)
 
     def files(self) -> list[FilePart]:
-        """Return all files of the input."""
         listings = [one for one in flatten([self.reading()]) if isinstance(one, FilePartitioning)]
         return sorted(
             (file for listing in listings for file in listing.files()), key=lambda file: file.path

@@ -18,8 +18,8 @@ from curator_dedup.passages.hashing import Indices
 from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
 
 KeepPassages: TypeAlias = Literal["first", "none", "mark"]
-"""Which occurrences of a repeated passage to keep: the first, none, or all, the later ones
-marked."""
+"""Which occurrences of a repeated passage to keep: the first, none, or all of them, with the later
+ones marked."""
 
 Span: TypeAlias = tuple[int, int]
 

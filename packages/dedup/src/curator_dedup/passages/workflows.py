@@ -38,8 +38,8 @@ class PassageWorkflow(CorpusWorkflow):
     """Field with the text."""
 
     keep: KeepPassages = "first"
-    """Which occurrences of a repeated passage to keep: first, none, or all, the later ones
-    marked."""
+    """Which occurrences of a repeated passage to keep: the first, none, or all of them, with the
+    later ones marked."""
 
     min_count: int = 2
     """Minimum number of occurrences in the corpus for a passage to count as repeated."""

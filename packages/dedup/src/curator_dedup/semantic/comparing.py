@@ -97,8 +97,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
     def _parents(
         self, task: FileGroup, facts: pa.Table, ordered: Indices
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """Return for each ordered row the nearest row before it, or -1 if that is not near
-        enough."""
+        """Return the nearest row before each ordered row, or -1 if it is not near enough."""
         parents = np.full(len(ordered), -1, np.int64)
         similarities = np.full(len(ordered), -2, np.float32)
         if not len(ordered):

@@ -60,5 +60,5 @@ def sample_of_tables(tables: list[pa.Table], size: int, least: int) -> Matrix:
     lots = united["lot"].to_numpy()
     order = np.argsort(lots, kind="stable")
     fair = int(np.searchsorted(lots[order], united["cut"].to_numpy().min(), side="right"))
-    number = min(size, max(fair, least))  # a biased sample is better than too small a one
+    number = min(size, max(fair, least))  # better a biased sample than one that is too small
     return matrix_of(united["vector"].take(pa.array(order[:number])))
