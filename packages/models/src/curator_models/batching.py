@@ -48,8 +48,8 @@ class MicroBatches:
     release: Callable[[], None] | None = None
     """Frees memory before the next attempt."""
     most_cells: int | None = None
-    """Maximum of rows times the longest of them, for devices that never report running out of
-    memory."""
+    """Maximum of rows times the longest of them; set it for devices that never report running out
+    of memory."""
     alone: Callable[[int], str] | None = None
     """Returns the message for an item of a length that does not fit even alone, with a remedy."""
 

@@ -128,7 +128,7 @@ class ChatEndpoint:
     def greet(self) -> None:
         """Request one word, to fail early with an EndpointError if the key or the model is refused.
 
-        A server that is only busy now may answer later, and is not an error.
+        A server that is only busy is not an error: it may answer later.
         """
         waits_s = min(self.timeout_s, _GREETING_S)
         with suppress(NoAnswerError):
