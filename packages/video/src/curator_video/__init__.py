@@ -1,4 +1,4 @@
-"""Stages for videos: a reader, splitters, filters of clips, cutting and writing."""
+"""Stages for videos: a reader, splitters, clip filters, cutting and writing."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -94,7 +94,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Stages are imported when they are asked for: naming them all wakes no library."""
+    """Import stages on first access, so that importing this package loads no heavy library."""
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"curator_video.{module}"), name)

@@ -1,4 +1,4 @@
-"""Clips as tasks: a span of a video, what was measured of it, and its own bytes once it is cut."""
+"""Clips as tasks: a span of a video, its measurements, and its encoded file once it is cut."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ Score: TypeAlias = "float | int | str | bool | None"
 
 @dataclass(frozen=True)
 class Encoded:
-    """A clip as a file of its own, and the span of the source that is really in it."""
+    """A clip as a separate file, and the source span it actually covers."""
 
     content: bytes = field(repr=False)
     start: float
@@ -28,10 +28,10 @@ class Encoded:
     method: str
     extension: str = "mp4"
     audio: str | None = None
-    """The codec of its sound."""
+    """Codec of its sound."""
 
     changes: tuple[str, ...] = ()
-    """What is different from the source, such as sound of another codec, or none."""
+    """Differences from the source, such as re-encoded or missing sound."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Span:
 
 @dataclass
 class Clip(Task[Span]):
-    """A part of a video that is told apart from the rest. Pictures are decoded when asked for."""
+    """A span of a video. Pictures are decoded on demand."""
 
     @property
     def clip_id(self) -> str:
-        """The same for the same span of the same path, whoever asks."""
+        """Stable id: the same span of the same path always has the same id."""
         named = f"{self.data.source.path}_{float(self.data.start)}_{float(self.data.end)}"
         return str(uuid5(NAMESPACE_URL, named))
 
@@ -74,7 +74,7 @@ class Clip(Task[Span]):
 
     @property
     def place(self) -> str:
-        """Which part of which video, for messages."""
+        """The video and the span, for messages."""
         return f"{self.path}[{self.data.start:.2f}-{self.data.end:.2f} s]"
 
     @property
@@ -90,14 +90,14 @@ class Clip(Task[Span]):
         return self.place
 
     def with_scores(self, **scores: Score) -> Self:
-        """The same clip, of which more is known; what was decoded of it stays at hand."""
+        """Return the clip with more scores; decoded data stays cached."""
         return self._with(replace(self.data, scores={**self.data.scores, **scores}))
 
     def with_encoded(self, encoded: Encoded) -> Self:
         return self._with(replace(self.data, encoded=encoded))
 
     def with_vector(self, name: str, vector: Sequence[float]) -> Self:
-        """The same clip with an embedding, under the name of the column that it makes."""
+        """Return the clip with an embedding, under the name of its output column."""
         vectors = {**self.data.vectors, name: tuple(vector)}
         return self._with(replace(self.data, vectors=vectors))
 
@@ -113,7 +113,8 @@ class Clip(Task[Span]):
         return changed
 
     def to_payload(self) -> bytes:
-        """All that was made of it, its files as well: a retry begins behind what made them."""
+        """Serialize everything made so far, files included, so that a retry skips earlier
+        stages."""
         span = self.data
         cut = {} if span.encoded is None else dict(vars(span.encoded))
         file: bytes | None = cut.pop("content", None)

@@ -1,1 +1,1 @@
-"""One decode, many uses: what stages ask of it, and what it finds."""
+"""Picture analysis: what stages need from one shared decode, and what it finds."""

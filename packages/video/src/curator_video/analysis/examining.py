@@ -1,4 +1,4 @@
-"""Examining: one decode of a span, of which everything that is wanted is kept."""
+"""Examination of a span: decode it once and keep everything that stages want."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from curator_video.sources import VideoSource
 
 
 def examined(span: Span, wanted: Wanted) -> Findings:
-    """What is in a span; DamagedVideoError where a part of it cannot be decoded."""
+    """Return the findings of a span; raise DamagedVideoError where a part cannot be decoded."""
     found: list[Observation] = []
     for item in _looked_at(span, wanted):
         if isinstance(item, Damage):
@@ -35,7 +35,7 @@ def examined(span: Span, wanted: Wanted) -> Findings:
 
 
 def _held(span: Span, wanted: Wanted) -> Observation | None:
-    """The picture that is shown for all of a span in which none begins, and does not move."""
+    """Return the still picture shown throughout a span in which no picture begins."""
     with opened(span.source) as video:
         reel = Reel(video)
         deque(reel.pictures(span.start, span.end), maxlen=0)
@@ -45,7 +45,7 @@ def _held(span: Span, wanted: Wanted) -> Observation | None:
 
 
 def _looked_at(span: Span, wanted: Wanted) -> Iterator[Observation | Damage]:
-    # AVI has no timestamps by which a picture could be told before it is decoded.
+    # AVI has no presentation timestamps: pictures cannot be selected before they are decoded.
     if wanted.needs_every_picture or span.facts.container == "avi":
         yield from watched(span.source, wanted, span.start, span.end)
         return
@@ -62,7 +62,7 @@ def _looked_at(span: Span, wanted: Wanted) -> Iterator[Observation | Damage]:
 def watched(
     source: VideoSource, wanted: Wanted, start: float = 0.0, end: float | None = None
 ) -> Iterator[Observation | Damage]:
-    """Every picture of a video, or of a part of it, and what is wanted of each."""
+    """Decode every picture of a video, or of a part of it, and yield the wanted measurements."""
     with opened(source) as video:
         if wanted.motion:
             export_vectors(video.stream)

@@ -1,4 +1,4 @@
-"""Findings: what one decode brought to light of a clip."""
+"""Findings: the result of decoding a clip once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from curator_video.analysis.wants import Sampling, Wanted
 
 @dataclass(frozen=True)
 class MotionField:
-    """How much moved over a clip: on the whole, and where it moved least."""
+    """Motion over a clip: the mean, and the minimum over patches."""
 
     mean: float
     patch_minimum: float
@@ -22,7 +22,7 @@ class MotionField:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was looked at, and what was seen, picture by picture."""
+    """What was measured, and the observations picture by picture."""
 
     wanted: Wanted
     observations: Sequence[Observation]
@@ -33,7 +33,7 @@ class Findings:
 
     @property
     def changes(self) -> NDArray[np.float64]:
-        """How much each picture but the first differs from the one before it, from 0 to 1."""
+        """Change of each picture from the previous one, from 0 to 1; the first picture has none."""
         lumas = [one.luma for one in self.observations[1:]]
         return np.array([0.0 if one is None else one.change or 0.0 for one in lumas])
 
@@ -52,12 +52,12 @@ class Findings:
         return np.array([one for one in found if one is not None])
 
     def pictures(self, sampling: Sampling) -> list[tuple[float, Pixels]]:
-        """The pictures at a rate, each with its time."""
+        """Return the pictures sampled at a rate, each with its time."""
         seen = ((one.time, one.frames.get(sampling)) for one in self.observations)
         return [(time, frame) for time, frame in seen if frame is not None]
 
     def motion(self, width: int, height: int, patch: int = 256) -> MotionField | None:
-        """None where the codec tells nothing of motion."""
+        """Return the motion of the clip, or None where the codec provides no motion vectors."""
         grids = [one.motion for one in self.observations if one.motion is not None]
         grids = [grid for grid in grids if grid.size]
         if not grids:
@@ -72,14 +72,14 @@ class Findings:
 
 
 def _sizes(side: int, cells: int) -> NDArray[np.float64]:
-    """Pixels of each cell: the last one may stick out of the picture."""
+    """Return the pixels of each cell; the last cell may extend beyond the picture."""
     sizes = np.full(cells, float(CELL))
     sizes[-1] = side - CELL * (cells - 1)
     return sizes
 
 
 def _least(mean: NDArray[np.float32], patch: int) -> float:
-    """The mean of the patch that moved least; a picture of less than a patch is one patch."""
+    """Return the mean of the patch with the least motion; smaller pictures count as one patch."""
     rows, columns = max(1, mean.shape[0] // patch), max(1, mean.shape[1] // patch)
     patches = [
         part.mean()

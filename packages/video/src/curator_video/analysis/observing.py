@@ -1,4 +1,4 @@
-"""Observing: what is kept of one picture when it has been decoded. The picture itself is not."""
+"""Observation of single pictures: the measurements kept after decoding. Pictures are not kept."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 _THUMB = (64, 36)
 SHOT_THUMB = (48, 27)
-"""What shots are told from."""
+"""Size of the thumbnails for shot detection."""
 
 _DARK = 40
 _SHARP_WIDTH = 640
@@ -28,7 +28,7 @@ _EPSILON = 1e-3
 
 @dataclass(frozen=True)
 class Luma:
-    """Brightness from 0 to 1, the share of dark pixels, and how much differs from before."""
+    """Brightness from 0 to 1, share of dark pixels, and change from the previous picture."""
 
     mean: float
     dark: float
@@ -37,7 +37,7 @@ class Luma:
 
 @dataclass
 class Observation:
-    """What was found of one picture."""
+    """Measurements of one picture."""
 
     time: float
     luma: Luma | None = None
@@ -48,7 +48,7 @@ class Observation:
 
 
 class Grid:
-    """Tells which pictures are the first at or after the points of time of a rate."""
+    """Select the first picture at or after each sampling time of a rate."""
 
     def __init__(self, fps: float, start: float) -> None:
         self._fps = fps
@@ -56,7 +56,7 @@ class Grid:
 
     @property
     def first(self) -> float:
-        """The next point of time."""
+        """The next sampling time."""
         return (self._last + 1) / self._fps
 
     def hits(self, time: float) -> bool:
@@ -67,7 +67,7 @@ class Grid:
 
 
 class Observer:
-    """Looks at pictures in the order in which they are shown."""
+    """Measure pictures in presentation order."""
 
     def __init__(self, wanted: Wanted, start: float = 0.0) -> None:
         from av.video.reformatter import VideoReformatter
@@ -116,7 +116,7 @@ class Observer:
 
 
 def upright(frame: "VideoFrame", height: int, maker: "VideoReformatter") -> Pixels:
-    """The picture as it is shown: turned, and not higher than `height`, as RGB."""
+    """Return the picture as RGB, rotated for display and scaled down to `height` if higher."""
     turns = int(frame.rotation) // 90 % 4
     shown_height = frame.width if turns % 2 else frame.height
     scale = min(1.0, height / shown_height) if height else 1.0
@@ -127,7 +127,10 @@ def upright(frame: "VideoFrame", height: int, maker: "VideoReformatter") -> Pixe
 
 
 def sharpness(frame: "VideoFrame") -> float:
-    """The variance of the Laplacian; pictures wider than 640 are made smaller before."""
+    """Return the variance of the Laplacian.
+
+    Pictures wider than 640 pixels are scaled down first.
+    """
     scale = min(1.0, _SHARP_WIDTH / frame.width)
     width, height = (max(3, round(side * scale)) for side in (frame.width, frame.height))
     small = frame.reformat(width, height, "gray", interpolation="AREA")

@@ -1,7 +1,7 @@
-"""References: which packets hold pictures that no other picture is made of.
+"""Reference analysis: which packets hold pictures that no other picture depends on.
 
-The headers of H.264 and HEVC say so in their first bytes. Where there is any doubt, and for other
-codecs, a picture counts as one that others are made of.
+The first header bytes of H.264 and HEVC units show this. In doubt, and for other codecs, a picture
+counts as a reference.
 """
 
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     AnyPacket = Packet[VideoStream]
 
 Unit: TypeAlias = tuple[int, int]
-"""The first two bytes of a unit of H.264 or HEVC."""
+"""The first two bytes of an H.264 or HEVC unit."""
 
 _START = re.compile(b"\x00\x00\x01(..)", re.DOTALL)
 _H264_PICTURES, _H264_SETS = range(1, 6), (7, 8, 13, 15)
@@ -24,7 +24,7 @@ _MOST_UNITS = 256
 
 
 def lonely(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
-    """Of each of some packets that follow a keyframe, whether it can be left out."""
+    """Return for each packet of a group after a keyframe whether decoding can skip it."""
     codec = _CODECS.get(stream.codec_context.codec.canonical_name)
     if codec is None:
         return [False] * len(packets)
@@ -36,7 +36,7 @@ def lonely(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
 
 
 def _h264_layer(units: Sequence[Unit]) -> int:
-    """1 where no other picture is made of it, else -1."""
+    """Return 1 if no other picture depends on it, else -1."""
     kinds = [first & 31 for first, _ in units]
     pictures = [first >> 5 & 3 for first, _ in units if first & 31 in _H264_PICTURES]
     is_lonely = bool(pictures) and not any(pictures)
@@ -44,9 +44,9 @@ def _h264_layer(units: Sequence[Unit]) -> int:
 
 
 def _hevc_layer(units: Sequence[Unit]) -> int:
-    """Its layer, from 1; below 0 where others of the same layer are made of it.
+    """Return its temporal layer, from 1; negative if pictures of the same layer depend on it.
 
-    A picture of a higher layer may be made of any, so only the highest can be left out.
+    Pictures of a higher layer may depend on any picture, so only the highest layer can be skipped.
     """
     kinds = [first >> 1 & 63 for first, _ in units]
     pictures = [kind for kind in kinds if kind in _HEVC_PICTURES]
@@ -59,11 +59,11 @@ _CODECS: dict[str, tuple[int, Callable[[Sequence[Unit]], int]]] = {
     "h264": (4, _h264_layer),
     "hevc": (21, _hevc_layer),
 }
-"""Where the header of the track says how long lengths are, and what reads the units."""
+"""Offset of the length size in the track header, and the function that reads the units."""
 
 
 def _length_size(extradata: bytes, place: int) -> int:
-    """Bytes of the length before each unit; 0 where marks stand between them instead."""
+    """Return the size of the length prefix in bytes; 0 if units are separated by start codes."""
     has_lengths = len(extradata) > place and extradata[0] == 1
     return (extradata[place] & 3) + 1 if has_lengths else 0
 

@@ -1,8 +1,7 @@
-"""Selecting: pictures at a rate without decoding those that none of them is made of.
+"""Selective decoding: sample pictures at a rate, skipping those that no sample depends on.
 
-Of each group of pictures that follows a keyframe, what lies behind the last wanted one is never
-decoded, nor are pictures that no other refers to. Those that are wanted come out bit for bit as
-they would after decoding everything.
+In each group of pictures after a keyframe, decoding stops at the last wanted picture and skips
+pictures that no other one references. The result is bit for bit the same as with full decoding.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +27,7 @@ _EPSILON = 1e-4
 
 @dataclass(frozen=True)
 class Unseen:
-    """A picture that did not come, and no error said why: more than its own group is needed."""
+    """A picture is missing without an error: decoding it needs more than its own group."""
 
     time: float
 
@@ -36,7 +35,7 @@ class Unseen:
 def selected(
     video: Opened, samplings: AbstractSet[Sampling], start: float, end: float
 ) -> Iterator[Shown | Damage | Unseen]:
-    """The pictures of a span that one of the samplings asks for, up to the first unseen one."""
+    """Yield the pictures of a span that any sampling asks for, up to the first unseen one."""
     clock = Clock(video)
     go_to(video, start)
     grids = [Grid(one.fps, start) for one in sorted(samplings)]
@@ -46,7 +45,7 @@ def selected(
         wanted = {time for time in stamps if _is_hit(grids, time)}
         last = max([last, *stamps])
         if wanted:
-            leads = min(wanted) < group[0][0]  # it is made of pictures of the group before, too
+            leads = min(wanted) < group[0][0]  # it also depends on pictures of the previous group
             for item in _decoded(video, [*before, *group] if leads else group, wanted, clock):
                 yield item
                 if isinstance(item, Unseen):
@@ -57,7 +56,7 @@ def selected(
 
 
 def _is_hit(grids: Sequence[Grid], time: float) -> bool:
-    """Every grid has to see every picture."""
+    """Return whether any grid selects this time. Every grid must see every picture."""
     hits = [grid.hits(time) for grid in grids]
     return any(hits)
 
@@ -65,7 +64,7 @@ def _is_hit(grids: Sequence[Grid], time: float) -> bool:
 def _groups(
     video: Opened, clock: Clock, end: float, reach: Reach
 ) -> "Iterator[list[tuple[float, AnyPacket]]]":
-    """Packets from each keyframe up to the next, each with its time."""
+    """Group packets by keyframe, each with its time."""
     group: list[tuple[float, AnyPacket]] = []
     for packet in _packets(video):
         reach.add(packet)
@@ -88,7 +87,7 @@ def _packets(video: Opened) -> "Iterator[AnyPacket]":
     try:
         yield from packets(video)
     except av.FFmpegError:
-        return  # the pictures end here, and whoever counts them says so
+        return  # the pictures end here; the caller detects the missing end
 
 
 def _decoded(
@@ -128,7 +127,7 @@ def _among(
     for frame in frames:
         time = clock.of_frame(frame)
         if time in missing and not frame.is_corrupt:
-            if time > min(missing):  # they come in the order in which they are shown
+            if time > min(missing):  # decoders return pictures in presentation order
                 yield Unseen(min(missing))
                 return
             missing.discard(time)

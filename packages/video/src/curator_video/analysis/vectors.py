@@ -1,4 +1,4 @@
-"""Motion vectors: what a codec knows of where blocks of a picture came from."""
+"""Motion vectors: how far the codec moved the blocks of a picture."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 CODECS = frozenset({"h264", "mpeg4", "mpeg2video", "h263"})
-"""Decoders that hand motion vectors out. Those of HEVC, VP8, VP9 and AV1 do not."""
+"""Decoders that export motion vectors. Those of HEVC, VP8, VP9 and AV1 do not."""
 
 CELL = 8
-"""Pixels: the smallest block counted, and what all others are made of."""
+"""Pixels: the smallest block size; all other block sizes are multiples of it."""
 
 _BLOCKS = ((8, 8), (16, 16), (16, 8), (8, 16))
 
 
 def export_vectors(stream: "VideoStream") -> None:
-    """Ask the decoder for them; before the first picture, or it is too late."""
+    """Let the decoder export motion vectors. Call it before the first picture is decoded."""
     from av.codec.context import Flags2
 
     stream.codec_context.flags2 |= Flags2.export_mvs
 
 
 def motion_grid(frame: "VideoFrame") -> NDArray[np.float32]:
-    """How far each cell moved, as a share of the width and height of the picture together.
+    """Return how far each cell moved, as a share of picture width plus height.
 
-    A picture without vectors, such as a keyframe, gives an empty grid: nothing is known of it.
+    A picture without vectors, such as a keyframe, gives an empty grid.
     """
     vectors = _vectors_of(frame)
     rows, columns = -(-frame.height // CELL), -(-frame.width // CELL)
@@ -47,9 +47,9 @@ def motion_grid(frame: "VideoFrame") -> NDArray[np.float32]:
 def _vectors_of(frame: "VideoFrame") -> NDArray[Any] | None:
     from av.sidedata.sidedata import SideDataContainer
 
-    # Not `frame.side_data`: frame and data would hold each other, and fill the memory until the
-    # garbage is collected, which few objects of many megabytes do not bring about.
-    found: Any = SideDataContainer(frame)  # type: ignore[call-arg]  # its stub lacks it
+    # Not `frame.side_data`: frame and data would reference each other. Large frames would then fill
+    # the memory before the garbage collector runs, because there are few objects.
+    found: Any = SideDataContainer(frame)  # type: ignore[call-arg]  # missing in the stub
     for one in found:
         if one.type.name == "MOTION_VECTORS":
             vectors: NDArray[Any] = one.to_ndarray()

@@ -1,17 +1,17 @@
-"""What stages want to know of the pictures of a clip."""
+"""What stages want to know about the pictures of a clip."""
 
 from dataclasses import dataclass, field
 
 MOTION_FPS = 2.0
-"""Motion vectors and sharpness are looked at so many times a second."""
+"""Motion vectors and sharpness are sampled this often per second."""
 
 
 @dataclass(frozen=True, order=True)
 class Sampling:
-    """Pictures at so many a second, not higher than `height`; as large as they are unless given.
+    """Pictures sampled at `fps`, scaled down to `height` if higher; 0 keeps the original size.
 
-    They are the first at or after each point of time that the rate gives, counted from the
-    beginning of the video: so all clips of a video, and all stages, mean the same pictures.
+    A sample is the first picture at or after each sampling time. Sampling times count from the
+    beginning of the video, so all clips of a video and all stages select the same pictures.
     """
 
     fps: float
@@ -20,7 +20,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be found out in one decode."""
+    """What one decode has to measure."""
 
     luma: bool = False
     motion: bool = False
@@ -45,5 +45,5 @@ class Wanted:
 
     @property
     def needs_every_picture(self) -> bool:
-        """Pictures at a rate are found without decoding all the others."""
+        """Whether all pictures must be decoded. Sampling at a rate can skip some."""
         return self.luma or self.motion or self.thumbs

@@ -1,1 +1,1 @@
-"""Captioning: what happens in clips, put into words by models."""
+"""Captioning: models describe what happens in clips."""

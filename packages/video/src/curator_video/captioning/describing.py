@@ -1,4 +1,4 @@
-"""Describing: what all stages share that put the windows of clips into words."""
+"""Captioning base: windows, options and checks shared by all captioners."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from curator_video.sharing import LookingStage
 from curator_video.windows import Window, windows_between
 
 Told: TypeAlias = "str | Exception"
-"""A caption, or why there is none."""
+"""A caption, or the error that prevented it."""
 
 PROMPT = (
     "These pictures are taken from a video, one after another. Describe in a few sentences who or "
@@ -32,35 +32,37 @@ def misnamed(option: str, name: str) -> Iterator[str]:
 
 @dataclass(kw_only=True)
 class Describing(LookingStage, ABC):
-    """Cuts clips into windows, and has each put into words.
+    """Split clips into windows and caption each window.
 
-    A window has 256 pictures of the video; a model sees two of each second. Windows that a clip has
-    already stay as they are.
+    A window has 256 pictures of the video; a model sees two per second. Windows that a clip already
+    has are kept.
     """
 
     prompt: str = PROMPT
-    """What the model is asked."""
+    """The prompt for the model."""
 
     caption_field: str = "caption"
-    """The name of the answer, in each window and in the index."""
+    """Name of the caption, in each window and in the index."""
 
     max_new_tokens: int = 512
-    """How long an answer may be."""
+    """Maximum length of a caption, in tokens."""
 
     window_frames: int = 256
-    """How many pictures of the video a window has."""
+    """Number of video pictures per window."""
 
     remainder_frames: int = 128
-    """From how many on the rest of a clip is a window; if it is less, the last window has it."""
+    """Minimum number of pictures for the rest of a clip to become a window. A shorter rest is added
+    to the last window."""
 
     fps: float = 2.0
-    """How many pictures of a second the model is shown."""
+    """Pictures per second that the model sees."""
 
     height: int = 448
-    """How high these are, if they are higher. Stages with the same rate and height share them."""
+    """Maximum picture height; higher pictures are scaled down. Stages with the same rate and height
+    share them."""
 
     model_field: str | None = field(default="caption_model")
-    """A score for the name of the model; null for none."""
+    """Score field for the name of the model; null writes none."""
 
     batch_size = 8
 
@@ -81,12 +83,12 @@ class Describing(LookingStage, ABC):
 
     @abstractmethod
     def told_of(self, shown: Sequence[Sequence[Pixels]]) -> Sequence[Told]:
-        """What the model says of each of these rows of pictures."""
+        """Return a caption or an error for each sequence of pictures."""
 
     @property
     @abstractmethod
     def known_as(self) -> str:
-        """What the model is called."""
+        """Name of the model."""
 
     def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Iterator[Clip]]:
         windows = [self.windows_of(clip) for clip in tasks]
@@ -97,7 +99,7 @@ class Describing(LookingStage, ABC):
         ]
 
     def windows_of(self, clip: Clip) -> list[tuple[Window, list[Pixels]]]:
-        """The windows of a clip in which there is a picture, each with its pictures."""
+        """Return the windows of a clip that contain pictures, each with its pictures."""
         span = clip.data
         pictures = timed_pictures_of(self, clip, self.sampling)
         windows: Sequence[Window] = span.windows or windows_between(
@@ -119,7 +121,7 @@ class Describing(LookingStage, ABC):
 
 
 def failed(clip: Clip, reason: Exception) -> Iterator[Clip]:
-    """Says of one clip alone that it failed: it can be tried again, unlike what is rejected."""
+    """Fail one clip of a batch, so that it can be retried; a rejected clip could not."""
     reason.add_note(f"The clip is {clip.place}.")
     raise reason
     yield

@@ -1,4 +1,4 @@
-"""Captions from servers that speak the chat protocol of OpenAI."""
+"""Captions from servers with an OpenAI-compatible chat API."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,31 +16,32 @@ from curator_video.captioning.rewriting import Rewriting
 
 @dataclass(kw_only=True)
 class Served:
-    """Asks a server, several questions at once, and none faster than it allows."""
+    """Send requests to a server in parallel, within its rate limit."""
 
     url: str
-    """The address of the server, up to `/v1`."""
+    """Address of the server, up to `/v1`."""
 
     model: str
-    """The model, as the server calls it."""
+    """Name of the model on the server."""
 
     api_key_variable: str | None = None
-    """The environment variable that holds the key."""
+    """Environment variable with the API key."""
 
     requests_per_minute: float | None = None
-    """The most that a worker sends; all workers together send that many times their number."""
+    """Maximum request rate of each worker. All workers together send up to this rate times their
+    number."""
 
     concurrency: int = field(default=8, kw_only=True)
-    """How many requests a worker has under way at once."""
+    """Number of concurrent requests per worker."""
 
     request_timeout_s: float = field(default=120.0, kw_only=True)
-    """How long the server may be silent."""
+    """Timeout for a response of the server."""
 
     attempts: int = field(default=5, kw_only=True)
-    """How often a request is tried, when the server is busy or does not answer."""
+    """Maximum number of attempts per request if the server is busy or does not respond."""
 
     backoff_s: float = field(default=1.0, kw_only=True)
-    """The wait before the second attempt; it doubles each time, unless the server names one."""
+    """Wait before the second attempt. It doubles each time, unless the server specifies a delay."""
 
     @property
     def known_as(self) -> str:
@@ -76,7 +77,7 @@ class Served:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def asked(self, questions: Sequence[Any], ask: Callable[[Any], str]) -> list[Told]:
-        """The answers, or why there is none; what would fail for all questions is raised."""
+        """Return an answer or an error per question; raise errors that affect all questions."""
 
         def paced(question: Any) -> str:
             self._pace.wait()
@@ -98,10 +99,11 @@ class Served:
 
 @dataclass(kw_only=True)
 class EndpointClipCaptioner(Served, Describing):
-    """Adds what a server says of each window of a clip, by the chat protocol of OpenAI.
+    """Caption each window of a clip with a model behind an OpenAI-compatible chat API.
 
-    A clip without an answer is set aside with what the server said. Each worker first asks for one
-    word: where the server refuses its key or model, the run ends before a clip is looked at.
+    A clip without an answer is quarantined with the server's error. Each worker first sends a
+    one-word request: if the server refuses the key or the model, the run fails before any clip is
+    processed.
     """
 
     def check(self) -> Iterator[str]:
@@ -119,7 +121,7 @@ class EndpointClipCaptioner(Served, Describing):
 
 @dataclass(kw_only=True)
 class EndpointCaptionEnhancer(Served, Rewriting):
-    """Has captions written anew by a server, by the chat protocol of OpenAI."""
+    """Rewrite captions with a model behind an OpenAI-compatible chat API."""
 
     def check(self) -> Iterator[str]:
         yield from self.problems()

@@ -1,4 +1,4 @@
-"""Captions from models that run here."""
+"""Captions from models that run locally."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from curator_video.captioning.sources import WriterSource
 
 @dataclass(kw_only=True)
 class Local:
-    """Runs a model of transformers that writes what is likeliest."""
+    """Run a transformers model with greedy decoding."""
 
     model: str
-    """The folder of a model, or its name at Hugging Face."""
+    """Folder of a model, or its name on Hugging Face."""
 
     model_inference_batch_size: int = 4
-    """How many windows go through the model together, until that is more than the device holds."""
+    """Number of windows per model batch; reduced if the device runs out of memory."""
 
     device: Device = "auto"
-    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+    """`cuda` requires a GPU, `cpu` uses none, `auto` uses one if this machine has one."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     def __post_init__(self) -> None:
         self.resources = resources_for(self.device, str(getattr(self, "name", "")))
@@ -68,11 +68,11 @@ class Local:
 
 @dataclass(kw_only=True)
 class ClipCaptioner(Local, Describing):
-    """Adds what a vision-language model writes about each window of a clip.
+    """Caption each window of a clip with a vision-language model.
 
-    It is shown the pictures one after another, and always writes what is likeliest. Only models
-    whose code is part of transformers are loaded, such as `llava-hf/llava-interleave-qwen-0.5b-hf`;
-    some, such as Qwen2.5-VL, need torchvision as well.
+    The model sees the pictures in order and decodes greedily. Only models whose code is part of
+    transformers are supported, such as `llava-hf/llava-interleave-qwen-0.5b-hf`; some, such as
+    Qwen2.5-VL, also need torchvision.
     """
 
     def check(self) -> Iterator[str]:
@@ -91,7 +91,7 @@ class ClipCaptioner(Local, Describing):
 
 @dataclass(kw_only=True)
 class CaptionEnhancer(Local, Rewriting):
-    """Has captions written anew by a language model, such as `Qwen/Qwen2.5-7B-Instruct`."""
+    """Rewrite captions with a language model, such as `Qwen/Qwen2.5-7B-Instruct`."""
 
     def check(self) -> Iterator[str]:
         yield from self.problems()

@@ -1,4 +1,4 @@
-"""Rewriting: captions get better words from a model that reads and writes texts."""
+"""Caption rewriting: a language model improves existing captions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -21,22 +21,22 @@ PROMPT = (
 
 @dataclass(kw_only=True)
 class Rewriting(ProcessingStage[Clip, Clip], ABC):
-    """Has the caption of each window written anew, and keeps both."""
+    """Rewrite the caption of each window and keep both versions."""
 
     prompt: str = PROMPT
-    """What the model is asked; {caption} stands for what was written before."""
+    """The prompt for the model; {caption} is replaced by the original caption."""
 
     caption_field: str = "caption"
-    """The name of the caption that is read."""
+    """Name of the caption to read."""
 
     enhanced_field: str = "enhanced_caption"
-    """The name of the one that is written."""
+    """Name of the caption to write."""
 
     max_new_tokens: int = 512
-    """How long an answer may be."""
+    """Maximum length of a caption, in tokens."""
 
     model_field: str | None = "enhanced_caption_model"
-    """A score for the name of the model; null for none."""
+    """Score field for the name of the model; null writes none."""
 
     batch_size = 8
 
@@ -49,12 +49,12 @@ class Rewriting(ProcessingStage[Clip, Clip], ABC):
 
     @abstractmethod
     def written_for(self, prompts: Sequence[str]) -> Sequence[Told]:
-        """What the model writes."""
+        """Return a caption or an error for each prompt."""
 
     @property
     @abstractmethod
     def known_as(self) -> str:
-        """What the model is called."""
+        """Name of the model."""
 
     def process_batch(self, tasks: Sequence[Clip]) -> list[Clip | Rejected | Iterator[Clip]]:
         prompts = [

@@ -1,4 +1,4 @@
-"""Where models that write come from."""
+"""Sources of models that generate text."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,6 +8,6 @@ from curator_models import locating
 
 @dataclass(frozen=True)
 class WriterSource(locating.ModelSource):
-    """A model of transformers that writes, about pictures or about texts."""
+    """A transformers model that generates text from pictures or text."""
 
     extra: ClassVar[str] = "curator-video[captions]"

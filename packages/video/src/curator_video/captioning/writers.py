@@ -1,4 +1,4 @@
-"""Writers: models of transformers, asked about pictures or given texts."""
+"""Text generation with transformers models, from pictures or text prompts."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ from curator_video.analysis.observing import Pixels
 from curator_video.captioning.describing import Told
 
 Preparing: TypeAlias = Callable[[Sequence[int]], Any]
-"""Makes of the questions at these places what a model is given."""
+"""Build the model inputs for the questions at these indices."""
 
 
 class Writer:
-    """A model, what prepares its questions, and how many of these go together."""
+    """A model, its processor, and its batch size."""
 
     def __init__(self, folder: Path, device: "torch.device", batch: int, kinds: Sequence[str]):
         model, preparer = kinds
@@ -47,7 +47,7 @@ class Writer:
         return [failed.get(place, answers[place]) for place in range(count)]
 
     def _placed(self, values: Any) -> Any:
-        """On the device; pictures as exact as the model's weights are."""
+        """Move values to the device; pictures also get the precision of the model's weights."""
         kind = self._network.dtype if values.is_floating_point() else values.dtype
         return values.to(self._device, kind)
 
@@ -56,13 +56,13 @@ class Writer:
             written = self._network.generate(**given, max_new_tokens=most, do_sample=False)
         ids = given.get("input_ids")
         if ids is not None and torch.equal(written[:, : ids.shape[1]], ids):
-            written = written[:, ids.shape[1] :]  # most repeat the question before they answer
+            written = written[:, ids.shape[1] :]  # most models repeat the prompt before the answer
         answers = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         return [str(answer).strip() for answer in answers]
 
 
 class PictureWriter(Writer):
-    """Writes about pictures in a row."""
+    """Generate text about sequences of pictures."""
 
     def __init__(self, folder: Path, device: "torch.device", batch: int) -> None:
         super().__init__(folder, device, batch, ("AutoModelForImageTextToText", "AutoProcessor"))
@@ -75,7 +75,7 @@ class PictureWriter(Writer):
         return self._written(len(shown), prepare, most)
 
     def _questions(self, rows: Sequence[Sequence[Pixels]], prompt: str) -> dict[str, Any]:
-        """Pictures and texts as the model's kind wants them: in a chat, or as a beginning."""
+        """Return pictures and prompts in the form that the model expects: a chat, or plain text."""
         if not getattr(self.preparer, "chat_template", None):
             texts = {"text": [prompt] * len(rows), "padding": True} if prompt else {}
             return {"images": [_image(row[len(row) // 2]) for row in rows], **texts}
@@ -92,7 +92,7 @@ class PictureWriter(Writer):
 
 
 class TextWriter(Writer):
-    """Goes on where a text ends, or answers it, if it knows how to chat."""
+    """Continue a text, or answer it if the model has a chat template."""
 
     def __init__(self, folder: Path, device: "torch.device", batch: int) -> None:
         super().__init__(folder, device, batch, ("AutoModelForCausalLM", "AutoTokenizer"))

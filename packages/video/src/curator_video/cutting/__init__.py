@@ -1,1 +1,1 @@
-"""Cutting: clips become files of their own."""
+"""Cutting: write each clip to its own file."""

@@ -1,4 +1,4 @@
-"""Copying: a clip made of the packets as they are, from the keyframe before its start."""
+"""Stream copy: make a clip of unchanged packets, from the keyframe before its start."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,65 +22,66 @@ if TYPE_CHECKING:
 
 _EPSILON = 1e-4
 _HEAD = 20
-"""Packets. More pictures than fit in are never stored behind a keyframe and shown before it."""
+"""Packets. No more pictures than this are stored after a keyframe but shown before it."""
 _NEXT = 1.1
-"""A picture that is shown more steps after another is not the next one."""
+"""A picture shown more than this many steps after another is not the next one."""
 
 
 @dataclass
 class _Run:
-    """Packets that make a clip, in the order of decoding, and the times of their pictures."""
+    """Packets of a clip in decoding order, and the times of their pictures."""
 
     span: Span
     latest: float
-    """The last keyframe up to here begins the clip."""
+    """The clip begins at the last keyframe up to this time."""
 
     end: float
-    """Pictures of the clip may be among the packets up to here."""
+    """Packets up to this time may hold pictures of the clip."""
 
     packets: "list[AnyPacket]" = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     needed: int = 0
     goes_on: bool = False
-    """Whether there are pictures behind the clip."""
+    """Whether the video has pictures after the clip."""
 
     held_until: float | None = None
-    """When its last picture ceases to be shown, if that is for long, as in a variable rate."""
+    """End of the last picture if it is shown for long, as with variable frame rates."""
 
     damage: DamagedVideoError | None = None
 
     def take(self, packet: "AnyPacket", time: float) -> None:
-        """The next packet, where it belongs to the clip."""
+        """Add the next packet if it belongs to the clip."""
         if packet.is_keyframe and time <= self.latest + _EPSILON:
-            self._begin()  # nearer to the clip than where the file was entered
+            self._begin()  # closer to the clip than the seek position
         if packet.is_corrupt:
             self.break_at(time, "damaged packets")
         if self.damage is not None and self._is_inside(time):
-            raise self.damage  # which it may be made of
+            raise self.damage  # the clip may depend on the damaged packet
         if self._belongs(packet, time):
             self._add(packet, time)
 
     def break_at(self, time: float, reason: str) -> None:
-        """Damage, which is none of the clip's if all pictures of that are there."""
+        """Note damage. It is ignored if all pictures of the clip are present."""
         self.damage = self.damage or _damaged(self.span, time, reason)
 
     def close(self, step: float) -> None:
-        """What comes behind the last picture that is wanted is wanted by none."""
+        """Drop the packets after the last wanted picture; raise if damage affects the clip."""
         del self.packets[self.needed :], self.times[self.needed :]
         if self.damage is not None and not self._is_gapless(step):
             raise self.damage
 
     def leave_out(self, leading: int, step: float) -> None:
-        """Takes packets behind the keyframe away, in whose place that is shown."""
+        """Remove the leading packets after the keyframe; the keyframe is shown in their place."""
         if leading:
             self.packets[: leading + 1] = [_alone(self.packets[0])]
             self.packets[0].pts = (self.packets[0].pts or 0) + leading
             self.times[: leading + 1] = [self.times[0] + leading * step]
 
     def stamps(self, *, is_gapless: bool) -> list[int]:
-        """When the pictures are shown, on the clock of the file.
+        """Return the presentation times on the clock of the file.
 
-        Behind the end are such as others are made of. Where the clip can have no gap, they follow.
+        Reference pictures may follow the end of the clip. If the clip can have no gap, they are
+        placed directly after it.
         """
         found = [one.pts if one.pts is not None else one.dts or 0 for one in self.packets]
         if is_gapless:
@@ -91,7 +92,7 @@ class _Run:
         return found
 
     def length_of(self, newest: "AnyPacket", clock: Clock) -> float:
-        """How long the picture is shown that is shown last."""
+        """Return how long the last picture is shown."""
         is_variable, time = self.span.facts.is_variable, clock.of_packet(newest)
         if self.held_until is not None and time is not None and time < self.held_until:
             return self.held_until - time
@@ -106,7 +107,7 @@ class _Run:
         self.needed, self.damage = 0, None
 
     def _belongs(self, packet: "AnyPacket", time: float) -> bool:
-        """What is shown before the first keyframe is made of what lies before it."""
+        """Pictures shown before the first keyframe depend on earlier packets and do not belong."""
         return time >= self.times[0] if self.times else packet.is_keyframe
 
     def _add(self, packet: "AnyPacket", time: float) -> None:
@@ -122,14 +123,15 @@ class _Run:
 
 
 def copied(span: Span, keep_audio: bool) -> Encoded:
-    """A clip that begins at a keyframe; the result's `start` and `end` are what is really in it."""
+    """Return a clip that begins at a keyframe; its `start` and `end` are the actual span."""
     with opened(span.source) as video:
         clock = Clock(video)
         run = _shown_of(video, clock, span)
         stamps = run.stamps(is_gapless=video.is_avi)
         newest = run.packets[stamps.index(max(stamps))]
         last, length = clock.at(max(stamps)), run.length_of(newest, clock)
-        # MP4 knows how long the last one is decoded, Matroska how long the newest is shown.
+        # MP4 stores the duration of the last packet decoded, Matroska that of the last picture
+        # shown.
         newest.duration = run.packets[-1].duration = clock.ticks(length)
         start, end = run.times[0], last + length
 
@@ -143,7 +145,7 @@ def _written(
     video: Opened, span: Span, run: _Run, stamps: list[int], edges: tuple[float, float], way: Way
 ) -> Encoded:
     audio, codec = span.facts.audio, span.facts.codec
-    # AVI does not know when a picture is shown, so its packets can only go to another AVI.
+    # AVI has no presentation times, so its packets can only be copied to another AVI.
     kind, encoder = kind_for(codec, span.facts, way)
     if video.is_avi:
         kind, encoder = "avi", encoder_for_avi(audio, way)
@@ -170,10 +172,10 @@ def _written(
 
 
 def _track(container: Any, video: Opened) -> Any:
-    """A track like that of the video; what decodes it may be nothing that encodes."""
+    """Add a track like that of the video; its decoder may have no matching encoder."""
     is_opaque = not _is_encoder(video.stream.codec_context.codec.name)
     track: Any = container.add_stream_from_template(video.stream, opaque=is_opaque)
-    if ratio := video.stream.sample_aspect_ratio:  # which may be the container's own
+    if ratio := video.stream.sample_aspect_ratio:  # may be set by the container
         track.codec_context.sample_aspect_ratio = ratio
     return track
 
@@ -184,7 +186,7 @@ def _is_encoder(name: str) -> bool:
 
     try:
         return bool(av.Codec(name, "w").is_encoder)
-    except ValueError:  # which is what av's own error is, too
+    except ValueError:  # also the base class of av's own error
         return False
 
 
@@ -195,7 +197,7 @@ def _signed(rotation: int) -> int:
 def _mux(
     container: Any, track: Any, packets: "list[AnyPacket]", shown: list[int], tick: Any
 ) -> None:
-    """Times of decoding are made anew: not every file has such as another one would take."""
+    """Mux packets with new decoding times; those of the source may not fit the container."""
     ordered = sorted(shown)
     delay = max(early - own for early, own in zip(ordered, shown, strict=True))
     for packet, own, early in zip(packets, shown, ordered, strict=True):
@@ -206,7 +208,7 @@ def _mux(
 
 
 def _shown_of(video: Opened, clock: Clock, span: Span) -> _Run:
-    """Packets of a clip, from a keyframe that is shown when it begins, or before."""
+    """Return the packets of a clip, from a keyframe shown at its start or before."""
     run = _packets_of(video, clock, span, span.start)
     while video.is_unordered:
         stored = run.times[0]
@@ -214,16 +216,16 @@ def _shown_of(video: Opened, clock: Clock, span: Span) -> _Run:
         if run.times[0] <= span.start + _EPSILON:
             break
         before = _packets_of(video, clock, span, stored - clock.step)
-        if before.times[0] >= stored:  # there is none
+        if before.times[0] >= stored:  # there is no earlier keyframe
             break
         run = before
     return run
 
 
 def _leading(video: Opened, head: "list[AnyPacket]") -> int:
-    """How many packets behind a keyframe hold what is shown before it, of which AVI tells nothing.
+    """Count the packets after a keyframe that are shown before it, which AVI does not record.
 
-    Such pictures are made of what lies before the keyframe, too: no player shows them.
+    Such pictures also depend on packets before the keyframe: no player shows them.
     """
     import av
 
@@ -237,7 +239,7 @@ def _leading(video: Opened, head: "list[AnyPacket]") -> int:
 
 
 def _alone(packet: "AnyPacket") -> "AnyPacket":
-    """The first picture of a packet of MPEG-4, in which DivX puts two."""
+    """Return the first picture of an MPEG-4 packet; DivX packs two into one."""
     import av
 
     content, begins = bytes(packet), b"\0\0\1\xb6"
@@ -273,7 +275,7 @@ def _packets_of(video: Opened, clock: Clock, span: Span, latest: float) -> _Run:
 
 
 def _ends_early(run: _Run, reach: Reach, step: float) -> bool:
-    """Whether pictures are missing, rather than that the last one is shown until the end."""
+    """Return whether pictures are missing. A last picture may also be shown until the end."""
     shown, end = max(run.times) + step, run.span.end
     if run.goes_on and run.span.facts.may_hold_pictures:
         run.held_until = end

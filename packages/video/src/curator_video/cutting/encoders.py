@@ -1,4 +1,4 @@
-"""Encoders: what is asked of each unless the user says otherwise."""
+"""Encoders: default options, quality ranges and presets."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from curator_core.errors import CuratorError, hint
 from curator_video.cutting.priorities import as_before
 
 _X264 = (
-    "threads=1:lookahead-threads=1:"  # workers run side by side
-    "cpu-independent=1"  # else AVX-512 gives other bytes now and then, and other machines always
+    "threads=1:lookahead-threads=1:"  # workers run in parallel
+    "cpu-independent=1"  # output with AVX-512 varies between runs and machines
 )
 
 _EFFORT: dict[str, dict[str, str]] = {
@@ -29,10 +29,10 @@ _EFFORT: dict[str, dict[str, str]] = {
     "mpeg4": {"qscale": "5", "flags": "+qscale"},
 }
 _EFFORT_OF_OURS = {"libx264": {"x264-params": f"{_X264}:partitions=i8x8,i4x4:subme=1"}}
-"""Without a preset by name: two thirds of the time of veryfast, for 8 % more bytes at 0.4 dB less.
+"""Defaults without a named preset: two thirds of the time of veryfast, for 8 % more bytes at 0.4 dB
+less.
 
-What superfast leaves out besides, such as to look ahead, saves little and costs a lot.
-"""
+The other savings of superfast, such as no lookahead, save little time and cost a lot."""
 
 _QUALITIES = {
     "libx264": (0, 51),
@@ -44,7 +44,7 @@ _QUALITIES = {
     "av1_nvenc": (0, 51),
     "mpeg4": (1, 31),
 }
-"""The best and the worst. x264 takes whatever is beyond for its worst, and says nothing."""
+"""The best and the worst value. x264 silently clips values beyond its worst."""
 
 _WHOLE_NUMBERS = ("libsvtav1", "libvpx-vp9")
 
@@ -69,7 +69,7 @@ _QUALITY = {"h264_nvenc": "cq", "hevc_nvenc": "cq", "av1_nvenc": "cq", "mpeg4": 
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder by its FFmpeg name, how hard it tries, and how good it has to be."""
+    """An encoder by its FFmpeg name, with preset and quality."""
 
     name: str = "libx264"
     preset: str | None = None
@@ -87,7 +87,7 @@ class Encoder:
         return chosen
 
     def problems(self) -> Iterator[str]:
-        """What it would not take, or take for something else, as far as it is known here."""
+        """Yield values that the encoder would refuse or misinterpret, as far as known here."""
         best, worst = _QUALITIES.get(self.name, (-inf, inf))
         if self.quality is not None and not best <= self.quality <= worst:
             yield f"quality is {self.quality:g}, but {self.name} takes {best} (best) to {worst}"
@@ -113,11 +113,11 @@ class Encoder:
 
         try:
             return bool(av.Codec(self.name, "w").is_encoder)
-        except ValueError:  # which is what av's own error is, too
+        except ValueError:  # also the base class of av's own error
             return False
 
     def refuse_unusable(self) -> None:
-        """An encoder may be built in, and the hardware that it is for not be there."""
+        """Raise if the encoder does not start; it may be built in without its hardware present."""
         import av
 
         context = av.CodecContext.create(self.name, "w")

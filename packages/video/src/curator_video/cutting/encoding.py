@@ -1,4 +1,4 @@
-"""Encoding: a clip that begins and ends at the very pictures that were asked for."""
+"""Exact cutting: re-encode a clip so that it begins and ends at the requested pictures."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,18 +20,17 @@ from curator_video.sources import VideoSource
 
 _TICK = Fraction(1, 90000)
 _HELD = 0.25
-"""Seconds. In a variable rate pictures may be shown for longer than this, and across clips."""
+"""Seconds. With a variable rate, pictures may be shown for longer, also across clip boundaries."""
 _USUAL = Fraction(25)
 _AHEAD = 3
-"""Pictures. MP4 counts in the order of storing, in which the last but two may end a clip."""
+"""Pictures. MP4 counts durations in decoding order, where the third from last may end a clip."""
 
 
 class ExactCutter:
-    """Cuts clips that are turned as they are shown, in 8 bits, at the times their pictures had.
+    """Cut clips by re-encoding: rotated for display, in 8 bits, with the original picture times.
 
-    HDR is tone-mapped, and fields become whole pictures. The clip says so.
-
-    The video of a clip stays open for the next one, which then goes on where the last one ended.
+    HDR is tone-mapped and interlaced video is deinterlaced; `changes` lists this. The video stays
+    open, so that the next clip of it can continue where this one ended.
     """
 
     def __init__(self, encoder: Encoder, keep_audio: bool, refuses_hdr: bool = False) -> None:
@@ -108,7 +107,7 @@ class ExactCutter:
         )
 
     def _heard(self, source: VideoSource) -> Opened:
-        """What sound is read from: it must not leave pictures that are still to come behind."""
+        """Return the container to read sound from, without losing the position in the pictures."""
         if not self._reel.goes_on:
             return self._video
         if self._ears is None:
@@ -119,14 +118,14 @@ class ExactCutter:
 def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
     rate = video.stream.average_rate or video.stream.guessed_rate or _USUAL
     if span.facts.is_variable:
-        rate = max(rate, _USUAL)  # for what is shown last, of which the encoder knows no end
+        rate = max(rate, _USUAL)  # for the last picture, whose duration the encoder does not know
     track: Any = container.add_stream(encoder.name, rate=rate)
     track.width, track.height = span.facts.width // 2 * 2, span.facts.height // 2 * 2
     track.pix_fmt = "yuv420p"
     track.options = encoder.options
     tag_track(track, span.facts)
     track.codec_context.thread_count = 1
-    tick = video.stream.time_base  # a coarse one would give two pictures the same time
+    tick = video.stream.time_base  # a coarse time base would give two pictures the same time
     track.codec_context.time_base = tick if tick and tick < Fraction(1, 999) else _TICK
     with as_before():
         track.codec_context.open()
@@ -134,9 +133,9 @@ def _track(container: Any, video: Opened, span: Span, encoder: Encoder) -> Any:
 
 
 def _whole(reel: Reel, span: Span) -> Iterator[Shown]:
-    """The pictures of the clip, of which none may be missing.
+    """Yield the pictures of the clip; raise if any is missing.
 
-    What is shown when it begins, and when it ends, is there at these times, too.
+    The pictures shown at its start and end are repeated at these times if needed.
     """
     last: Shown | None = None
     for item in reel.pictures(span.start, span.end):
@@ -163,6 +162,6 @@ def _whole(reel: Reel, span: Span) -> Iterator[Shown]:
 
 
 def _held(reel: Reel, span: Span, at: float) -> Iterator[Shown]:
-    """The picture that was shown last, once more, where it is still there."""
+    """Yield the previous picture again at this time if it is still shown."""
     if (shown := reel.held(at, is_variable=span.facts.may_hold_pictures)) is not None:
         yield shown

@@ -1,4 +1,4 @@
-"""Files in the making: a container in memory, and which kind can hold the tracks of a clip."""
+"""Output containers: write to memory, and choose the format that can hold a clip's tracks."""
 
 import io
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ _MATROSKA_SOUND = _MP4_SOUND | {
     *(f"pcm_{kind}" for kind in ("s16be", "s24be", "s32be")),
 }
 _SHAPELESS = frozenset({"vp8", "vp9", "av1"})
-"""Pictures that do not tell the shape of their pixels themselves."""
+"""Codecs that do not store the pixel aspect ratio themselves."""
 
 _AVI_SOUND = frozenset({"mp3"})
-"""Of others AVI does not tell when they are heard, or how long."""
+"""AVI stores no times or durations for the other sound codecs."""
 
-_OPTIONS = {"fflags": "+bitexact"}  # or each file of Matroska would get an id by chance
+_OPTIONS = {"fflags": "+bitexact"}  # otherwise Matroska files get a random id
 ENDINGS = {"mp4": "mp4", "matroska": "mkv", "avi": "avi"}
 
 
@@ -45,9 +45,9 @@ class Draft:
 
 
 def kind_for(codec: str, facts: VideoFacts, way: Way) -> tuple[str, str | None]:
-    """MP4 wherever it can hold the tracks, else Matroska; and what encodes the sound, if anything.
+    """Choose MP4 if it can hold the tracks, else Matroska, and the sound encoder if one is needed.
 
-    Sound that neither of them holds is encoded.
+    Sound that neither container can hold is encoded.
     """
     audio, kind = facts.audio, "mp4" if codec in _MP4_PICTURES else "matroska"
     if audio is None or way == "none" or (way == "copied" and audio.codec in _MP4_SOUND):
@@ -59,7 +59,7 @@ def kind_for(codec: str, facts: VideoFacts, way: Way) -> tuple[str, str | None]:
 
 
 def lost_shape(kind: str, codec: str, facts: VideoFacts) -> tuple[str, ...]:
-    """What to say where Matroska, as av writes it, does not tell the shape of pixels."""
+    """Return the note for a lost pixel aspect ratio; av does not write it to Matroska."""
     if kind != "matroska" or not _loses_shape(codec, facts):
         return ()
     return (f"pixel aspect ratio left out, was {facts.sample_aspect_ratio}",)
@@ -70,14 +70,14 @@ def _loses_shape(codec: str, facts: VideoFacts) -> bool:
 
 
 def encoder_for_avi(audio: AudioFacts | None, way: Way) -> str | None:
-    """What encodes the sound of a clip that stays AVI."""
+    """Return the sound encoder for a clip that stays AVI; None copies the sound."""
     is_fit = audio is not None and way == "copied" and audio.codec in _AVI_SOUND
     return None if is_fit else "pcm_s16le"
 
 
 @contextmanager
 def drafted(kind: str) -> Iterator[Draft]:
-    """A file that is whole when the block ends."""
+    """Open a container in memory; the file is complete when the block ends."""
     import av
 
     buffer = io.BytesIO()
