@@ -1,7 +1,7 @@
-"""Decoding: the pictures of a span in the order in which they are shown, and where it is damaged.
+"""Decoding: yield the pictures of a span in presentation order, and the damage.
 
-Times are seconds from the first picture of the video. A picture that lacks a timestamp, or goes
-back in time, gets one from the frame rate.
+Times are seconds from the first picture of the video. A picture without a timestamp, or with one
+that goes back in time, gets its time from the frame rate.
 """
 
 from collections.abc import Iterator
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 _EPSILON = 1e-4
 _USUAL = 0.04
-"""Seconds. So long a picture is shown at least, as a rule."""
+"""Seconds. The usual minimum duration of a picture."""
 _NEAR = 1.0
-"""Seconds. So much is decoded on the way to the next span, rather than entering the file again,
-where it is not known where keyframes are."""
+"""Seconds. Without a keyframe index, decode this much on the way to the next span rather than
+seek."""
 _GAP = 1.5
-"""Pictures. What comes so much later than the one before may have a time that is wrong."""
+"""Frame steps. A picture that is this much later than the previous one may have a wrong time."""
 _ENTRIES = 4
-"""So many keyframes are tried before the video is decoded from its beginning."""
+"""Number of keyframes to try before decoding the video from its beginning."""
 
 
 class DamagedVideoError(UnreadableVideoError):
-    """A part of a video that cannot be decoded; other parts may be whole."""
+    """A part of a video cannot be decoded; other parts may be fine."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture and its time."""
+    """A decoded picture and its time."""
 
     time: float
     frame: "VideoFrame"
@@ -49,36 +49,36 @@ class Shown:
 
 @dataclass(frozen=True)
 class Damage:
-    """A part that cannot be decoded, or not rightly."""
+    """A span that cannot be decoded, or not correctly."""
 
     start: float
     end: float
     reason: str
 
     def concerns(self, start: float, end: float | None) -> bool:
-        """Whether it lies in a span, and not just where that begins or ends."""
+        """Return whether it overlaps a span, beyond just touching its start or end."""
         is_behind = end is not None and self.start >= end - _EPSILON
         is_before = self.end <= start + _EPSILON and self.start < start - _EPSILON
         return not (is_before or is_behind)
 
 
 class Clock:
-    """The times of pictures, mended where the file does not tell them."""
+    """Times of pictures, repaired where the timestamps of the file are missing or wrong."""
 
     def __init__(self, video: Opened) -> None:
         rate = video.stream.average_rate or video.stream.guessed_rate
         self.step = float(1 / rate) if rate else 1 / 25
         self.now = -self.step
-        self._tick = video.stream.time_base  # pictures that come last know of none
+        self._tick = video.stream.time_base  # the last frames of a decoder have no time base
         self._over, self._under = self._tick.as_integer_ratio() if self._tick else (0, 1)
         self._origin = origin_of(video)
         self._is_avi = video.is_avi
         self._is_reordered = video.delay > 0
         self.early = float(video.delay * (self._tick or 0)) if video.is_unordered else 0.0
-        """By so much a picture may be shown before the time of its packet."""
+        """Seconds. A picture may be shown this much before the time of its packet."""
 
     def time_of(self, frame: "VideoFrame", first: float, *, is_wrong: bool = False) -> float:
-        """`first` is where decoding begins, for a first picture that tells nothing."""
+        """Return the time of the next picture; `first` is used if the first has no timestamp."""
         told = None if is_wrong else self.of_frame(frame)
         time = max(self.now + self.step, first) if told is None else told
         if time <= self.now:
@@ -87,15 +87,15 @@ class Clock:
         return time
 
     def of_frame(self, frame: "VideoFrame") -> float | None:
-        """As the file tells it, by the same arithmetic as for packets.
+        """Return the timestamp in the file as a time, with the same arithmetic as for packets.
 
-        In AVI it is shown when the packet is due after which the decoder lets go of it.
+        In AVI, a picture is shown when the packet is due after which the decoder returns it.
         """
         stamp = frame.dts if self._is_avi else frame.pts
         return None if stamp is None or self._tick is None else self.at(stamp)
 
     def is_ahead(self, frame: "VideoFrame") -> bool:
-        """Whether there is a gap before it, as in a variable rate, or its time is wrong."""
+        """Return whether the picture comes after a gap, due to a variable rate or a wrong time."""
         told = self.of_frame(frame)
         return told is not None and self.now >= 0 and told > self.now + _GAP * self.step
 
@@ -108,7 +108,7 @@ class Clock:
         return None if stamp is None or self._tick is None else self.at(stamp)
 
     def earliest(self, packet: "Packet[VideoStream]") -> float | None:
-        """Before this, neither it nor what is stored behind it is shown."""
+        """Return the earliest time at which this packet, or any stored after it, is shown."""
         stamp = packet.dts
         if stamp is None and not self._is_reordered:
             stamp = packet.pts
@@ -117,14 +117,15 @@ class Clock:
         return self.at(stamp) + (self.early if packet.is_keyframe else 0.0)
 
     def length(self, packet: "Packet[VideoStream]", *, is_variable: bool) -> float:
-        """How long its picture is shown; a guess where the rate varies and others lie ahead."""
+        """Return how long the picture is shown; estimated if the rate varies and pictures are
+        reordered."""
         if is_variable and self._is_reordered:
             return min(self.step, _USUAL)
         ticks = packet.duration
         return ticks * self._over / self._under if ticks else self.step
 
     def stamp(self, time: float) -> int:
-        """The opposite of `at`."""
+        """Return the timestamp of a time; the inverse of `at`."""
         return int((time + self._origin) / self._tick) if self._tick else 0
 
     def ticks(self, seconds: float) -> int:
@@ -137,15 +138,15 @@ class Clock:
 def pictures(
     video: Opened, start: float = 0.0, end: float | None = None
 ) -> Iterator[Shown | Damage]:
-    """The pictures from `start` up to `end`, and the damage among them, as it is met.
+    """Yield the pictures from `start` up to `end`, and damage where it occurs.
 
-    Decoding begins at the last keyframe before `start`; what lies between is not shown.
+    Decoding begins at the last keyframe before `start`; pictures before `start` are not yielded.
     """
     return Reel(video).pictures(start, end)
 
 
 class Reel:
-    """A video that is shown span after span; what follows the last span is not decoded anew."""
+    """A video decoded span by span; each span continues where the last one ended if possible."""
 
     def __init__(self, video: Opened) -> None:
         self._video = video
@@ -153,20 +154,21 @@ class Reel:
         self._end = 0.0
         self._is_over = False
         self.latest: Shown | None = None
-        """The picture before the next one, also where that lies before the span."""
+        """The last picture decoded before the next one; it may be from before the span."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether the next span may be reached from where it stands."""
+        """Whether decoding may continue at the current position for the next span."""
         return self._ahead is not None
 
     @property
     def step(self) -> float:
-        """From one picture to the next, where the rate is constant."""
+        """Seconds between pictures at a constant rate."""
         return self._clock.step
 
     def leads_to(self, start: float) -> bool:
-        """Whether going on is the way there, rather than a keyframe that lies nearer."""
+        """Return whether to continue decoding to get to `start`, rather than seek to a closer
+        keyframe."""
         if self._ahead is None or start < self._end:
             return False
         keyframe = _keyframe_before(self._video, self._clock, start)
@@ -174,15 +176,16 @@ class Reel:
         return farthest <= self._ahead.time + _EPSILON
 
     def held(self, at: float, *, is_variable: bool) -> Shown | None:
-        """What was shown last, once more, if it is still shown then.
+        """Return the latest picture again if it is still shown at this time.
 
-        Where the rate varies it is so up to the next picture, and else the last one may be.
+        With a variable rate it is shown until the next picture; otherwise only the last picture can
+        be held.
         """
         is_there = self._passage.reach.end > at + _EPSILON if self._is_over else is_variable
         return Shown(at, self.latest.frame) if is_there and self.latest is not None else None
 
     def pictures(self, start: float, end: float | None = None) -> Iterator[Shown | Damage]:
-        """As the function of this name has it, wherever the reel stands."""
+        """Yield the pictures of a span like the function `pictures`, from any position."""
         is_whole, self._is_over = True, False
         for item in self._from(start):
             if isinstance(item, Damage):
@@ -192,7 +195,7 @@ class Reel:
                 continue
             if end is not None and item.time >= end - _EPSILON:
                 is_told = self._clock.of_frame(item.frame) == item.time
-                if is_whole and is_told:  # else whoever enters elsewhere might count otherwise
+                if is_whole and is_told:  # otherwise times might differ from those after a seek
                     self._ahead, self._end = item, end
                 return
             if item.time >= start - _EPSILON:
@@ -209,7 +212,8 @@ class Reel:
         return self._entered(start)
 
     def _entered(self, start: float) -> Iterator[Shown | Damage]:
-        """Where a keyframe shows no picture at once, as with intra refresh, from one before it."""
+        """Seek to a keyframe; to an earlier one if it yields no picture at once, as with intra
+        refresh."""
         place: float | None = start
         self.latest = None
         for left in reversed(range(_ENTRIES)):
@@ -224,7 +228,7 @@ class Reel:
         return chain(() if first is None else (first,), self._items)
 
     def _lacks(self, place: float, first: Shown | Damage | None, start: float) -> bool:
-        """Whether pictures are missing between the keyframe and the first one that is shown."""
+        """Return whether pictures are missing between the keyframe and the first decoded one."""
         if isinstance(first, Damage):
             return False
         steps = 0.5 if self._video.is_unordered else 1.5
@@ -241,13 +245,13 @@ class Reel:
 
 
 _STEPS_BACK = (0.0, 2.0, 8.0, 30.0)
-"""Seconds. Where there is no index, a file may be entered behind the keyframe that is wanted."""
+"""Seconds. Without an index, seeking may end up after the wanted keyframe."""
 
 
 def go_to(video: Opened, start: float) -> float | None:
-    """To the last keyframe before `start`, or to one before that where the file has no index.
+    """Seek to the last keyframe before `start`, or to an earlier one without an index.
 
-    Its time; None where it is the beginning.
+    Return its time, or None for the beginning of the file.
     """
     clock = Clock(video)
     for back in _STEPS_BACK:
@@ -261,7 +265,7 @@ def go_to(video: Opened, start: float) -> float | None:
 
 
 def _keyframe_before(video: Opened, clock: Clock, time: float) -> float | None:
-    """As the index has it; None where that is not known to have all of them."""
+    """Return the keyframe time according to the index; None if the index may be incomplete."""
     entries = video.stream.index_entries
     is_whole = video.stream.frames == len(entries) or "matroska" in video.container.format.name
     if not len(entries) or not is_whole or clock.at(entries[-1].timestamp) < time:
@@ -271,7 +275,7 @@ def _keyframe_before(video: Opened, clock: Clock, time: float) -> float | None:
 
 
 def _enter(video: Opened, clock: Clock, time: float) -> float:
-    """The time of the keyframe that seeking leads to."""
+    """Seek, and return the time of the next keyframe."""
     import av
 
     if not _seek(video, clock, time):
@@ -296,10 +300,10 @@ def _seek(video: Opened, clock: Clock, time: float) -> bool:
 
 
 class _Passage:
-    """One way through the packets.
+    """One pass through the packets.
 
-    A damaged one costs its own pictures and those behind it, up to the next keyframe: until then
-    pictures are made of what was lost.
+    A damaged packet invalidates its pictures and the following ones up to the next keyframe,
+    because they may depend on the lost data.
     """
 
     def __init__(self, video: Opened, clock: Clock, *, is_whole: bool) -> None:
@@ -320,7 +324,10 @@ class _Passage:
                 yield Shown(time, frame)
 
     def _timed(self, start: float) -> "Iterator[tuple[float, VideoFrame]]":
-        """What lies ahead waits for the next picture: if that is from before, its time is wrong."""
+        """Yield frames with times.
+
+        Hold a frame after a gap: if the next is earlier, its time is wrong.
+        """
         clock, ahead = self._clock, None
         for frame in (frame for packet in self._packets() for frame in self._decoded(packet)):
             if ahead is not None:
@@ -338,7 +345,7 @@ class _Passage:
         return self._broken is not None
 
     def rest(self) -> Damage | None:
-        """Damage behind which no whole picture came."""
+        """Return the damage that no intact keyframe followed."""
         return next(self._mended(self._clock.now + self._clock.step), None)
 
     def _packets(self) -> "Iterator[Packet[VideoStream]]":
@@ -346,12 +353,12 @@ class _Passage:
 
         try:
             for packet in packets(self._video):
-                # Seeking may lead to a place before the keyframe, where not all decoders wait.
+                # Seeking may end before the keyframe, and not all decoders wait for it.
                 self._is_begun = self._is_begun or packet.is_keyframe
                 if not self._is_begun:
                     continue
                 self.reach.add(packet)
-                if packet.is_corrupt:  # parts of it were lost, which few decoders notice
+                if packet.is_corrupt:  # parts were lost; few decoders notice
                     self._break_at(packet, "damaged packets")
                 yield packet
         except av.FFmpegError as error:
@@ -376,7 +383,7 @@ class _Passage:
             self._broken = Damage(max(0.0, time), time, known.reason if known else reason)
 
     def _mended(self, time: float) -> Iterator[Damage]:
-        """The damage so far, when a whole picture follows it."""
+        """Yield the current damage once an intact keyframe follows it."""
         if self._broken is not None:
             yield replace(self._broken, end=max(time, self._broken.start))
             self._broken = None

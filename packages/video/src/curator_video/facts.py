@@ -1,4 +1,4 @@
-"""What is known of a video without decoding it."""
+"""Facts about a video that need no full decode."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class AudioFacts:
-    """The first audio track."""
+    """Facts about the first audio track."""
 
     codec: str
     sample_rate: int
@@ -19,7 +19,7 @@ _HDR = {16: "PQ", 18: "HLG"}
 
 @dataclass(frozen=True)
 class ColorFacts:
-    """How numbers stand for colours, in the code points of ITU-T H.273; 2 is unspecified."""
+    """Colour encoding, as ITU-T H.273 code points; 2 is unspecified."""
 
     primaries: int = UNSPECIFIED
     transfer: int = UNSPECIFIED
@@ -28,17 +28,17 @@ class ColorFacts:
 
     @property
     def hdr(self) -> str | None:
-        """`PQ` or `HLG` where brightness goes beyond that of usual screens."""
+        """`PQ` or `HLG` for high dynamic range, else None."""
         return _HDR.get(self.transfer)
 
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """The video track, and the file around it.
+    """Facts about the video track and its file.
 
-    `width` and `height` are those of the picture as it is shown: turned by `rotation` degrees,
-    counterclockwise, against what is stored. Times of clips count from `start`, the timestamp of
-    the first picture. Pixels are `sample_aspect_ratio` times as wide as they are high, as stored.
+    `width` and `height` are those of the displayed picture: rotated by `rotation` degrees
+    counterclockwise from the stored one. Clip times count from `start`, the timestamp of the first
+    picture. `sample_aspect_ratio` is the width of a stored pixel to its height.
     """
 
     container: str
@@ -61,7 +61,7 @@ class VideoFacts:
 
     @property
     def may_hold_pictures(self) -> bool:
-        """Whether a picture may be shown for long. Nothing announces that in Matroska and WebM."""
+        """Whether a picture may be shown for long. Matroska and WebM do not announce it."""
         return self.is_variable or "matroska" in self.container
 
     def as_dict(self) -> dict[str, Any]:

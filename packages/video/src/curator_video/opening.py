@@ -1,7 +1,7 @@
-"""Opening: a container of one of the formats that we read, from a file, a store or memory.
+"""Opening videos: a container in a supported format, from a file, a store or memory.
 
-The files may be anybody's. So neither playlists nor other formats that lead elsewhere are opened,
-and no protocol but that of files.
+Files may be untrusted. Playlists, other formats that refer to other files, and all protocols except
+`file` are therefore refused.
 """
 
 import io
@@ -26,40 +26,41 @@ FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts"
 ENDINGS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts")
 
 LARGEST_PICTURE = 16384 * 16384
-"""Pixels. What claims more would fill the memory, and is no video that anybody made."""
+"""Pixels. Larger pictures would fill the memory, and no real video has them."""
 
 _BEGIN = 512
 
 _OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
 
 _ORDERED_BY_DECODERS = frozenset({"h264", "hevc"})
-"""Codecs of whose packets no one else knows in which order they are shown."""
+"""Codecs for which only the decoder knows the presentation order of packets."""
 
 _PACKED = re.compile(rb"DivX\d+(?:Build|b)\d+p")
-"""What DivX and XviD write of themselves where they put two pictures into one packet."""
+"""Encoder tag that DivX and XviD write if they pack two pictures into one packet."""
 
 
 class UnreadableVideoError(InputError):
-    """A video of which nothing can be read."""
+    """No part of the video can be read."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A container, and its one video stream that counts."""
+    """An open container and its main video stream."""
 
     container: "InputContainer"
     stream: "VideoStream"
     delay: int = 0
-    """So many pictures wait in the decoder for those that are stored behind them."""
+    """Number of pictures that the decoder holds back to reorder them."""
 
     @property
     def is_avi(self) -> bool:
-        """AVI tells in which order pictures are stored; a tick of its clock is a picture."""
+        """Whether the container is AVI: packets only have decoding order, and a clock tick is a
+        picture."""
         return self.container.format.name == "avi"
 
     @property
     def is_unordered(self) -> bool:
-        """Whether a picture may be shown up to `delay` ticks before its packet says."""
+        """Whether a picture may be shown up to `delay` ticks before the time of its packet."""
         if not self.is_avi:
             return False
         known = self.stream.codec_context.extradata or b""
@@ -68,16 +69,16 @@ class Opened:
 
 @contextmanager
 def opened(source: VideoSource) -> Iterator[Opened]:
-    """The video for as long as it is needed; UnreadableVideoError says what is wrong with it."""
+    """Open a video; raise UnreadableVideoError with the reason if it cannot be read."""
     with _handle(source) as handle, _container(source, handle) as container:
         stream = _picture_stream(source, container)
-        # What the headers say: a decoder that finds that it has to wait longer changes it.
+        # The depth from the headers: a decoder changes it when it finds that it needs more.
         yield Opened(container, stream, stream.codec_context.reorder_depth)
 
 
 @contextmanager
 def _handle(source: VideoSource) -> Iterator[Any]:
-    """What av can open: a plain path, or something to read from."""
+    """Yield an input for av: a plain path or a file object."""
     if source.content is not None:
         _refuse_empty(source, len(source.content))
         yield io.BytesIO(source.content)
@@ -91,7 +92,7 @@ def _handle(source: VideoSource) -> Iterator[Any]:
     with open_anywhere(source.path, source.storage_options) as file:
         _refuse_empty(source, file.seek(0, io.SEEK_END))
         file.seek(0)
-        yield file if plain is None else f"file:{plain}"  # a colon in a name is no protocol
+        yield file if plain is None else f"file:{plain}"  # allows colons in names
 
 
 def _refuse_empty(source: VideoSource, size: int) -> None:
@@ -100,7 +101,7 @@ def _refuse_empty(source: VideoSource, size: int) -> None:
 
 
 def _refuse_page(source: VideoSource, handle: Any) -> None:
-    """A server may give a page in place of a film, also one that lists those in a folder."""
+    """Raise if a server returned a web page instead of the video, such as a folder listing."""
     if isinstance(handle, str):
         with open(handle.removeprefix("file:"), "rb") as file:
             begin = file.read(_BEGIN)
@@ -131,30 +132,30 @@ def _container(source: VideoSource, handle: Any) -> Iterator["InputContainer"]:
 
 
 def packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
-    """Those of its pictures from where the container stands, with times that can be relied on."""
+    """Yield video packets from the current position, with reliable times."""
     found = packets_of(video.stream, video.container)
     return _timed(found, video.delay) if video.is_unordered else found
 
 
 def packets_of(stream: Any, container: "InputContainer") -> Iterator[Any]:
-    """Those of one stream from where the container stands.
+    """Yield the packets of one stream from the current position.
 
-    Other streams may come up on the way, as in recordings of broadcasts. Once all packets were
-    given, av looks for these where it has none.
+    Other streams may appear on the way, as in recordings of broadcasts. av raises IndexError when
+    it looks them up after the last packet.
     """
     with suppress(IndexError):
         yield from container.demux(stream)
 
 
 def _timed(stored: "Iterator[Packet[VideoStream]]", delay: int) -> "Iterator[Packet[VideoStream]]":
-    """With times as if pictures were shown in this order, which is true of keyframes."""
+    """Set times as if pictures were shown in this order, which is true for keyframes."""
     for packet in stored:
         packet.pts = None if packet.dts is None else packet.dts + delay
         yield packet
 
 
 def rewind(container: "InputContainer") -> None:
-    """Back to the beginning, or as near to it as a damaged file lets one."""
+    """Seek to the beginning, or as close to it as a damaged file allows."""
     import av
 
     with suppress(av.FFmpegError, OSError):
@@ -162,7 +163,7 @@ def rewind(container: "InputContainer") -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """What av says, without the number and the name of the file."""
+    """Return av's error message without the number and the file name."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(text).partition(":")[0]
 
@@ -177,12 +178,12 @@ def _picture_stream(source: VideoSource, container: "InputContainer") -> "VideoS
     if stream.codec_context is None:
         raise UnreadableVideoError(f"{source.path}: this build of av cannot decode its video track")
     _refuse_size(source, stream)
-    stream.codec_context.thread_count = 1  # the workers are what runs side by side
+    stream.codec_context.thread_count = 1  # workers already run in parallel
     return stream
 
 
 def _is_cover(stream: "VideoStream") -> bool:
-    """The picture of an album stands as a video track in its file."""
+    """Return whether the stream is album art, which files store as a video track."""
     return "attached_pic" in (stream.disposition.name or "").lower()
 
 

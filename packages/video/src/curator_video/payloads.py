@@ -1,4 +1,4 @@
-"""Payloads: facts as JSON, and bytes behind them, as one piece that a retry reads back."""
+"""Payloads: JSON facts followed by binary contents, in one piece that a retry can read."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ _LENGTH = 8
 
 
 def packed(facts: dict[str, Any], *contents: bytes | None) -> bytes:
-    """Facts, and bytes where there are any: none and empty ones are told apart."""
+    """Pack facts and contents. None and empty contents stay different."""
     sizes = [None if content is None else len(content) for content in contents]
     head = json.dumps({**facts, "sizes": sizes}).encode()
     return b"".join(
@@ -16,7 +16,7 @@ def packed(facts: dict[str, Any], *contents: bytes | None) -> bytes:
 
 
 def unpacked(payload: bytes) -> tuple[dict[str, Any], list[bytes | None]]:
-    """The facts, and as many contents as were packed."""
+    """Return the facts and as many contents as were packed."""
     place = _LENGTH + int.from_bytes(payload[:_LENGTH], "big")
     facts: dict[str, Any] = json.loads(payload[_LENGTH:place])
     contents: list[bytes | None] = []

@@ -1,4 +1,4 @@
-"""What this package adds to Curator."""
+"""Plugin hooks: the stages, commands and reports of curator-video."""
 
 from curator_core.plugins.hookspecs import hookimpl
 

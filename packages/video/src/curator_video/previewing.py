@@ -1,4 +1,4 @@
-"""Previewing: a small animation of each clip, to look at without opening a video."""
+"""Clip previews: a small animation of each clip, for viewing without a video player."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from curator_video.sharing import LookingStage
 
 @dataclass
 class ClipPreviewer(LookingStage):
-    """Makes an animated WebP of each clip, which the writer puts into `previews/`.
+    """Make an animated WebP of each clip, which the writer puts into `previews/`.
 
-    Its pictures are those of the shared decode.
+    Its pictures come from the shared decode.
     """
 
     fps: float = 1.0
-    """How many pictures of a second it has, and shows."""
+    """Pictures per second, both sampled and shown."""
 
     height: int = 240
-    """How high they are, if they are higher."""
+    """Maximum height in pixels."""
 
     quality: int = 50
-    """Of the pictures, from 0 to 100."""
+    """Quality of the WebP, from 0 to 100."""
 
     def check(self) -> Iterator[str]:
         if not self.fps > 0:

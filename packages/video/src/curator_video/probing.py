@@ -1,4 +1,4 @@
-"""Probing: what a video is, from its headers and its first picture."""
+"""Probing: find out the facts about a video from its headers and its first picture."""
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 _READ = 60
-"""Packets that are read where there is no index, and so cost something."""
+"""Packets to read if there is no index. Each costs a read."""
 
 _REORDERED = 16
-"""At the end of some packets, so many may have neighbours that were not read."""
+"""Packets: this many at the end may have neighbours that were not read."""
 
 _PLACES = 12
-"""In a file without an index, so many are looked at to tell whether time goes on in it."""
+"""Positions to sample in a file without an index, to check that its times increase."""
 
 _SET_BACK = 1.0
-"""Seconds. By less, pictures come earlier in a file than those that are shown before them."""
+"""Seconds. Reordered pictures go back in time by less than this."""
 
 _SLOWEST = 60.0
-"""Seconds from one picture to the next. Headers that say more, and that it is always so, lie."""
+"""Seconds per picture. Headers that claim a longer constant interval are wrong."""
 
 _OTHER = 1.5
-"""So many times faster or slower pictures come than headers say, where some stand for long."""
+"""Factor by which the picture rate may differ from the headers' before it counts as variable."""
 
 _FULL_RANGE = 2
-"""As FFmpeg counts: 1 is the range of broadcasts."""
+"""FFmpeg's number for full range; 1 is the broadcast range."""
 
 _LATER = 4
-"""In Matroska, places at which is looked whether the rate varies only later."""
+"""Positions to sample in Matroska, to find rates that only vary later."""
 
 _READ_LATER = 24
-"""Packets behind each of these that are read."""
+"""Packets to read after each of these positions."""
 
 _CHEAP = 1024 * 1024
-"""Bytes. As many are read at each of these, where keyframes are rare."""
+"""Bytes to read at each of these positions at most, if keyframes are rare."""
 
 _TRIED = 100
-"""Packets after which a video that has given no picture is said to have none."""
+"""Packets to decode before a video counts as having no pictures."""
 
 
 def probe(source: VideoSource) -> VideoFacts:
-    """The facts; UnreadableVideoError where not one picture can be decoded."""
+    """Return the facts; raise UnreadableVideoError if no picture can be decoded."""
     with opened(source) as video:
         variable, picture = _is_variable(video), _first_picture(source, video)
         _refuse_joined(source, video)
@@ -59,9 +59,9 @@ def probe(source: VideoSource) -> VideoFacts:
 
 
 def _refuse_joined(source: VideoSource, video: Opened) -> None:
-    """Transport streams can be joined end to end; then one time means several pictures.
+    """Raise if a transport stream was joined of several: one time would mean several pictures.
 
-    Two places on either side are asked: a single one may be damaged.
+    Compares two positions on either side, because a single one may be damaged.
     """
     stamps = list(_stamps_along(video)) if video.container.format.name == "mpegts" else []
     for place in range(1, len(stamps)):
@@ -84,7 +84,7 @@ def _refuse_slow(source: VideoSource, video: Opened, variable: bool) -> None:
 
 
 def _stamps_along(video: Opened) -> Iterator[float]:
-    """The time of a packet at each of some places that lie equally far apart in the file."""
+    """Yield a packet time at each of several evenly spaced positions of the file."""
     import av
 
     container, size = video.container, video.container.size
@@ -137,15 +137,15 @@ def _color(picture: "VideoFrame") -> ColorFacts:
 
 
 def origin_of(video: Opened) -> float:
-    """When the first picture is shown, on the clock of the file."""
+    """Return when the first picture is shown, on the clock of the file."""
     start, tick = video.stream.start_time or 0, video.stream.time_base
-    if video.is_avi:  # where it is the time of the first packet
+    if video.is_avi:  # its start time is that of the first packet
         start += video.delay
     return float(start * tick) if tick else 0.0
 
 
 def duration_of(video: Opened) -> float:
-    """As the headers say: of the track, where they know that; else of the file."""
+    """Return the duration in the headers: of the track if known, else of the file."""
     stream = video.stream
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
@@ -155,7 +155,7 @@ def duration_of(video: Opened) -> float:
 
 
 def _read_duration(video: Opened) -> float:
-    """Where the headers say nothing, as in recordings of browsers: up to the last packet."""
+    """Measure the duration up to the last packet, for headers without one (browser recordings)."""
     first, step = origin_of(video), 1 / (_rate(video.stream) or 25.0)
     last = first
     rewind(video.container)
@@ -171,11 +171,11 @@ def _packets(video: Opened) -> "Iterator[Packet[VideoStream]]":
     try:
         yield from packets(video)
     except av.FFmpegError:
-        return  # whoever decodes meets it again, and says so
+        return  # decoding meets the same error and reports it
 
 
 def _seconds(clock: str) -> float:
-    """Matroska tells the duration of a track as 00:01:02.500000000."""
+    """Parse a Matroska track duration, such as 00:01:02.500000000."""
     try:
         hours, minutes, seconds = clock.split(":")
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
@@ -188,10 +188,10 @@ def _rate(stream: "VideoStream") -> float:
 
 
 def _first_picture(source: VideoSource, video: Opened) -> "VideoFrame":
-    """Only a decoded picture tells how it is turned, and that there is one."""
+    """Decode one picture, to learn its rotation and that there is one."""
     rewind(video.container)
     context = video.stream.codec_context
-    context.options = {"skip_loop_filter": "all"}  # nobody looks at it
+    context.options = {"skip_loop_filter": "all"}  # the picture is not looked at
     for packet in islice(_packets(video), _TRIED):
         for picture in _pictures(context, packet):
             return picture
@@ -203,7 +203,7 @@ def _first_picture(source: VideoSource, video: Opened) -> "VideoFrame":
 def _pictures(
     context: "VideoCodecContext", packet: "Packet[VideoStream]"
 ) -> "Iterator[VideoFrame]":
-    """A keyframe comes out at once: nobody waits for pictures that might be shown before it."""
+    """Decode a packet; flush after a keyframe, so that it comes out at once."""
     import av
 
     try:
@@ -211,7 +211,7 @@ def _pictures(
         if packet.is_keyframe:
             yield from context.decode(None)
     except av.FFmpegError:
-        pass  # the next packet may be whole
+        pass  # the next packet may be intact
     if packet.is_keyframe:
         context.flush_buffers()
 
@@ -226,9 +226,9 @@ def _audio(container: "InputContainer") -> AudioFacts | None:
 
 
 def _is_variable(video: Opened) -> bool:
-    """Whether pictures stand for different times, by more than a clock rounds them to.
+    """Return whether picture durations differ by more than rounding.
 
-    Or for others than their rate says, as in a slide show that was made at 25 a second.
+    Also true if they differ from the declared rate, as in a slide show encoded at 25 per second.
     """
     rate = _rate(video.stream)
     steps = [
@@ -246,7 +246,7 @@ def _is_variable(video: Opened) -> bool:
 
 
 def _stamps(video: Opened) -> list[int]:
-    """Timestamps in order: all from an index that has every picture, else the first ones."""
+    """Return sorted timestamps: all from a complete index, else those of the first packets."""
     entries = video.stream.index_entries
     if len(entries) > 1 and video.stream.frames == len(entries):
         return [*(entry.timestamp for entry in entries), *_held_until(video)]
@@ -255,7 +255,7 @@ def _stamps(video: Opened) -> list[int]:
 
 
 def _later_stamps(video: Opened) -> Iterator[list[int]]:
-    """Timestamps in order, at some places of a file that has no index of all pictures."""
+    """Yield sorted timestamps at several positions of a Matroska file, which has no full index."""
     import av
 
     container, tick = video.container, video.stream.time_base
@@ -268,11 +268,11 @@ def _later_stamps(video: Opened) -> Iterator[list[int]]:
         except av.FFmpegError:
             return
         stamps = sorted(_stamps_around(video, int(time / tick)))
-        yield stamps[: -video.delay or None]  # of the last ones, neighbours were not read
+        yield stamps[: -video.delay or None]  # the neighbours of the last ones were not read
 
 
 def _stamps_around(video: Opened, wanted: int) -> Iterator[int]:
-    """From the keyframe before to some behind, or as far as is cheap: keyframes may be rare."""
+    """Read from the keyframe before to some packets after, up to a byte limit."""
     count, size = 0, 0
     for packet in _packets(video):
         size += packet.size
@@ -284,7 +284,7 @@ def _stamps_around(video: Opened, wanted: int) -> Iterator[int]:
 
 
 def _held_until(video: Opened) -> Iterator[int]:
-    """When the last picture ceases to be shown, where that is long after it came."""
+    """Yield the end of the last picture if it is held for long."""
     entries, length = video.stream.index_entries, video.stream.duration or 0
     first, last, end = entries[0].timestamp, entries[-1].timestamp, entries[0].timestamp + length
     longest = TOLERATED / float(video.stream.time_base or 1)

@@ -1,7 +1,7 @@
-"""Reaching: how far the pictures of a file go by its packets, and whether that is all of them.
+"""Reach: how far the packets of a file cover its pictures, and whether any are missing.
 
-A last picture may be shown for long. So an end is missing where packets are, and not where
-pictures just do not follow each other.
+A last picture may be shown for long. The end of a video is therefore missing only if packets are,
+not if there is a gap between pictures.
 """
 
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from curator_video.opening import Opened
 
 TOLERATED = 1.0
-"""Seconds. A video that ends so much earlier than its headers say was cut short."""
+"""Seconds. A video that ends earlier than its headers by more than this was cut short."""
 
 
 class Reach:
-    """What the packets that were read so far say of the end."""
+    """Track the end of the pictures from the packets read so far."""
 
     def __init__(self, video: "Opened", clock: "Clock") -> None:
         self._stream = video.stream
@@ -29,10 +29,10 @@ class Reach:
         self._until = 0.0
         self.count = 0
         self.newest = 0.0
-        """When the last of their pictures begins to be shown."""
+        """When the last of the pictures begins to be shown."""
 
     def add(self, packet: "Packet[VideoStream]") -> None:
-        """The next packet, whatever is in it."""
+        """Add the next packet; damaged ones are ignored."""
         time = self._clock.of_packet(packet)
         if not packet.size or packet.is_corrupt or time is None:
             return
@@ -45,10 +45,10 @@ class Reach:
 
     @property
     def end(self) -> float:
-        """When all of their pictures cease to be shown.
+        """When all pictures have ended.
 
-        Where they are stored in another order, MP4 tells when the next one is decoded, before
-        which it is not shown; in the end that is as late as all of them together are shown.
+        For reordered pictures, MP4 stores when the next one is decoded, which is the earliest time
+        it can be shown. At the end of the track, that is adjusted by the decoding delay.
         """
         if not (self._is_mp4 and self._is_reordered and self._stored):
             return self._until
@@ -59,7 +59,7 @@ class Reach:
         return max(self._until, self._clock.at(last))
 
     def lacks(self, wanted: float, shown: float) -> bool:
-        """Whether what is wanted up to a time is not there, where pictures end at `shown`."""
+        """Return whether pictures up to `wanted` are missing if the decoded ones end at `shown`."""
         if wanted - shown <= TOLERATED:
             return False
         is_decoded = self.newest < shown + TOLERATED
@@ -67,17 +67,17 @@ class Reach:
 
     @property
     def _is_all(self) -> bool:
-        """Whether the last packet is the last one of an index that has all of them."""
+        """Whether the last packet read is the last one of a complete index."""
         entries = self._stream.index_entries
         if not self._is_mp4 or not len(entries) or self._stored is None:
             return False
         if self._stored[0] < entries[-1].timestamp:
             return False
         told = (self._stream.duration or 0) + entries[0].timestamp
-        # An index in fragments has those that were met so far.
+        # The index of a fragmented file only has the fragments read so far.
         return len(entries) <= self._stream.frames or 0 < told <= self._stored[1]
 
     @property
     def _early(self) -> int:
-        """By so many ticks the first picture is decoded before it is shown."""
+        """Ticks between the decoding and the presentation of the first picture."""
         return (self._stream.start_time or 0) - self._stream.index_entries[0].timestamp

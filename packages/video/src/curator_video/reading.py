@@ -1,4 +1,4 @@
-"""Reading videos: which there are, and what each of them is."""
+"""Video reader: list files and probe each video."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ from curator_video.videos import Video
 
 @dataclass
 class VideoProbe(ProcessingStage[FileGroup, Video]):
-    """Finds out of each file what video it is. What is none is set aside with the reason."""
+    """Probe each file. Files that are not videos are quarantined with the reason."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Use ${secret:NAME} for keys."""
 
     def process(self, task: FileGroup) -> Iterator[Video | Rejected]:
         for row, part in enumerate(task.data):
@@ -35,7 +35,7 @@ class VideoProbe(ProcessingStage[FileGroup, Video]):
             except InputError as error:
                 if len(task.data) == 1:
                     raise
-                again = None if found else row  # or a shard's videos would be there twice
+                again = None if found else row  # else a retry would repeat the shard's videos
                 yield Rejected(str(error), str(part), row=again, damaged=is_damage(error))
 
     def _of_part(self, part: FilePart, dataset_name: str) -> Iterator[Video | Rejected]:
@@ -55,38 +55,38 @@ def _member(source: VideoSource, metadata: dict[str, Any], dataset_name: str) ->
 
 
 def _listable(path: str) -> str:
-    """Web servers have no folders, only pages with links to what is below them."""
+    """Extend the folder URL of a web server to a recursive pattern; only pages link to its
+    files."""
     is_page = path.rpartition("::")[2].startswith(("http://", "https://")) and path.endswith("/")
     return f"{path}**" if is_page else path
 
 
 @dataclass
 class VideoReader(CompositeStage[Empty, Video]):
-    """Lists videos (mp4, mov, mkv, webm, avi, ts) and says what each is; their bytes stay there.
+    """List and probe videos (mp4, mov, mkv, webm, avi, ts), without copying their bytes.
 
-    Those in shards (.tar) as well; what stands beside one as JSON or text goes into its metadata.
+    Also reads videos in tar shards (.tar); a video's JSON and text sidecars become its metadata.
     """
 
     file_paths: str | list[str]
-    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…
+    """Files, folders, or patterns with * and **; one or a list. URLs such as s3://… work too.
 
-    The address of a web server's folder ends in /, and the server has to show what is in it.
-    """
+    For a folder on a web server, the URL must end in / and the server must list its contents."""
 
     limit: int | None = None
-    """No more than so many videos, to try something out."""
+    """Maximum number of videos, for trying things out."""
 
     file_extensions: str | list[str] | None = None
-    """Which endings count in a folder, unless the usual ones."""
+    """File extensions to read in folders. All supported ones by default."""
 
     include: str | list[str] | None = None
-    """Only files whose name, or path in the folder, matches one of these patterns."""
+    """Only read files whose name, or path in the folder, matches one of these patterns."""
 
     exclude: str | list[str] | None = None
-    """No files whose name, or path in the folder, matches one of these patterns."""
+    """Skip files whose name, or path in the folder, matches one of these patterns."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Use ${secret:NAME} for keys."""
 
     endings: ClassVar[tuple[str, ...]] = (*ENDINGS, *SHARD_ENDINGS)
 

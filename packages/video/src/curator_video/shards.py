@@ -1,6 +1,6 @@
-"""Shards: tar files of videos, which are read where they stand in there, with what is beside them.
+"""Shards: read videos in place from tar files, with their sidecars.
 
-Members that follow each other under one key belong together, as WebDataset has it.
+Consecutive members with the same key form a sample, as in WebDataset.
 """
 
 import json
@@ -33,7 +33,7 @@ def is_shard(path: str) -> bool:
 
 
 def videos_in(part: FilePart, storage_options: StorageOptions | None) -> Iterator[Found]:
-    """Each video as a source of its own, with its key and its sidecars as metadata."""
+    """Yield each video as a source, with its key and sidecars as metadata."""
     with open_anywhere(part.path, storage_options) as file:
         found = False
         seen: set[str] = set()
@@ -59,14 +59,14 @@ def videos_in(part: FilePart, storage_options: StorageOptions | None) -> Iterato
 def _source(
     part: FilePart, member: tarfile.TarInfo, storage_options: StorageOptions | None
 ) -> VideoSource:
-    path = f"tar://{member.name}::{part.path}"  # by which fsspec opens it, too
+    path = f"tar://{member.name}::{part.path}"  # fsspec can open this path, too
     inside = Inside(part.path, member.offset_data)
     return VideoSource(path, member.size, part.version, None, storage_options, inside)
 
 
 def _samples(part: FilePart, file: BinaryIO) -> Iterator[list[tarfile.TarInfo] | Rejected]:
     try:
-        tar = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115 - the file is not its own
+        tar = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115 - the caller owns the file
     except tarfile.ReadError as error:
         raise InputError(f"{part.path} cannot be read as a tar file: {error}") from None
     damage: list[str] = []
@@ -81,17 +81,17 @@ def _members(tar: tarfile.TarFile, file: BinaryIO, damage: list[str]) -> Iterato
     try:
         while (member := tar.next()) is not None:
             yield member
-            tar.members = []  # type: ignore[attr-defined]  # it would keep all of them
+            tar.members = []  # type: ignore[attr-defined]  # tar would keep all of them
     except tarfile.TarError as error:
         damage.append(str(error))
         return
-    file.seek(tar.offset)  # it takes whatever is no header for the end
+    file.seek(tar.offset)  # tarfile takes any invalid header for the end
     if file.read(tarfile.BLOCKSIZE).strip(b"\0"):
         damage.append(f"no tar header at byte {tar.offset}, where one should be")
 
 
 def _key(name: str) -> str:
-    """Up to the first dot behind the folder."""
+    """Return the path up to the first dot in the base name."""
     folder, slash, base = name.rpartition("/")
     return folder + slash + base.partition(".")[0]
 
@@ -107,7 +107,7 @@ def _metadata(part: FilePart, file: BinaryIO, members: Sequence[tarfile.TarInfo]
 
 
 def _value(ending: str, content: bytes) -> Any:
-    """JSON as what it says, where it is any; all else as text."""
+    """Parse JSON if it is valid; return everything else as text."""
     text = content.decode(errors="replace")
     if ending == ".json":
         try:
@@ -118,7 +118,7 @@ def _value(ending: str, content: bytes) -> Any:
 
 
 def source_at(path: str, storage_options: StorageOptions | None = None) -> VideoSource:
-    """A video by its path, which may be that of a member of a shard."""
+    """Return the source at a path, which may be a shard member."""
     if not path.startswith("tar://"):
         return VideoSource(path, storage_options=storage_options)
     name, _, shard = path.removeprefix("tar://").partition("::")

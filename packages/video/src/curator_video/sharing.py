@@ -1,4 +1,4 @@
-"""Sharing: stages that look at pictures say so, and the first of them decodes for all."""
+"""Shared decoding: stages declare what they need, and the first of them decodes for all."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -16,15 +16,15 @@ _FINDINGS = "curator_video.findings"
 
 
 class Looking:
-    """A stage that wants to know something of the pictures of clips."""
+    """A stage that needs measurements of a clip's pictures."""
 
     def wanted(self) -> Wanted:
-        """What it looks at."""
+        """Return the measurements that it needs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it looks at")
 
 
 def wanted_by(stages: Sequence[AnyStage]) -> Wanted:
-    """What the stages want of a clip, up to the first that makes something else of it."""
+    """Combine the wants of the stages, up to the first that does not take or return clips."""
     total = Wanted()
     for stage in stages:
         if not issubclass(stage.takes, Clip):
@@ -37,7 +37,7 @@ def wanted_by(stages: Sequence[AnyStage]) -> Wanted:
 
 
 class LookingStage(ProcessingStage[Clip, Clip], Looking):
-    """Works on the pictures of clips. It decodes for those behind it what they want to see."""
+    """Base class for stages that use the pictures of clips. It also decodes for later stages."""
 
     _shared = Wanted()
 
@@ -47,7 +47,7 @@ class LookingStage(ProcessingStage[Clip, Clip], Looking):
         return aware
 
     def findings(self, clip: Clip) -> Any:
-        """What is known of the clip: from an earlier stage, or from one decode of its span."""
+        """Return the findings of a clip: from an earlier stage, or from one decode of its span."""
         from curator_video.analysis.examining import examined
 
         known = known_findings(clip)

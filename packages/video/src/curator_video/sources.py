@@ -1,4 +1,4 @@
-"""Where the bytes of a video are: in a file, in an object store, or in memory."""
+"""Video sources: bytes in a file, in an object store, or in memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Inside:
-    """Which file holds the bytes of a video, and where they begin in it."""
+    """The file that contains a video, and the offset of its first byte."""
 
     path: str
     start: int
@@ -15,10 +15,10 @@ class Inside:
 
 @dataclass(frozen=True)
 class VideoSource:
-    """A file that stays where it is, or bytes that came from somewhere called `path`.
+    """A file that is read in place, or bytes that were read from `path`.
 
-    `storage_options` go along to every stage that opens the file, but are never written down: a
-    retry takes them from the environment.
+    `storage_options` are passed to every stage that opens the file, but never saved: a retry takes
+    them from the environment.
     """
 
     path: str
@@ -27,9 +27,9 @@ class VideoSource:
     content: bytes | None = field(default=None, repr=False)
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     inside: Inside | None = None
-    """Where it is a member of a shard, which is read in place."""
+    """Location of a shard member, which is read in place."""
 
     @property
     def held_bytes(self) -> int:
-        """What it takes of memory: a file takes none."""
+        """Bytes held in memory; 0 for a file."""
         return 0 if self.content is None else len(self.content)

@@ -1,4 +1,4 @@
-"""Stills: pictures of clips as files, alone or as a small animation, made by av."""
+"""Still images: encode pictures of clips as JPEG or as an animated WebP, with av."""
 
 import io
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Any
 from curator_video.analysis.observing import Pixels
 
 _FINEST = 3
-"""As FFmpeg counts: 2 is the best a JPEG can be, 31 the worst."""
+"""FFmpeg's JPEG quality, from 2 (best) to 31 (worst)."""
 
 
 def jpeg(pixels: Pixels) -> bytes:
-    """One picture, as servers of models want it."""
+    """Encode one picture as JPEG, the format that model servers expect."""
     import av
 
     frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
@@ -25,7 +25,7 @@ def jpeg(pixels: Pixels) -> bytes:
 
 
 def animation(pictures: Sequence[Pixels], fps: float, quality: int) -> bytes:
-    """A WebP that shows so many pictures a second, for ever."""
+    """Encode a WebP that plays at `fps` pictures per second in a loop."""
     import av
 
     sink = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Stretches: a part of a file that can be read as if it were one itself, wherever that is."""
+"""File ranges: read a part of a local or remote file like a file."""
 
 import io
 from collections.abc import Iterator
@@ -10,13 +10,16 @@ from curator_core.io.filesystems import StorageOptions, local_path, misanswer, o
 
 
 def open_anywhere(path: str, storage_options: StorageOptions | None = None) -> BinaryIO:
-    """A file to read here and there; an error that says so where its server does not allow that."""
+    """Open a file for random access.
+
+    Reads raise a clear error if its server has no range requests.
+    """
     file = open_input(path, storage_options)
     return file if local_path(path) is not None else cast(BinaryIO, Distant(file, path))
 
 
 class Distant(io.RawIOBase):
-    """A file on a server. Not all of those give a file but from its beginning."""
+    """A file on a server. Not all servers support random access."""
 
     def __init__(self, file: BinaryIO, path: str) -> None:
         self._file = file
@@ -62,7 +65,7 @@ class Distant(io.RawIOBase):
 
 
 class Stretch(io.RawIOBase):
-    """Some bytes of an open file, from `start` on; they stay where they are."""
+    """A range of an open file, read in place."""
 
     def __init__(self, file: BinaryIO, start: int, size: int) -> None:
         self._file = file

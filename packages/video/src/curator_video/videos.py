@@ -1,4 +1,4 @@
-"""Videos as tasks: where they are, and what is known of them. Their bytes stay where they are."""
+"""Videos as tasks: location and facts. The bytes are not copied."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,17 +12,17 @@ from curator_video.sources import Inside, VideoSource
 
 @dataclass
 class Video(Task[VideoSource]):
-    """One video. `facts` is what the reader found out of it."""
+    """A video. The reader sets `facts`."""
 
     facts: VideoFacts | None = None
 
     @classmethod
     def of(cls, path: str, content: bytes | None = None) -> Self:
-        """A video that is not probed yet; the first stage that needs to know does so."""
+        """Create a video that is not probed yet; the first stage that needs its facts probes it."""
         return cls(VideoSource(path, len(content or b""), content=content))
 
     def probed(self) -> VideoFacts:
-        """The facts, found out now where nobody has done so before."""
+        """Return the facts; probe now if they are not known yet."""
         from curator_video.probing import probe
 
         return self.facts or probe(self.data)

@@ -1,4 +1,4 @@
-"""Windows: parts of a clip that are described each by itself."""
+"""Windows: parts of a clip that are captioned separately."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -7,10 +7,10 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Window:
-    """Pictures of a clip in a row, from `start_frame` up to, and without, `end_frame`.
+    """Consecutive pictures of a clip, from `start_frame` up to but excluding `end_frame`.
 
-    Both count from the clip's first picture, by the frame rate of its video; `start` and `end` are
-    seconds of the video. Captions stand under the names that stages were told to give them.
+    Frame numbers count from the clip's first picture at the frame rate of its video; `start` and
+    `end` are seconds of the video. The keys of `captions` are the stages' caption fields.
     """
 
     start_frame: int
@@ -23,7 +23,7 @@ class Window:
         return replace(self, captions={**self.captions, name: text})
 
     def as_dict(self) -> dict[str, Any]:
-        """Its place and its captions side by side."""
+        """Return the position and the captions in one flat dictionary."""
         place = asdict(self)
         return {**place.pop("captions"), **place}
 
@@ -37,7 +37,8 @@ class Window:
 def windows_between(
     start: float, end: float, fps: float, frames: int, remainder: int
 ) -> list[Window]:
-    """Windows of so many pictures; a rest of less than `remainder` belongs to the last of them."""
+    """Split into windows of `frames` pictures; add a rest of less than `remainder` to the last
+    one."""
     count = max(1, round((end - start) * fps))
     edges = list(range(0, count, frames))
     if len(edges) > 1 and count - edges[-1] < remainder:
@@ -47,5 +48,5 @@ def windows_between(
         Window(first, last, round(start + first / fps, 6), round(start + last / fps, 6))
         for first, last in places
     ]
-    made[-1] = replace(made[-1], end=end)  # a frame rate that varies does not move the end
+    made[-1] = replace(made[-1], end=end)  # a variable frame rate must not move the end
     return made

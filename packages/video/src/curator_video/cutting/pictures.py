@@ -1,4 +1,4 @@
-"""Pictures made ready for an encoder: without fields, in SDR, upright, in 8 bits, of even sides."""
+"""Picture preparation for encoders: deinterlaced, SDR, upright, 8 bits, even sides."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ _TICK = Fraction(1, 90000)
 _BT709 = 1
 _RGB = 0
 _LIMITED, _FULL = 1, 2
-"""Ranges, as FFmpeg counts."""
+"""Colour ranges, as numbered by FFmpeg."""
 
 
 class _Graph:
-    """A chain of filters."""
+    """A chain of FFmpeg filters."""
 
     def __init__(self, frame: "VideoFrame", steps: str) -> None:
         import av.filter
@@ -46,7 +46,7 @@ class _Graph:
         self._graph.link_nodes(*nodes).configure()
 
     def frames(self, frame: "VideoFrame | None") -> Iterator[Any]:
-        """What comes out when a picture, or the end, goes in."""
+        """Push one picture, or None at the end, and yield the results."""
         import av
 
         self._graph.push(frame)
@@ -57,13 +57,13 @@ class _Graph:
                 return
 
     def frame(self, frame: "VideoFrame") -> Any:
-        """What a picture becomes, where each goes in and out by itself."""
+        """Filter one picture, where each input yields exactly one output."""
         self._graph.push(frame)
         return self._graph.pull()
 
 
 class ToneMapper:
-    """Brings HDR into the range of usual screens. Its tables take seconds to make, and are kept."""
+    """Map HDR to BT.709. Its tables take seconds to build, so it is kept."""
 
     def __init__(self) -> None:
         self._kind: tuple[Any, ...] = ()
@@ -77,7 +77,7 @@ class ToneMapper:
 
 
 class PictureMaker:
-    """Makes the pictures of a clip ready, with their times on the clock of the new file."""
+    """Prepare the pictures of a clip, with times on the clock of the new file."""
 
     def __init__(self, facts: VideoFacts, start: float, tick: Fraction, mapper: ToneMapper) -> None:
         self._facts = facts
@@ -91,14 +91,14 @@ class PictureMaker:
 
     @property
     def changes(self) -> Iterator[str]:
-        """What is different from the source."""
+        """Differences from the source."""
         if self._fields is not None:
             yield "deinterlaced"
         if self._facts.color.hdr:
             yield f"{self._facts.color.hdr} tone-mapped to BT.709"
 
     def add(self, shown: Shown) -> Iterator[Any]:
-        """The pictures that are ready once this one is there."""
+        """Add a picture and yield the pictures that are ready."""
         frame: Any = shown.frame
         self._times.append(shown.time)
         if self._fields is None and not frame.interlaced_frame:
@@ -112,7 +112,7 @@ class PictureMaker:
             yield self._ready(whole)
 
     def rest(self) -> Iterator[Any]:
-        """Those that waited for another one."""
+        """Yield the pictures that the deinterlacer still holds."""
         if self._fields is not None:
             for whole in self._fields.frames(None):
                 yield self._ready(whole)
@@ -127,20 +127,20 @@ class PictureMaker:
         frame = _in_eight_bits(frame)
         frame.pts = round((self._times.popleft() - self._start) / self._tick)
         frame.time_base = self._tick
-        frame.pict_type = 0  # the encoder decides, not what it was before
+        frame.pict_type = 0  # let the encoder choose the type
         return frame
 
 
 def _steps(rotation: int, frame: "VideoFrame") -> str:
     steps = [_TURNS[rotation]] if rotation in _TURNS else []
     if frame.width % 2 or frame.height % 2:
-        steps.insert(0, "format=yuv444p")  # where each pixel has a colour of its own
+        steps.insert(0, "format=yuv444p")  # where each pixel has its own colour
         steps.append("crop=trunc(iw/2)*2:trunc(ih/2)*2:0:0")
     return ",".join(steps)
 
 
 def _in_eight_bits(frame: Any) -> Any:
-    """As 4:2:0 of 8 bits, of the same range; RGB becomes BT.709."""
+    """Convert to 8-bit 4:2:0 with the same range; RGB becomes BT.709."""
     if frame.format.name == "yuv420p":
         return frame
     if frame.format.is_rgb:
@@ -149,7 +149,7 @@ def _in_eight_bits(frame: Any) -> Any:
 
 
 def tag_track(track: Any, facts: VideoFacts) -> None:
-    """Say of the pictures of an encoder what the source says of them, as they are made ready."""
+    """Copy the colour tags of the source to an encoder's track, as changed by the preparation."""
     context, color = track.codec_context, facts.color
     if color.hdr:
         color = ColorFacts(_BT709, _BT709, _BT709)

@@ -1,7 +1,7 @@
-"""Priorities: no encoder may keep the machine from everything else.
+"""Thread priorities: keep encoders from starving the rest of the machine.
 
-SVT-AV1, where root runs it (in containers, say), makes real-time threads of its own and of that
-which opens it: whatever else wants a processor waits, and so do all children of the process.
+When run by root (in containers, for example), SVT-AV1 turns its threads and the thread that opens
+it into real-time threads. These starve all other work, and child processes inherit the priority.
 """
 
 import os
@@ -14,8 +14,8 @@ _THREADS = Path("/proc/self/task")
 
 @contextmanager
 def as_before() -> Iterator[None]:
-    """Threads that become real-time ones within the block leave it as this thread came in."""
-    if not _THREADS.is_dir():  # only Linux has such threads
+    """Restore the scheduling policy of threads that become real-time threads within the block."""
+    if not _THREADS.is_dir():  # only Linux needs this
         yield
         return
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
@@ -23,6 +23,6 @@ def as_before() -> Iterator[None]:
         yield
     finally:
         for thread in map(int, os.listdir(_THREADS)):
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # the thread has just ended
                 if os.sched_getscheduler(thread) in (os.SCHED_FIFO, os.SCHED_RR):
                     os.sched_setscheduler(thread, policy, parameters)

@@ -1,4 +1,4 @@
-"""Sound: what is heard in a span, copied, or encoded anew where its file cannot hold it."""
+"""Sound of a clip: copied, or re-encoded if the container cannot hold it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from av.container import OutputContainer
 
 _EARLY = 0.25
-"""Seconds. Decoders need some of what comes before."""
+"""Seconds. Decoders need some sound from before the span."""
 
 _WHOLE = 0.9
-"""Sound that covers less of a clip is missing in part."""
+"""Sound that covers less than this share of a clip is reported as partly missing."""
 
 _RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000)
 _LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1", 8: "7.1"}
@@ -27,11 +27,11 @@ Way: TypeAlias = Literal["copied", "encoded", "none"]
 
 
 class UnfitSoundError(Exception):
-    """Sound that its container did not take, or took in part."""
+    """The container refused the sound, or part of it."""
 
 
 def with_sound(make: Callable[[Way], Encoded]) -> Encoded:
-    """A clip with its sound copied, else encoded, else with the reason why it has none."""
+    """Return a clip with its sound copied, else encoded, else without it and with the reason."""
     reason = ""
     ways: tuple[Way, ...] = ("copied", "encoded")
     for way in ways:
@@ -45,20 +45,20 @@ def with_sound(make: Callable[[Way], Encoded]) -> Encoded:
 
 @dataclass
 class Heard:
-    """The packets of a span, of the first audio track, and how they go into a file."""
+    """The packets of the first audio track in a span, and how to write them."""
 
     stream: Any
     start: float
     end: float
     encoder: str | None = None
-    """What encodes it anew; None where it is copied."""
+    """The encoder; None copies the packets."""
 
     first: int = 0
-    """When the span begins, on the clock of the track."""
+    """Start of the span on the clock of the track."""
 
     packets: list[Any] = field(default_factory=list)
     problem: str = ""
-    """Why some of it is missing."""
+    """Why some of the sound is missing."""
 
     @property
     def codec(self) -> str:
@@ -76,9 +76,9 @@ class Heard:
 def hear(
     video: Opened, start: float, end: float, encoder: str | None
 ) -> tuple[Heard | None, tuple[str, ...]]:
-    """The sound from `start` up to `end`; None and why, where there is none that can be had.
+    """Return the sound from `start` up to `end`, or None and the reason why there is none.
 
-    The container is left at another place.
+    This moves the position of the container.
     """
     streams = video.container.streams.audio
     stream = next((one for one in streams if one.codec_context is not None), None)
@@ -108,7 +108,7 @@ def _read(video: Opened, heard: Heard) -> Heard:
             if packet.pts >= last:
                 break
             heard.packets.append(packet)
-    except av.FFmpegError as error:  # damage; the pictures are what the clip is about
+    except av.FFmpegError as error:  # damaged sound must not fail the clip
         heard.problem = reason_of(error)
     return heard
 
@@ -123,7 +123,7 @@ def _decoded(heard: Heard) -> Iterator[Any]:
         for packet in (*heard.packets, None):
             try:
                 for frame in context.decode(packet):
-                    if frame.pts is None:  # as some decoders give the last one
+                    if frame.pts is None:  # some decoders return the last frame without a time
                         frame.pts, frame.time_base = behind, heard.stream.time_base
                     length = frame.samples / frame.sample_rate
                     behind = frame.pts + round(length / frame.time_base)
@@ -135,7 +135,7 @@ def _decoded(heard: Heard) -> Iterator[Any]:
 
 
 class SoundTrack:
-    """The track of a clip's file that holds what was heard."""
+    """The sound track of a clip's file."""
 
     def __init__(self, container: "OutputContainer", heard: Heard) -> None:
         self._container = container
@@ -145,9 +145,9 @@ class SoundTrack:
     def _copied_track(self) -> Any:
         try:
             track: Any = self._container.add_stream_from_template(self._heard.stream)
-        except ValueError as error:  # which is what av's own error for it is, too
+        except ValueError as error:  # also the base class of av's own error
             raise UnfitSoundError(str(error)) from None
-        # What was read so far is how it is guessed: clips would depend on those before them.
+        # av estimates it from the packets read so far: clips would depend on earlier ones.
         track.codec_context.bit_rate = 0
         return track
 
@@ -163,7 +163,7 @@ class SoundTrack:
         return track
 
     def write(self, end: float) -> None:
-        """All that is heard up to `end`, where the clip does."""
+        """Write the sound up to `end`, the end of the clip."""
         import av
 
         try:
@@ -204,7 +204,7 @@ class SoundTrack:
             heard.problem = heard.problem or f"it covers {covered:.1f} of {seconds:.1f} s"
 
     def _graph(self, frame: Any, seconds: float) -> Any:
-        """Silence goes where there is none, as at a late beginning, and what is too early away."""
+        """Build the filters: fill gaps, such as a late start, with silence; trim early sound."""
         import av.filter
 
         graph, context = av.filter.Graph(), self._track.codec_context

@@ -17,29 +17,30 @@ Hdr: TypeAlias = Literal["tone_map", "refuse"]
 
 @dataclass
 class ClipCutter(ProcessingStage[Clip, Clip]):
-    """Cuts clips out of their videos, with sound. What is damaged is set aside with the reason."""
+    """Cut clips out of their videos, with sound. Damaged clips are quarantined with the reason."""
 
     mode: CutMode = "exact"
-    """exact encodes anew and begins at the very picture; copy takes the packets as they are, from
-    the keyframe before, in a hundredth of the time. The true span stands in the metadata."""
+    """`exact` re-encodes and begins at the exact picture; `copy` copies packets from the keyframe
+    before, in a hundredth of the time. The metadata has the actual span."""
 
     encoder: str = "libx264"
-    """What encodes: libx264, libsvtav1, libvpx-vp9, h264_nvenc, or another name of FFmpeg."""
+    """Video encoder: libx264, libsvtav1, libvpx-vp9, h264_nvenc, or another FFmpeg encoder."""
 
     preset: str | None = None
-    """How much effort the encoder makes, in its own words: veryfast, 10, p4. Without one x264 makes
-    two thirds of the effort of veryfast, for 8 % more bytes."""
+    """Preset of the encoder, which trades speed for size: veryfast, 10, p4. Without one, x264 takes
+    two thirds of the time of veryfast, for 8 % more bytes."""
 
     quality: float | None = None
-    """The constant quality that is aimed at (crf, or cq of NVENC); less is better: 0 to 51 for x264
-    and NVENC, 0 to 63 for SVT-AV1 and VP9, 1 to 31 for mpeg4."""
+    """Constant quality (crf, or cq for NVENC). Lower is better: 0 to 51 for x264 and NVENC, 0 to 63
+    for SVT-AV1 and VP9, 1 to 31 for mpeg4."""
 
     keep_audio: bool = True
-    """Whether the first audio track goes along: copied, or as AAC (in AVI as PCM) where the clip's
-    file cannot hold it. A clip without its sound says why, in `changes`."""
+    """Keep the first audio track: copied, or re-encoded as AAC (PCM in AVI) if the clip's container
+    cannot hold it. If a clip loses its sound, `changes` has the reason."""
 
     hdr: Hdr = "tone_map"
-    """Of HDR (PQ, HLG), exact makes 8 bits of BT.709; refuse sets its clips aside instead."""
+    """For HDR (PQ, HLG): `tone_map` makes 8-bit BT.709 in exact mode; `refuse` quarantines HDR
+    clips."""
 
     def check(self) -> Iterator[str]:
         if self.mode not in get_args(CutMode):

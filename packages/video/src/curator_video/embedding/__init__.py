@@ -1,1 +1,1 @@
-"""Embedding: clips become vectors, such that like clips have like ones."""
+"""Embedding: turn clips into vectors, so that similar clips have similar vectors."""

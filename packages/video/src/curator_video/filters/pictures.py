@@ -1,4 +1,4 @@
-"""What is wrong with the pictures of a clip: they stand still, are black, or blurred."""
+"""Filters for bad pictures: frozen, black, or blurred."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from curator_video.filters.deciding import ClipFilter, number
 
 @dataclass
 class FreezeFilter(ClipFilter):
-    """Drops clips that stand still for much of their time."""
+    """Drop clips that are frozen for much of their time."""
 
     max_frozen_share: float = 0.5
-    """The largest share of pictures that may be like the one before."""
+    """Maximum share of pictures that may equal the previous one."""
 
     max_change: float = 0.0005
-    """Up to which change, from 0 to 1, two pictures are alike."""
+    """Maximum change, from 0 to 1, for two pictures to count as equal."""
 
     fractions = ("max_frozen_share", "max_change")
 
@@ -35,13 +35,13 @@ class FreezeFilter(ClipFilter):
 
 @dataclass
 class BlackFilter(ClipFilter):
-    """Drops clips that are black for much of their time."""
+    """Drop clips that are black for much of their time."""
 
     max_black_share: float = 0.5
-    """The largest share of pictures that may be black."""
+    """Maximum share of black pictures."""
 
     min_dark_pixels: float = 0.98
-    """The share of dark pixels from which on a picture is black."""
+    """Minimum share of dark pixels for a picture to count as black."""
 
     fractions = ("max_black_share", "min_dark_pixels")
 
@@ -57,10 +57,10 @@ class BlackFilter(ClipFilter):
 
 @dataclass
 class BlurFilter(ClipFilter):
-    """Drops clips whose pictures are blurred. Two pictures a second are looked at."""
+    """Drop clips with blurred pictures. Two pictures per second are examined."""
 
     min_sharpness: float = 20.0
-    """The least variance of the Laplacian of the median picture, at a width of up to 640."""
+    """Minimum variance of the Laplacian of the median picture, at a width of up to 640."""
 
     def wanted(self) -> Wanted:
         return Wanted(sharpness=True)

@@ -1,4 +1,4 @@
-"""What is known of a clip without looking at it: how long it is, and how large."""
+"""Filters that need no decoding: duration and resolution."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from curator_video.filters.deciding import ClipFilter, number
 
 @dataclass
 class DurationFilter(ClipFilter):
-    """Drops clips that are too short or too long."""
+    """Drop clips that are too short or too long."""
 
     min_s: float = 2.0
-    """The least length, in seconds."""
+    """Minimum duration in seconds."""
 
     max_s: float | None = None
-    """The greatest length; none unless given."""
+    """Maximum duration in seconds. No maximum by default."""
 
     def wanted(self) -> Wanted:
         return Wanted()
@@ -37,19 +37,19 @@ class DurationFilter(ClipFilter):
 
 @dataclass
 class ResolutionFilter(ClipFilter):
-    """Drops clips whose pictures are too small, or much longer on one side than on the other."""
+    """Drop clips with small pictures, or with an extreme aspect ratio."""
 
     min_width: int = 0
-    """The least width, as it is shown."""
+    """Minimum width, as displayed."""
 
     min_height: int = 0
-    """The least height, as it is shown."""
+    """Minimum height, as displayed."""
 
     min_short_side: int = 256
-    """The least length of the shorter side, whichever that is."""
+    """Minimum length of the shorter side."""
 
     max_aspect: float = 4.0
-    """How many times as long as the shorter side the longer one may be."""
+    """Maximum ratio of the longer side to the shorter one."""
 
     def wanted(self) -> Wanted:
         return Wanted()

@@ -1,1 +1,1 @@
-"""Models that look at pictures of clips."""
+"""Image models for pictures of clips."""

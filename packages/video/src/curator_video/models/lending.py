@@ -1,6 +1,7 @@
-"""Lending: models of pictures, which curator-image has, for the pictures of clips.
+"""Image models from curator-image, applied to the pictures of clips.
 
-It is the only module that knows of that package, and imports it when a model is checked or loaded.
+This is the only module that knows curator-image. It imports the package when a model is checked or
+loaded.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,7 @@ Making: TypeAlias = Callable[[], "ImageModel"]
 
 
 def lacking(extra: str) -> Iterator[str]:
-    """Says so where the package is not installed, and with which extra it comes."""
+    """Report if curator-image is not installed, with the extra that installs it."""
     if not find_spec("curator_image"):
         yield (
             "models of pictures are those of curator-image, which is not installed: "
@@ -31,7 +32,7 @@ def lacking(extra: str) -> Iterator[str]:
 
 
 class Lent:
-    """A model of pictures, and the head over its vectors where it has one."""
+    """An image model from curator-image, with the head over its vectors if it has one."""
 
     def __init__(self, making: Making, extra: str) -> None:
         self._making = making
@@ -56,7 +57,7 @@ class Lent:
         return [*model.sources(), *([] if head is None else [head.head()])]  # type: ignore[attr-defined]
 
     def load(self, worker: WorkerInfo, called: str, resources: Any) -> None:
-        """Make it ready, as a part of the stage of that name."""
+        """Load the model as a part of the stage of this name."""
         from curator_image.models.heads import head_in
 
         whole = self._making()
@@ -76,7 +77,7 @@ class Lent:
             model.unload()
 
     def answers(self, pictures: "Sequence[Pixels]") -> list[Any]:
-        """What the model says of each; vectors, where a head is to judge them."""
+        """Return the model's answer for each picture; vectors if a head scores them."""
 
         def forward(places: Sequence[int]) -> Sequence[Any]:
             return list(self._model.ask([pictures[place] for place in places]))
@@ -91,14 +92,14 @@ class Lent:
         return self._head is not None
 
     def judged(self, vectors: Sequence[Any]) -> list[float]:
-        """The scores that the head gives to vectors."""
+        """Return the head's scores of the vectors."""
         import numpy as np
 
         return [float(score) for score in self._head.scores(np.array(vectors, np.float32))]
 
 
 def _head_of(whole: "ImageModel") -> "ClipHeadModel | None":
-    """The stage itself, where what it runs is a head over vectors."""
+    """Return the stage if it runs a head over vectors."""
     from curator_image.models.networks import ClipVectors
 
     has_head = hasattr(whole, "head") and isinstance(whole.model_stages()[0], ClipVectors)
@@ -130,12 +131,12 @@ def text_areas(height: int) -> "ImageModel":
 
 
 def framing(folder: Any) -> "Framing":
-    """How a model of transformers wants to be shown pictures."""
+    """Return how a transformers model prepares pictures."""
     from curator_image.models.framing import framing_of
 
     return framing_of(folder)
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were set; the others are what curator-image thinks best."""
+    """Return the options that were set, so that the defaults of curator-image apply."""
     return {name: value for name, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Looking: stages that show pictures of clips to a model of pictures."""
+"""Stages that apply an image model to sampled pictures of clips."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -19,29 +19,30 @@ _VECTORS = "curator_video.frame_vectors"
 
 @dataclass(kw_only=True)
 class PictureModelStage(LookingStage, ABC):
-    """Looks at some pictures of a clip, those that other stages asked for as well among them."""
+    """Apply a model to sampled pictures of a clip. Samples are shared with other stages."""
 
     fps: float = 1.0
-    """How many pictures of a second the model is shown."""
+    """Pictures per second that the model sees."""
 
     height: int = 256
-    """How high these are, if they are higher. Stages with the same rate and height share them."""
+    """Maximum picture height; higher pictures are scaled down. Stages with the same rate and height
+    share them."""
 
     model_inference_batch_size: int = 32
-    """How many pictures go through the model together, until that is more than the device holds."""
+    """Number of pictures per model batch; reduced if the device runs out of memory."""
 
     device: Device = "auto"
-    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+    """`cuda` requires a GPU, `cpu` uses none, `auto` uses one if this machine has one."""
 
     model_field: str | None = field(default=None)
-    """A score for the name of the model, and the digest of its weights; null for none."""
+    """Score field for the name of the model and the digest of its weights; null writes none."""
 
     def __post_init__(self) -> None:
         self.resources = resources_for(self.device, self.name)
 
     @abstractmethod
     def lent(self) -> Lent:
-        """The model; it is loaded in `setup`."""
+        """Return the model; `setup` loads it."""
 
     @property
     def sampling(self) -> Sampling:
@@ -70,7 +71,7 @@ class PictureModelStage(LookingStage, ABC):
             model.unload()
 
     def answers(self, clip: Clip) -> list[Any]:
-        """What the model says of each picture; vectors are made once for all that want them."""
+        """Return the model's answer for each picture. Vectors are computed once for all stages."""
         if not self._model.has_head and not self.shares_vectors:
             return self._model.answers(pictures_of(self, clip, self.sampling))
         known = clip.derived.setdefault(_VECTORS, {})
@@ -83,9 +84,9 @@ class PictureModelStage(LookingStage, ABC):
 
     @property
     def known_as(self) -> str:
-        """The name of the model, and the digest of its weights."""
+        """The name of the model and the digest of its weights."""
         return self._model.known_as
 
     def labels(self) -> dict[str, str]:
-        """Which model it was, under the name that was given for that."""
+        """Return the name of the model under the configured score field."""
         return {self.model_field: self.known_as} if self.model_field else {}

@@ -1,4 +1,4 @@
-"""Sampling: the pictures of a clip at a rate, of which there must be one at least."""
+"""Sampled pictures of a clip: at least one, else an error."""
 
 from curator_core.errors import InputError
 
@@ -15,7 +15,7 @@ def pictures_of(stage: LookingStage, clip: Clip, sampling: Sampling) -> list[Pix
 def timed_pictures_of(
     stage: LookingStage, clip: Clip, sampling: Sampling
 ) -> list[tuple[float, Pixels]]:
-    """Each with its time in the video; InputError where the clip is too short for the rate."""
+    """Return pictures with their times; raise InputError if the clip is too short for the rate."""
     if Grid(sampling.fps, clip.data.start).first < clip.data.end:
         found: list[tuple[float, Pixels]] = stage.findings(clip).pictures(sampling)
         if found:
@@ -28,7 +28,7 @@ def timed_pictures_of(
 
 
 def spread(pictures: list[Pixels], count: int) -> list[Pixels]:
-    """So many of them, evenly spread; where there are fewer, some stand more than once."""
+    """Return `count` evenly spread pictures; some repeat if there are too few."""
     last = len(pictures) - 1
     if count == 1:
         return [pictures[last // 2]]

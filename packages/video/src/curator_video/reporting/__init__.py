@@ -1,1 +1,1 @@
-"""Reporting: what a run made of its videos, as a page to look at."""
+"""Reporting: pages that show the clips of a run."""

@@ -1,4 +1,4 @@
-"""`curate video.report`: a page with filmstrips about a run that made clips."""
+"""`curate video.report`: a page with filmstrips of a run's clips."""
 
 import click
 from curator_core.cli.options import speaks

@@ -1,4 +1,4 @@
-"""The clips of a run in its report, as filmstrips: some that were kept, some of each filter."""
+"""The clips section of a run's report: filmstrips of kept clips and of each filter's drops."""
 
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
@@ -15,11 +15,11 @@ from curator_video.reporting.styles import STYLE
 from curator_video.reporting.timelines import clock
 
 LOOKED_AT, KEPT, DROPPED, MOST_FILTERS = 500, 6, 3, 6
-"""A run ends with its report, and each strip is decoded for it."""
+"""Kept small: the report is made at the end of the run, and each strip must be decoded."""
 
 
 def clips(run: RunRecord, room: int) -> Exhibit:
-    """A few strips of each kind, as far as there is room for them."""
+    """Return strips of each kind, as many as there is room for."""
     records = list(records_in(_folder_of(run), LOOKED_AT))
     more = where_more_is(run, "video report")
     strips = ((title, _strips(shown)) for title, shown in _sorts(records))

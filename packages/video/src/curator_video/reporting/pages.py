@@ -1,4 +1,4 @@
-"""The page about clips: timelines of videos, filmstrips of clips, what was dropped and why."""
+"""The clips page: timelines of videos, filmstrips of clips, dropped clips with reasons."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ from curator_video.reporting.timelines import clock, timeline
 PAGE = "clips.html"
 
 MOST_LOOKED_AT = 20_000
-"""Of more clips than that a part is looked at; counts are of all of them."""
+"""Maximum number of clips to examine. Counts cover all clips."""
 
 KEPT_SHOWN, DROPPED_SHOWN, VIDEOS_SHOWN, FAILURES_SHOWN = 24, 12, 20, 50
 
 
 @dataclass
 class Sorted:
-    """Clips by what became of them."""
+    """Clips sorted into kept and dropped, and by video."""
 
     kept: list[Record] = field(default_factory=list)
     dropped: dict[str, list[Record]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Sorted:
 
 
 def write_clips(run_dir: str, output: str | None = None) -> str:
-    """Write the page about a run that made clips, and say where it is."""
+    """Write the clips page of a run and return its path."""
     run = read_run(run_dir)
     found = Sorted()
     for record in records_in(_folder_of(run), MOST_LOOKED_AT):
@@ -64,7 +64,7 @@ def _folder_of(run: RunRecord) -> str:
 
 
 def render(run: RunRecord, found: Sorted) -> str:
-    """Whatever comes from data is escaped."""
+    """Render the page. All text from data is escaped."""
     looked_at = sum(map(len, found.videos.values()))
     names = [stage["name"] for stage in run.facts.get("plan", [])]
     parts = [
@@ -114,7 +114,7 @@ def _failures(run: RunRecord) -> str:
 
 
 def _failure(one: QuarantineRecord) -> str:
-    """The reason without what stands before it already: the kind of error, and the path."""
+    """Render one failure; drop the error class and the path from its reason."""
     place = one.where or one.source
     kind, _, said = one.reason.partition(": ")
     reason = said if kind.endswith("Error") else one.reason

@@ -1,4 +1,4 @@
-"""Records: clips as a writer left them, kept or dropped, with their scores."""
+"""Clip records: the JSON that a writer stored about each clip, kept or dropped."""
 
 import json
 import tarfile
@@ -14,7 +14,7 @@ from curator_core.io.listing import Wanted, find_files
 
 @dataclass(frozen=True)
 class Record:
-    """What the page of one clip says."""
+    """The stored facts of one clip."""
 
     facts: dict[str, Any]
 
@@ -46,14 +46,14 @@ class Record:
 
     @property
     def rank(self) -> bytes:
-        """A number by chance that is always the same: the lowest make a fair sample."""
+        """A pseudorandom but stable number: the clips with the lowest ranks are a fair sample."""
         return blake2b(str(self.facts.get("span_uuid")).encode(), digest_size=8).digest()
 
 
 def records_in(
     folder: str, most: int, storage_options: StorageOptions | None = None
 ) -> Iterator[Record]:
-    """The clips of a folder that a writer wrote to, up to a number of them."""
+    """Yield up to `most` clip records from a writer's output folder."""
     given = 0
     for content in _pages(folder, storage_options):
         record = _record(content)
@@ -70,7 +70,7 @@ def _record(content: bytes) -> Record | None:
         record = Record(facts)
         return record if record.end > record.start else None
     except (ValueError, KeyError, TypeError, IndexError):
-        return None  # somebody else's file
+        return None  # not a clip record
 
 
 def _pages(folder: str, storage_options: StorageOptions | None) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Strips: a few pictures of a clip side by side, inside of a page that needs no other file."""
+"""Filmstrips: a few pictures of a clip side by side, embedded in the page."""
 
 import base64
 from fractions import Fraction
@@ -25,7 +25,7 @@ _GAP = 2
 
 
 def strip(record: Record) -> str:
-    """An image, or a box that says why there is none."""
+    """Return an image element, or a box with the error."""
     try:
         pictures = _pictures(record)
         encoded = _jpeg(np.concatenate(_side_by_side(pictures), axis=1))
@@ -36,7 +36,7 @@ def strip(record: Record) -> str:
 
 
 def _pictures(record: Record) -> "list[Pixels]":
-    """Of the clip as it was cut, or of its place in the video where it was not."""
+    """Read pictures from the clip file, or from the span of the video if it was not cut."""
     location = record.facts.get("clip_location")
     source = source_at(str(location or record.video))
     facts = probe(source)

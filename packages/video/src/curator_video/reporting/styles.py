@@ -1,4 +1,4 @@
-"""How pages with clips look."""
+"""CSS for pages with clips."""
 
 STYLE = """
 .strips { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr));

@@ -1,4 +1,4 @@
-"""Timelines: where clips lie in a video, and what became of each."""
+"""Timelines: the kept and dropped clips of a video along its duration."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ _WIDTH, _HEIGHT = 1000.0, 26
 
 
 def timeline(records: Sequence[Record]) -> str:
-    """A bar as long as the video: kept clips and dropped ones, each at its place."""
+    """Return a bar for the video's duration, with kept and dropped clips at their times."""
     length = max([*(record.end for record in records), *(_length(record) for record in records)])
     ordered = sorted(records, key=lambda record: record.start)
     shapes = "".join(_shape(record, _WIDTH / length) for record in ordered)

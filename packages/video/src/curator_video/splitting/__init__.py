@@ -1,1 +1,1 @@
-"""Splitters: videos become clips."""
+"""Splitters: turn videos into clips."""

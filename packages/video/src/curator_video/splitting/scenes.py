@@ -1,4 +1,4 @@
-"""Scenes: what lies between the ends of shots becomes clips of bearable lengths."""
+"""Scenes: turn the spans between shot ends into clips of limited length."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long clips are, and what is taken away at both ends of a shot."""
+    """Length limits of clips, and the margin cropped at both ends of a shot."""
 
     shortest: float = 2.0
     longest: float = 10.0
@@ -22,7 +22,7 @@ class Lengths:
 
 
 class Scene:
-    """A shot that may still go on. Clips are given away as soon as nothing can change them."""
+    """A shot that may continue. Clips are yielded as soon as they are final."""
 
     def __init__(self, start: float, lengths: Lengths) -> None:
         self._lengths = lengths
@@ -32,18 +32,18 @@ class Scene:
 
     @property
     def needs_from(self) -> float:
-        """What was seen before this is of no use any more."""
+        """Observations from before this time are no longer needed."""
         return float("inf") if self._is_full else self._next
 
     def reaches(self, time: float) -> Iterator[Edges]:
-        """Clips that are complete now that the shot is known to go on up to `time`."""
+        """Yield the clips that are final now that the shot is known to continue up to `time`."""
         while self._next + self._lengths.longest + self._lengths.crop <= time + _EPSILON:
             if self._is_full:
                 return
             yield self._give(self._next + self._lengths.longest)
 
     def ends(self, time: float) -> Iterator[Edges]:
-        """The last clips: the shot ends at `time`."""
+        """Yield the last clips: the shot ends at `time`."""
         yield from self.reaches(time)
         last = min(time - self._lengths.crop, self._next + self._lengths.longest)
         if not self._is_full and last - self._next >= self._lengths.shortest - _EPSILON:

@@ -1,4 +1,4 @@
-"""Shots: one pass over a video finds where they end, and gives clips away as they are done."""
+"""Shot splitting: one pass over a video finds the shots and yields clips as they complete."""
 
 from abc import abstractmethod
 from collections import deque
@@ -25,38 +25,38 @@ if TYPE_CHECKING:
 
 _EPSILON = 1e-4
 _HELD = 1.0
-"""Seconds. A last picture that is shown for so much longer than others is part of its shot."""
+"""Seconds. A last picture held for longer than this beyond the usual step is part of its shot."""
 _LONGEST = 1000.0
-"""Seconds. What claims to be shown for longer has a wrong time."""
+"""Seconds. A picture that seems to be shown for longer than this has a wrong time."""
 
 SHOT_MODEL = "shot_model"
-"""The score that says what told where shots end."""
+"""Score field for the model or method that found the shots."""
 
 
 @dataclass
 class ShotSplitter(ProcessingStage[Video, Clip]):
-    """Makes clips of shots. A detector says where these end."""
+    """Base class of shot splitters: split videos into clips where a detector finds shot ends."""
 
     min_length_s: float = 2.0
-    """Shots that are shorter make no clip."""
+    """Minimum duration of a shot in seconds. Shorter shots make no clip."""
 
     max_length_s: float = 10.0
-    """Clips are not longer than this."""
+    """Maximum duration of a clip in seconds."""
 
     long_scenes: LongScenes = "stride"
-    """What is done with longer shots: stride makes several clips, truncate keeps the first."""
+    """How longer shots are split: `stride` makes several clips, `truncate` keeps the first one."""
 
     crop_s: float = 0.5
-    """So much is left out at the beginning and at the end of each shot."""
+    """Seconds to leave out at the beginning and the end of each shot."""
 
     _shared = Wanted()
 
     @abstractmethod
     def detector(self) -> "ShotDetector":
-        """Made anew for each video."""
+        """Return a new detector; called for each video."""
 
     def labels(self) -> dict[str, Score]:
-        """What is noted on each clip of how it was found."""
+        """Return scores for each clip that record how it was found."""
         return {}
 
     def check(self) -> Iterator[str]:
@@ -94,7 +94,7 @@ class ShotSplitter(ProcessingStage[Video, Clip]):
 
 
 class _Passage:
-    """Remembers what was seen as long as a clip may still be made of it."""
+    """Keep observations until no clip can need them."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class _Passage:
         yield Rejected(damage.reason, place)
 
     def ends(self, at: float | None = None) -> Iterator[Clip]:
-        """The video is over, or its next part is damaged; what comes is another shot."""
+        """Finish the shot, because the video ends or its next part is damaged."""
         yield from self._decide(self._detector.finish())
         if self._scene is not None:
             edges = self._scene.ends(self._end() if at is None else at)
@@ -138,7 +138,7 @@ class _Passage:
         self._seen.clear()
 
     def _end(self) -> float:
-        """When the last picture of all ceases to be shown, which may be for long."""
+        """Return when the last picture of the video ends; it may be held for long."""
         from curator_video.ending import last_end_of
 
         end = last_end_of(self._video.data, self._facts)
@@ -146,7 +146,7 @@ class _Passage:
         return min(end, self._last + _LONGEST) if is_held else self._last + self._step
 
     def _next(self) -> float:
-        """When the picture behind the last one is shown."""
+        """Return when the picture after the last one is shown."""
         if self._facts.may_hold_pictures and self._undecided:
             return self._undecided[0].time
         return self._last + self._step
@@ -157,7 +157,7 @@ class _Passage:
             self._last = observation.time
             if self._scene is None:
                 if is_end:
-                    continue  # within a dissolve: the next shot begins behind it
+                    continue  # within a dissolve: the next shot begins after it
                 self._scene = Scene(observation.time, self._lengths)
             self._seen.append(observation)
             if is_end:
@@ -188,10 +188,10 @@ class _Passage:
 
 @dataclass
 class HistogramShotSplitter(ShotSplitter):
-    """Makes clips of shots, told by their colours: hard cuts at little cost, and no model."""
+    """Split videos into shots where colours change abruptly: fast, and without a model."""
 
     threshold: float = 0.9
-    """How much of the colours has to change at once, from 0 to 6."""
+    """Minimum colour change for a cut, from 0 to 6."""
 
     def detector(self) -> Any:
         from curator_video.splitting.detecting import HistogramDetector

@@ -1,4 +1,4 @@
-"""Fixed stride: clips of one length, one after another."""
+"""Fixed-stride splitting: clips of equal length, one after another."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,25 +18,28 @@ from curator_video.videos import Video
 
 _EPSILON = 1e-6
 _MISSED = 100
-"""Clips. Where headers claim more than is there, so many are set aside for it; they may claim
-millions."""
+"""Limit on the clips that are rejected if headers claim more video than there is, because the claim
+may amount to millions of clips."""
 
 
 @dataclass
 class FixedStrideSplitter(ProcessingStage[Video, Clip]):
-    """Makes a clip of every ten seconds. The last one may be shorter, down to `min_length_s`."""
+    """Split videos into clips of ten seconds each.
+
+    The last may be shorter, down to `min_length_s`.
+    """
 
     clip_length_s: float = 10.0
-    """How long a clip is."""
+    """Duration of a clip in seconds."""
 
     stride_s: float | None = None
-    """From the beginning of one clip to the next; as long as a clip unless given."""
+    """Seconds from the beginning of one clip to the next. The clip length by default."""
 
     min_length_s: float = 2.0
-    """The end of a video makes a clip only if it is as long as this."""
+    """Minimum duration of the last clip in seconds."""
 
     limit: int | None = None
-    """No more than so many clips of a video."""
+    """Maximum number of clips per video."""
 
     _shared = Wanted()
 
@@ -70,7 +73,7 @@ class FixedStrideSplitter(ProcessingStage[Video, Clip]):
             yield from map(Clip, spans)
 
     def _end(self, source: VideoSource, facts: VideoFacts) -> float:
-        """Where the video ends; as its headers say where no clip reaches that."""
+        """Return the end of the video; the duration in its headers if no clip gets near it."""
         from curator_video.ending import end_of
 
         stride = self.stride_s or self.clip_length_s

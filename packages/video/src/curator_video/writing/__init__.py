@@ -1,1 +1,1 @@
-"""Writing: clips and what is known of them, in the layout that users of NeMo Curator know."""
+"""Writing: store clips and their metadata in the layout of NeMo Curator."""

@@ -1,4 +1,4 @@
-"""Filtered clips: those that a stage dropped, kept with the stage and the reason."""
+"""Filtered clips: write dropped clips with the stage and the reason."""
 
 from typing import Protocol
 
@@ -13,14 +13,14 @@ class Keeper(Protocol):
 
 
 class FilteredClips(DropSink):
-    """Written at once: their bytes are not held until the call ends."""
+    """Write dropped clips at once, so that their bytes are not kept until the call ends."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._staged: list[StagedFile] = []
 
     def add(self, stage: str, reason: str, records: AnyTask) -> None:
-        if isinstance(records, Clip):  # a video that made no clip is told of in the report
+        if isinstance(records, Clip):  # the report covers videos without clips
             dropped = {"stage": stage, "reason": reason}
             self._staged += self._keeper.write_clip(records, dropped)
 

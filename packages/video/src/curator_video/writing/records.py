@@ -1,4 +1,4 @@
-"""Records: a clip as a page of JSON beside its file, and as a row of the index."""
+"""Clip records: the JSON page beside each clip file, and the row in the index."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ _COUNTS = ("frames", "bytes")
 
 
 def page_of(clip: Clip, location: str | None, dropped: dict[str, str] | None) -> dict[str, Any]:
-    """The keys are those of `metas/v0` in NeMo Curator, and some more."""
+    """Return the JSON page of a clip: the keys of `metas/v0` in NeMo Curator, plus some more."""
     span, facts = clip.data, clip.data.facts
     page: dict[str, Any] = {
         "span_uuid": clip.clip_id,
@@ -60,7 +60,7 @@ def _cut(clip: Clip) -> dict[str, Any] | None:
 
 
 def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
-    """One line of the index; each score is a column."""
+    """Return the index row of a clip; each score is a column."""
     span, facts, cut = clip.data, clip.data.facts, _cut(clip) or {}
     return {
         "clip_id": clip.clip_id,
@@ -86,7 +86,8 @@ def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
 
 
 def _described(clip: Clip) -> dict[str, Any]:
-    """What models made of it: vectors as lists of numbers, captions by window and as one text."""
+    """Return model outputs: vectors as number lists, captions per window and joined into one
+    text."""
     import numpy as np
 
     span = clip.data
@@ -99,7 +100,7 @@ def _described(clip: Clip) -> dict[str, Any]:
 
 
 def index_of(rows: Sequence[dict[str, Any]]) -> "pa.Table":
-    """Columns have the types that they have in other files, also where all here is unknown."""
+    """Build the index. Columns with only nulls get the types they have in other files."""
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)

@@ -1,4 +1,4 @@
-"""The stage that writes clips."""
+"""The stage that writes clips to files."""
 
 import json
 import os
@@ -23,10 +23,10 @@ from curator_video.writing.records import index_of, page_of, row_of
 
 @dataclass
 class ClipWriter(ProcessingStage[Clip, FileGroup]):
-    """Writes clips to `clips/`, a page of JSON for each to `metas/v0/`, and an index of Parquet.
+    """Write clips to `clips/`, their metadata as JSON to `metas/v0/`, and a Parquet index.
 
-    What filters dropped goes to `filtered_clips/`, where it was cut before, and to `metas/v0/`
-    with the stage and the reason.
+    Filtered clips that were already cut go to `filtered_clips/`. The metadata of all filtered clips
+    goes to `metas/v0/`, with the stage and the reason.
     """
 
     writes: ClassVar[bool] = True
@@ -34,16 +34,16 @@ class ClipWriter(ProcessingStage[Clip, FileGroup]):
     batch_size = 32
 
     path: str
-    """The folder to write to."""
+    """Output folder."""
 
     mode: Mode = "error"
-    """What to do where the folder holds other data: refuse, append to it, or overwrite it."""
+    """If the folder holds other data: refuse, append to it, or overwrite it."""
 
     keep_filtered: bool = True
-    """Whether what filters drop is written, too."""
+    """Also write filtered clips."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Use ${secret:NAME} for keys."""
 
     def __post_init__(self) -> None:
         self.path = os.fspath(self.path)
@@ -81,7 +81,8 @@ class ClipWriter(ProcessingStage[Clip, FileGroup]):
         return Mixed([written] if tasks else [])
 
     def write_clip(self, clip: Clip, dropped: dict[str, str] | None) -> list[StagedFile]:
-        """The clip, if it was cut, and its page; whoever publishes them gets their names."""
+        """Stage the clip's files: its video if it was cut, its preview if any, and its JSON
+        page."""
         location = self._location(clip, dropped)
         staged = []
         if location is not None and clip.data.encoded is not None:

@@ -1,4 +1,4 @@
-"""The stage that writes clips as WebDataset shards: tar files of clips, each with its page."""
+"""The stage that writes clips to WebDataset shards: tar files of clips with their JSON pages."""
 
 import json
 import tarfile
@@ -21,15 +21,15 @@ from curator_video.writing.stages import ClipWriter
 Dropping = dict[str, str] | None
 
 _HELD = 64 * 1024 * 1024
-"""Bytes of filtered clips that wait for others before they are written."""
+"""Bytes of filtered clips to buffer before they are written."""
 
 
 @dataclass
 class ClipShardWriter(ClipWriter):
-    """Writes clips to WebDataset shards (`shards/*.tar`): each clip, its page as JSON, its preview.
+    """Write clips to WebDataset shards (`shards/*.tar`), with JSON metadata and previews.
 
-    A batch makes a shard. What filters dropped goes to shards of its own in `filtered/`; an index
-    of Parquet says which clip is where.
+    Each batch becomes a shard. Filtered clips go to separate shards in `filtered/`. A Parquet index
+    lists the location of each clip.
     """
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
@@ -52,7 +52,7 @@ class ClipShardWriter(ClipWriter):
     def write_shard(
         self, folder: str, clips: Sequence[tuple[Clip, Dropping]]
     ) -> tuple[StagedFile, list[str | None]]:
-        """The shard, and the URL of each clip in it."""
+        """Write a shard; return it with the URL of each clip in it."""
         part = fingerprint(*(clip.clip_id for clip, _ in clips))
         final = join(self.path, folder, f"part-{part}.tar")
         locations: list[str | None] = []
@@ -67,7 +67,7 @@ class ClipShardWriter(ClipWriter):
 
 
 class _FilteredShards(DropSink):
-    """Written whenever there are enough of them: their bytes are not all held till the end."""
+    """Write filtered clips in shards of limited size, so that few bytes are held until the end."""
 
     def __init__(self, keeper: ClipShardWriter) -> None:
         self._keeper = keeper
@@ -75,7 +75,7 @@ class _FilteredShards(DropSink):
         self._staged: list[StagedFile] = []
 
     def add(self, stage: str, reason: str, records: AnyTask) -> None:
-        if isinstance(records, Clip):  # a video that made no clip is told of in the report
+        if isinstance(records, Clip):  # the report covers videos without clips
             self._waiting.append((records, {"stage": stage, "reason": reason}))
             if sum(clip.num_bytes for clip, _ in self._waiting) > _HELD:
                 self._write()
@@ -107,7 +107,7 @@ def _files(clip: Clip, location: str | None, dropped: Dropping) -> Iterable[tupl
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
-    """The same bytes each time: no owner, no date."""
+    """Add a file without owner and date, so that shards are reproducible."""
     member = tarfile.TarInfo(name)
     member.size = len(content)
     tar.addfile(member, BytesIO(content))
