@@ -1,4 +1,4 @@
-"""Stages for pictures: readers, measures and filters, writers. Encoded bytes stay as they came."""
+"""Stages for pictures: readers, measures and filters, writers. Encoded bytes are kept unchanged."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Stages are imported when they are asked for: naming them all wakes no library."""
+    """Import stages on first access, so that importing this package loads no heavy library."""
     if name in _HOMES:
         return getattr(import_module(f"curator_image.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

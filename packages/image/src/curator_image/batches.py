@@ -1,25 +1,25 @@
-"""Batches of pictures: one row each, the encoded bytes beside everything known of them.
+"""Batches of pictures: one row each, with the encoded bytes and everything known about them.
 
 Columns that every batch has:
 
-    key        text: what names the sample in its shard, folders included
-    image      binary: the bytes as they were found; pixels never stand in a table
-    extension  text: what the image's name ended in, such as `jpg`, without the first dot
-    source     text: the file, and where in it, for messages
+    key        text: name of the sample in its shard, including folders
+    image      binary: the encoded bytes, unchanged; tables never hold pixels
+    extension  text: extension of the image file, such as `jpg`, without the first dot
+    source     text: the file and the position in it, for messages
 
-Then a column for each sidecar file (`txt`, `json`, `cls` …: text, or bytes), and whatever stages
-add. An `ImageBatch` is a `DocumentBatch`: filters and modifiers of columns work on it and give it
-back with its pixels. Stages for pictures take and give `ImageBatch`, and look at pixels with
+In addition there is a column for each sidecar file (`txt`, `json`, `cls` …: text or bytes), and
+the columns that stages add. An `ImageBatch` is a `DocumentBatch`: column filters and modifiers
+work on it and keep its pixels. Picture stages take and return `ImageBatch`, and access pixels with
 
-    measured = batch.measure(WORKING, my_function)   # of one picture's pixels each
+    measured = batch.measure(WORKING, my_function)   # called with the pixels of each picture
     yield measured.batch.with_columns({"blur": measured.values})
-    yield from measured.rejected                     # what cannot be decoded, set aside alone
+    yield from measured.rejected                     # pictures that cannot be decoded
 
-or, where they need many pictures at once, `batch.decoded(view)`: the same with a list of pixels.
-`batch.pictures(view)` goes through them one by one and leaves the bad ones to you. Stages of one
-call that ask for equal views share the pixels (see `views.WORKING`); these never go to another
-process and never to disk. To drop pictures, give back `batch.keep(mask, reason)`; to change one,
-`with_images`, which forgets the pixels of the old ones.
+or, if they need many pictures at once, with `batch.decoded(view)`, which returns a list of pixels.
+`batch.pictures(view)` iterates over the pictures and leaves errors to the caller. Stages that ask
+for equal views share pixels within a call (see `views.WORKING`); pixels are never sent to another
+process or written to disk. To drop pictures, return `batch.keep(mask, reason)`. To change them, use
+`with_images`, which discards cached pixels.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Measured(Generic[T]):
-    """The pictures that could be decoded, a value for each, and the others."""
+    """The decodable pictures with a value for each, and the rejected ones."""
 
     batch: "ImageBatch"
     values: list[T]
@@ -57,7 +57,7 @@ class Measured(Generic[T]):
 
 @dataclass
 class ImageBatch(DocumentBatch):
-    """Pictures, one row each."""
+    """A batch of pictures, one per row."""
 
     @property
     def keys(self) -> list[str]:
@@ -65,7 +65,7 @@ class ImageBatch(DocumentBatch):
 
     @property
     def encoded(self) -> Iterator[Encoded]:
-        """The bytes of each picture, not copied; empty where there are none."""
+        """The encoded bytes of each picture, without a copy; empty for null."""
         for chunk in self.data.column(IMAGE).chunks:
             for value in chunk:
                 buffer = value.as_buffer()
@@ -73,11 +73,11 @@ class ImageBatch(DocumentBatch):
 
     @property
     def sidecars(self) -> dict[str, str]:
-        """The columns that were files beside the image, and the endings of these files."""
+        """Sidecar columns, with the extensions of their files."""
         return sidecars_in(self.data.schema)
 
     def place(self, row: int) -> str:
-        """The sample of a row, for messages: its shard, where it is there, and its key."""
+        """Return the shard, if any, and the key of a row, for messages."""
         key = self.data.column(KEY)[row].as_py()
         source = self.data.column(SOURCE)[row].as_py() if SOURCE in self.columns() else None
         return f"{source} key {key!r}" if source else f"key {key!r}"
@@ -85,7 +85,7 @@ class ImageBatch(DocumentBatch):
     # Pixels
 
     def pictures(self, view: View) -> Iterator[Seen]:
-        """The pixels of each row, decoded when they are asked for, or what is wrong with it."""
+        """Yield the pixels of each row, decoded on demand, or the error."""
         store = self._store()
         for row, data in enumerate(self.encoded):
             seen = store.get(view, row)
@@ -95,7 +95,7 @@ class ImageBatch(DocumentBatch):
             yield seen
 
     def measure(self, view: View, function: Callable[[Pixels], T]) -> Measured[T]:
-        """What `function` says of each picture; those that cannot be decoded are set aside."""
+        """Apply `function` to the pixels of each picture; reject those that cannot be decoded."""
         values: list[T] = []
         failed: dict[int, UndecodableError] = {}
         for row, seen in enumerate(self.pictures(view)):
@@ -107,11 +107,11 @@ class ImageBatch(DocumentBatch):
         return Measured(batch, values, rejected)
 
     def decoded(self, view: View) -> Measured[Pixels]:
-        """The pixels of all pictures at once: for views that are small."""
+        """Return the pixels of all pictures at once. Use it for small views only."""
         return self.measure(view, lambda pixels: pixels)
 
     def without(self, failed: Mapping[int, Exception]) -> tuple[Self, list[Rejected]]:
-        """The batch without some rows, and notes that set each of these aside with its reason."""
+        """Return the batch without some rows, and a rejection with the reason for each of them."""
         if not failed:
             return self, []
         rejected = [
@@ -130,7 +130,7 @@ class ImageBatch(DocumentBatch):
     # Other rows, other columns
 
     def take(self, rows: Sequence[int]) -> Self:
-        """Some rows in an order of your own, with what was decoded of them."""
+        """Select rows in any order, with their decoded pixels."""
         import pyarrow as pa
 
         taken = self.with_data(self.data.take(pa.array(rows, pa.int64())))
@@ -139,7 +139,7 @@ class ImageBatch(DocumentBatch):
         return taken
 
     def filter(self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]") -> Self:
-        """The rows where `mask` is true, with what was decoded of them."""
+        """Select the rows where `mask` is true, with their decoded pixels."""
         from curator_core.model.arrow import flags_in
 
         return self.take([row for row, wanted in enumerate(flags_in(mask)) if wanted])
@@ -147,7 +147,7 @@ class ImageBatch(DocumentBatch):
     def keep(
         self, mask: "pa.BooleanArray | pa.ChunkedArray | Sequence[bool]", reason: str
     ) -> "list[Self | Dropped]":
-        """The rows where `mask` is true, and a note of the others: what a filter returns."""
+        """Return the rows where `mask` is true and a note of the dropped ones, as filters do."""
         from curator_core.model.arrow import flags_in
 
         flags = flags_in(mask)
@@ -155,11 +155,11 @@ class ImageBatch(DocumentBatch):
         if not missing:
             return [self]
         kept, dropped = self.filter(flags), [not wanted for wanted in flags]
-        bare = self.with_data(self.data)  # whoever keeps dropped records keeps no pixels
+        bare = self.with_data(self.data)  # dropped records must not keep pixels in memory
         return [kept, Dropped(reason, missing, lambda: bare.filter(dropped))]
 
     def with_columns(self, columns: "Mapping[str, pa.Array | Sequence[Any]]") -> Self:
-        """Columns added or replaced, row by row. Pixels stay known unless `image` changes."""
+        """Add or replace columns. Cached pixels are kept unless `image` changes."""
         from curator_core.model.arrow import with_columns
 
         changed = self.with_data(with_columns(self.data, columns))
@@ -168,7 +168,7 @@ class ImageBatch(DocumentBatch):
         return changed
 
     def with_images(self, images: Sequence[bytes], extensions: Sequence[str]) -> Self:
-        """Other pictures in the same rows, such as resized ones, and what their names end in."""
+        """Replace the pictures of all rows, for example with resized ones, and their extensions."""
         import pyarrow as pa
 
         return self.with_columns(
@@ -179,7 +179,7 @@ class ImageBatch(DocumentBatch):
         )
 
     def with_sidecars(self, sidecars: Mapping[str, str]) -> Self:
-        """The batch that knows which of its columns are files, and how their names end."""
+        """Set which columns are sidecar files, and their extensions."""
         metadata = {**(self.data.schema.metadata or {}), **told(sidecars)}
         return self.with_data(self.data.replace_schema_metadata(metadata))
 

@@ -1,8 +1,8 @@
-"""Converting: pictures of every mode become 8 bits of RGB or of grey.
+"""Conversion of any picture mode to 8-bit RGB or grey.
 
-What is transparent is laid on white. 16 bits keep their upper 8. Floating point counts from 0 to 1
-if all of it lies there, else from its least to its greatest value. CMYK, YCbCr and LAB go through
-Pillow's own formulas, without colour profiles.
+Transparent areas become white. 16-bit values keep their upper 8 bits. Floating-point values range
+from 0 to 1 if all of them are in that range, else from their minimum to their maximum. CMYK, YCbCr
+and LAB use Pillow's formulas, without colour profiles.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ def _on_white(image: "Image.Image") -> "Image.Image":
 
 
 def _eight_bits(image: "Image.Image") -> "Image.Image":
-    """Grey of more than 8 bits; Pillow alone would cut off all that is brighter than 255."""
+    """Convert grey of more than 8 bits. Pillow alone would clip values above 255."""
     import numpy as np
     from PIL import Image
 

@@ -1,14 +1,14 @@
-"""Decoding: bytes of any format become pixels, upright, at the size that is wanted.
+"""Decoding: turn encoded images of any format into upright pixels of the requested size.
 
     pixels = decode(data, View(short_side=224))     # uint8, height x width x 3
     grey = decode(data, View(box=(32, 32), mode="L"))  # uint8, 32 x 32
 
-A JPEG is decoded at a fraction of its size where that is still at least twice what is wanted, then
-resized with antialiasing, in two steps where it is much larger: 50 dB or more to what doing all of
-it in full would give, for photographs of 800 to 4000 pixels.
-EXIF orientation is applied. Of animations it is the first frame. `UndecodableError` says what is
-wrong, always: no other error leaves here. Whatever the bytes, the result depends on them and on the
-view alone.
+A JPEG is decoded at a fraction of its size if that is still at least twice the wanted size, then
+resized with antialiasing, in two steps if it is much larger. For photographs of 800 to 4000 pixels,
+the result differs from a full-size decode by a PSNR of 50 dB or more.
+
+EXIF orientation is applied. Animations give their first frame. All errors are raised as
+`UndecodableError`. The result depends only on the bytes and the view.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,17 +31,17 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 _ORIENTATION = 0x0112
 _DRAFT = 2
-"""How many times larger than wanted a JPEG is decoded: with less, resizing would show."""
+"""Minimum factor by which a decoded JPEG must exceed the wanted size: less would be visible."""
 
 _GAP = 1.6
-"""What its decoder did not make smaller is halved, or more, where it is still so many times larger
-than wanted then: most of the time would go into resizing. Hashes ask for lanczos, and all of it."""
+"""If a JPEG was not decoded smaller, halve it (or more) first while it exceeds the wanted size by
+this factor; otherwise resizing takes most of the time. Not for hashes, which use lanczos."""
 
 
 def decode(data: Encoded, view: View = View()) -> Pixels:  # noqa: B008 - it is frozen
-    """The pixels of a picture as `view` wants them: (height, width, 3), or (height, width) of grey.
+    """Return the pixels that `view` asks for: (height, width, 3), or (height, width) for grey.
 
-    The array may be shared with other stages and cannot be written to: copy it first.
+    The array may be shared with other stages and is read-only: copy it to change it.
     """
     with opened(data, view.max_pixels) as image:
         orientation = orientation_of(image)
@@ -54,7 +54,7 @@ def decode(data: Encoded, view: View = View()) -> Pixels:  # noqa: B008 - it is 
 
 
 def picture(data: Encoded, view: View = View()) -> "Image.Image":  # noqa: B008 - it is frozen
-    """The same as a Pillow image, for stages that go on with Pillow."""
+    """Return the same as a Pillow image, for stages that use Pillow."""
     with opened(data, view.max_pixels) as image:
         return _made(image, orientation_of(image), view)
 
@@ -75,20 +75,20 @@ def _made(image: "Image.Image", orientation: int, view: View) -> "Image.Image":
 
 
 def orientation_of(image: "Image.Image") -> int:
-    """How to turn what Pillow decodes: 1 to 8 as EXIF counts, 1 where it is upright."""
-    if image.format == "TIFF":  # Pillow turns these itself, in their size as well
+    """Return the EXIF orientation, 1 to 8, of the image as Pillow decodes it; 1 is upright."""
+    if image.format == "TIFF":  # Pillow already rotates these, including their size
         return 1
     try:
         found: Any = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # noqa: BLE001 - a picture is fine whatever its EXIF data look like
+    except Exception:  # noqa: BLE001 - damaged EXIF data must not fail a picture
         return 1
     return found if isinstance(found, int) and 1 <= found <= 8 else 1
 
 
 def _hurry(image: "Image.Image", view: View, target: tuple[int, int]) -> Box | None:
-    """Let a JPEG's decoder make a smaller picture, or one without colours, if that will do.
+    """Let the JPEG decoder scale down or skip colours if the view allows it.
 
-    What it makes has whole pixels, and the last may stand for less: the box says how far it goes.
+    Decoded sizes are whole pixels, so the last one may be partial: the box is the exact extent.
     """
     if not _is_plain_jpeg(image):
         return None

@@ -1,4 +1,4 @@
-"""Describing: what stages found out about pictures, as JSON for a file beside each."""
+"""Picture metadata: write the columns added by stages as JSON beside each picture."""
 
 import json
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from curator_image.sidecars import sidecars_in
 
 
 def described_columns(table: pa.Table) -> list[str]:
-    """What is neither the image, nor its key, nor a file that lay beside it."""
+    """Return the columns that are neither the image, its own columns nor sidecars."""
     known = {*OWN_COLUMNS, *sidecars_in(table.schema)}
     return [name for name in table.column_names if name not in known]
 
 
 def descriptions(table: pa.Table) -> Sequence[bytes]:
-    """A JSON object for each row; nothing at all where there is nothing to say."""
+    """Return one JSON object per row; empty bytes if no column was added."""
     names = described_columns(table)
     if not names:
         return [b""] * table.num_rows
@@ -26,7 +26,7 @@ def descriptions(table: pa.Table) -> Sequence[bytes]:
 
 
 def merged(original: bytes | None, described: bytes) -> bytes | None:
-    """What was there already, and what is new; ours replaces what has the same name."""
+    """Merge the original JSON with new values, which replace values of the same name."""
     if not described:
         return original
     if original is None:

@@ -1,6 +1,6 @@
-"""Downloading pictures: rows that name URLs become rows that hold what was there.
+"""Downloading: fetch the pictures for rows of URLs.
 
-A run remembers which parts of its list are done, so what is killed goes on behind them.
+A run remembers which parts of its list are done; run it again to resume.
 """
 
 import http.client
@@ -32,47 +32,47 @@ _CHUNK_BYTES = 256 * 1024
 
 @dataclass
 class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
-    """Fetches the picture that each row's URL names; others are set aside.
+    """Download the picture for each row's URL; failed downloads are quarantined.
 
-    Whatever no image is, or has too many bytes or pixels, is refused. Hosts in this network are not
-    asked. The other columns are kept.
+    Files that are not images, or have too many bytes or pixels, are refused. Hosts in private
+    networks are not contacted. Other columns are kept.
     """
 
     gives: ClassVar[Any] = ImageBatch
     fans_out: ClassVar[bool | None] = True
 
     url_field: str = "url"
-    """The column with the URLs."""
+    """Column with the URLs."""
 
     key_field: str | None = None
-    """The column that names the picture; unless given, `key` if there is one, else task and row."""
+    """Column with the key of each picture. By default `key` if it exists, else task and row."""
 
     max_bytes: int | str = "32MiB"
-    """Larger files are refused."""
+    """Maximum file size. Larger files are refused."""
 
     max_pixels: int = MOST_PIXELS
-    """Pictures of more pixels are refused, as their header says."""
+    """Maximum number of pixels according to the header. Larger pictures are refused."""
 
     attempts: int = 3
-    """How often to try, waiting twice as long each time."""
+    """Maximum number of attempts per picture; the wait doubles each time."""
 
     backoff_s: float = 1.0
-    """How long to wait after the first failure."""
+    """Seconds to wait after the first failure."""
 
     network_timeout_s: float = 20.0
-    """How long a server may be silent."""
+    """Timeout in seconds for a silent server."""
 
     total_timeout_s: float = 120.0
-    """How long one attempt may take, from connecting to the last byte."""
+    """Timeout in seconds for one attempt, from connecting to the last byte."""
 
     parallel: int = 16
-    """How many pictures a worker fetches at a time."""
+    """Number of concurrent downloads per worker."""
 
     allow_private: bool = False
-    """Whether hosts in this network, or on this machine, may be asked."""
+    """Allow hosts in private networks and on this machine."""
 
     headers: dict[str, str] = field(default_factory=dict, repr=False)
-    """Sent with each request. Take keys from ${secret:NAME}."""
+    """Headers to send with each request. Use ${secret:NAME} for keys."""
 
     def check(self) -> Iterator[str]:
         for name in ("attempts", "parallel", "max_pixels"):
@@ -94,7 +94,7 @@ class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
 
     def process(self, task: DocumentBatch) -> Iterator[ImageBatch | Rejected]:
         keys = self._keys(task)
-        keyed = task  # what a retry gets, so that its pictures have the same keys
+        keyed = task  # a retry gets this one, so that its pictures keep their keys
         if self.key_field is None:
             keyed = task.with_data(with_column(task.data, KEY, pa.array(keys, pa.string())))
         for start in range(0, task.num_items, BATCH_ROWS):
@@ -175,7 +175,7 @@ class ImageDownloader(ProcessingStage[DocumentBatch, ImageBatch]):
 
 
 class _Held:
-    """What has come so far of some rows."""
+    """Downloaded pictures that are not in a batch yet."""
 
     def __init__(
         self, task: DocumentBatch, table: pa.Table, keys: list[str], urls: list[str | None]
@@ -191,7 +191,7 @@ class _Held:
         self.size += len(image)
 
     def taken(self) -> ImageBatch:
-        """A batch of what has come, which is then forgotten."""
+        """Return the downloaded pictures as a batch and reset."""
         urls = [self._urls[row] or "" for row in self.rows]
         endings = [_ending(url, data) for url, data in zip(urls, self._images, strict=True)]
         table = self._table.take(pa.array(self.rows, pa.int64()))
@@ -208,7 +208,7 @@ class _Held:
 
 
 def _ending(url: str, data: bytes) -> str:
-    """By what the bytes are; servers name them as they please."""
+    """Return the extension by content; servers may name files arbitrarily."""
     sign = format_of(data)
     if sign:
         return usual_ending(sign)

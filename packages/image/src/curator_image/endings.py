@@ -1,4 +1,4 @@
-"""Endings: what the names of images and of the files beside them end in."""
+"""File extensions and signatures of images, and extensions of their sidecars."""
 
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ IMAGE_ENDINGS = (
 )  # fmt: skip
 
 HEAD = 64
-"""This many bytes of an image tell its format."""
+"""Number of leading bytes that identify a format."""
 
 _TEXT = ("txt", "text", "caption", "json", "jsonl", "cls", "html", "htm", "xml", "csv", "tsv",
          "md", "url", "yaml", "yml")  # fmt: skip
@@ -28,7 +28,7 @@ _USUAL = {"JPEG": "jpg", "TIFF": "tif", "MPO": "jpg", "JPEG2000": "jp2", "HEIF":
 _HEIF_BRANDS = (
     b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1",
 )  # fmt: skip
-"""Brands of the file type box. Those of `mif1` may also hold AV1, which the next brand says."""
+"""Brands of the file type box. `mif1` may also hold AV1, which a later brand shows."""
 
 _SIGNS = (
     (b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"),
@@ -51,12 +51,12 @@ def is_text(ending: str) -> bool:
 
 
 def usual_ending(kind: str) -> str:
-    """What names of a format end in, by the name that Pillow has for it."""
+    """Return the usual extension of a format, given its Pillow name."""
     return _USUAL.get(kind, kind.lower())
 
 
 def format_of(data: bytes | bytearray | memoryview) -> str | None:
-    """The format that bytes begin like, where their beginning tells."""
+    """Return the format according to the first bytes, or None."""
     head = bytes(data[:HEAD])
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
@@ -66,7 +66,7 @@ def format_of(data: bytes | bytearray | memoryview) -> str | None:
 
 
 def _iso_format(head: bytes) -> str | None:
-    """AVIF and HEIF are told apart by the brands in their first box."""
+    """Distinguish AVIF and HEIF by the brands in the first box."""
     size = int.from_bytes(head[:4], "big")
     brands = [head[8:12], *(head[at : at + 4] for at in range(16, min(size, len(head)), 4))]
     if b"avif" in brands or b"avis" in brands:
@@ -75,8 +75,8 @@ def _iso_format(head: bytes) -> str | None:
 
 
 def mismatch(ending: str, data: bytes | bytearray | memoryview) -> str | None:
-    """What to say of an image that is named like another format."""
-    if data[:3] == _JPEG and ending in _JPEG_ENDINGS:  # what most of them are
+    """Return an error message if an image has the extension of another format, else None."""
+    if data[:3] == _JPEG and ending in _JPEG_ENDINGS:  # the most common case
         return None
     named = _FORMATS.get(last_part(ending))
     found = format_of(data) if named else None

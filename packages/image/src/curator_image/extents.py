@@ -1,4 +1,4 @@
-"""Extents: large stretches of a local file, read when they are copied, to where they go."""
+"""Extents: large parts of a local file, read directly into their destination when copied."""
 
 import os
 from typing import BinaryIO
@@ -6,24 +6,24 @@ from typing import BinaryIO
 from curator_core.errors import InputError
 
 LEAST_BYTES = 32 * 1024
-"""What is smaller is read together with what stands around it."""
+"""Smaller parts are read along with their surroundings."""
 
 ARE_POSSIBLE = hasattr(os, "preadv")
 
 
 class OpenFile:
-    """A local file that stays open for as long as somebody holds on to it."""
+    """A local file that stays open while it is referenced."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._number = os.dup(file.fileno())
         self._name = name
         self.size = os.fstat(self._number).st_size
 
-    def __del__(self, close=os.close) -> None:  # type: ignore[no-untyped-def]  # it outlives os
+    def __del__(self, close=os.close) -> None:  # type: ignore[no-untyped-def]  # outlives os
         close(self._number)
 
     def read(self, start: int, size: int) -> bytes:
-        """As many bytes, or those up to the end."""
+        """Read `size` bytes, or fewer at the end of the file."""
         return os.pread(self._number, size, start)
 
     def read_all(self, start: int, size: int) -> bytes:
@@ -40,7 +40,7 @@ class OpenFile:
 
 
 class Extent:
-    """Where bytes stand in a file; the first of them are known."""
+    """A range of bytes in a file; its first bytes are already known."""
 
     __slots__ = ("_at", "_file", "_size", "head")
 

@@ -1,7 +1,7 @@
-"""Opening: encoded bytes become a picture whose header is read and whose size is allowed.
+"""Opening images: read the header of encoded bytes and check the size.
 
-Only formats that Pillow decodes by itself are opened: no EPS, which would start Ghostscript.
-HEIF (`.heic`) is opened where `pillow-heif` is installed, the extra `heic`.
+Only formats that Pillow decodes by itself are opened: not EPS, for example, which would start
+Ghostscript. HEIF (`.heic`) needs `pillow-heif`, which the extra `heic` installs.
 """
 
 import io
@@ -28,22 +28,22 @@ FORMATS = (
 )  # fmt: skip
 
 _ONE_OF_MANY = re.compile(r" \(\d+ bytes not processed\)")
-"""What would make each damaged picture a reason of its own."""
+"""A detail of error messages that would make each damaged picture a separate reason."""
 
 Encoded: TypeAlias = bytes | bytearray | memoryview
 
 
 class UndecodableError(InputError):
-    """Bytes that become no picture, or one that is too large."""
+    """The bytes are not an image, are damaged, or the picture is too large."""
 
     def bare(self) -> "UndecodableError":
-        """The same without its traceback, to be kept: that holds all that was open, pixels too."""
+        """Return the error without its traceback, which would keep pixels in memory."""
         return UndecodableError(str(self))
 
 
 @contextmanager
 def opened(data: Encoded, max_pixels: int = MOST_PIXELS) -> "Iterator[Image.Image]":
-    """A picture, its pixels not decoded yet; UndecodableError for all that goes wrong inside."""
+    """Open a picture without decoding its pixels; raise UndecodableError for any error inside."""
     if not memoryview(data).nbytes:
         raise UndecodableError("the image has no bytes at all")
     try:
@@ -54,21 +54,21 @@ def opened(data: Encoded, max_pixels: int = MOST_PIXELS) -> "Iterator[Image.Imag
         raise
     except MemoryError:
         raise UndecodableError("the image needs more memory than there is") from None
-    except Exception as error:  # decoders raise whatever their format leads them to
+    except Exception as error:  # decoders raise arbitrary errors
         raise UndecodableError(_told(error, data)) from error
 
 
 def _open(data: Encoded) -> "Image.Image":
     from PIL import Image
 
-    with warnings.catch_warnings():  # of sizes, which are looked at here, and of odd metadata
+    with warnings.catch_warnings():  # about sizes, which are checked here, and odd metadata
         warnings.simplefilter("ignore")
         return Image.open(io.BytesIO(data), formats=_known_formats())
 
 
 @cache
 def _known_formats() -> tuple[str, ...]:
-    """Those of `FORMATS` that this Pillow has; JPEG stands for MPO as well."""
+    """Return the supported formats that this Pillow has; JPEG includes MPO."""
     from PIL import Image
 
     Image.init()

@@ -1,4 +1,4 @@
-"""Parquet with pictures: their bytes in a column, or in what `datasets` makes of images."""
+"""Parquet with pictures: bytes in a column, or the image structs of `datasets`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ __all__ = ["ImageParquetReader", "ImageParquetReading", "ParquetWriter"]
 
 @dataclass
 class ImageParquetReading(ReadingStage[pa.Table]):
-    """Reads Parquet files, or row groups of them, into batches of pictures."""
+    """Read Parquet files, or row groups of them, into batches of pictures."""
 
     gives: ClassVar[Any] = ImageBatch
     batch = ImageBatch
@@ -49,7 +49,7 @@ class ImageParquetReading(ReadingStage[pa.Table]):
                     yield Piece(shaped, shaped.nbytes)
 
     def _shaped(self, table: pa.Table, part: FilePart, first: int) -> tuple[pa.Table, int]:
-        """The table with the columns that pictures have, and how many rows had no picture."""
+        """Return the table with the columns of a batch, and the number of rows without picture."""
         images, paths = self._images(table, part)
         start = f"{part.start}:" if part.start else ""
         places = [f"{start}{row}" for row in range(first, first + table.num_rows)]
@@ -110,7 +110,7 @@ class ImageParquetReading(ReadingStage[pa.Table]):
 
 
 def _extensions(images: Any, paths: Sequence[str | None]) -> Any:
-    """What the names of the pictures ended in, or should by what they begin with."""
+    """Return the extensions of the original paths, or those of the detected formats."""
     found = []
     for data, path in zip(images.to_pylist(), paths, strict=True):
         stem, _, ending = (path or "").rpartition(".")
@@ -120,7 +120,7 @@ def _extensions(images: Any, paths: Sequence[str | None]) -> Any:
 
 
 def _cut(table: pa.Table) -> Iterator[pa.Table]:
-    """Slices of a few hundred rows, and of not too many bytes."""
+    """Slice a table into batches, limited by rows and bytes."""
     per_row = max(1, table.nbytes // max(1, table.num_rows))
     rows = max(1, min(BATCH_ROWS, BATCH_BYTES // per_row))
     for start in range(0, table.num_rows, rows):
@@ -129,18 +129,18 @@ def _cut(table: pa.Table) -> Iterator[pa.Table]:
 
 @dataclass
 class ImageParquetReader(FileReader):
-    """Reads Parquet whose rows hold pictures: bytes, or bytes and path as `datasets` writes them.
+    """Read Parquet rows with pictures: bytes, or the bytes and path that `datasets` writes.
 
-    Rows without a picture are set aside. `fields` are the columns to keep beside the picture.
+    Rows without a picture are quarantined. `fields` lists the columns to keep besides the picture.
     """
 
     gives: ClassVar[Any] = ImageBatch
 
     image_field: str = field(default=IMAGE, kw_only=True)
-    """The column that holds the image."""
+    """Column with the image."""
 
     key_field: str | None = field(default=None, kw_only=True)
-    """The column that names the image; file and row unless given, or a column `key` there is."""
+    """Column with the key. By default `key` if it exists, else file and row."""
 
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     split: ClassVar[Split] = "row_groups"

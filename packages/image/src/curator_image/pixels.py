@@ -1,4 +1,4 @@
-"""Pixels: what was decoded of the pictures of a batch, kept for the stages that follow."""
+"""Pixel cache: the decoded pictures of a batch, kept for later stages."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -7,14 +7,14 @@ from curator_image.decoding import Pixels, UndecodableError
 from curator_image.views import View
 
 Seen: TypeAlias = Pixels | UndecodableError
-"""The pixels of a picture, or why there are none."""
+"""The pixels of a picture, or the error that prevented decoding."""
 
 KEPT_BYTES = 256 * 1024 * 1024
-"""More than this is not kept for one batch: it is decoded again by whoever asks again."""
+"""Maximum bytes to cache per batch; further pictures are decoded again when needed."""
 
 
 class PixelStore:
-    """The decoded pictures of a batch by view and row, up to a number of bytes."""
+    """Decoded pictures of a batch by view and row, up to a number of bytes."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
@@ -33,7 +33,7 @@ class PixelStore:
         self._seen.setdefault(view, [None] * self.rows)[row] = seen
 
     def taken(self, rows: Sequence[int]) -> "PixelStore":
-        """What is known of some of the rows, for the batch that they become."""
+        """Return the cache for a batch made of some of the rows."""
         chosen = PixelStore(len(rows))
         for view, known in self._seen.items():
             for number, row in enumerate(rows):

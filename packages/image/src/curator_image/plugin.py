@@ -1,4 +1,4 @@
-"""What this package adds to Curator."""
+"""Plugin hooks: the stages, workflows, commands and reports of curator-image."""
 
 from curator_core.plugins.hookspecs import hookimpl
 

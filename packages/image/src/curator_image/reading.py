@@ -1,4 +1,4 @@
-"""Reading: what readers of pictures share, whatever they read from."""
+"""Image readers: the base classes shared by all sources."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from curator_image.samples import (
 )
 
 BATCH_ROWS = 256
-"""As many pictures are decoded and measured together, and their pixels kept for what follows."""
+"""Pictures per batch, which are decoded together and share cached pixels."""
 
 BATCH_BYTES = 32 * 1024 * 1024
 
@@ -37,19 +37,19 @@ Samples: TypeAlias = list[Sample]
 
 @dataclass
 class ImageReading(ReadingStage[Samples], ABC):
-    """Reads groups of files into batches of pictures."""
+    """Read groups of files into batches of pictures."""
 
     gives: ClassVar[Any] = ImageBatch
     batch = ImageBatch
     joins_files: ClassVar[bool] = False
-    """Whether pictures of several files share a batch: keys say little where each is a shard."""
+    """Whether a batch may hold pictures of several files. Shard keys are only unique per shard."""
 
     demands: Demands = field(default_factory=Demands)
     json_fields: Sequence[str] = ()
 
     @abstractmethod
     def samples(self, part: FilePart) -> Iterator[Found]:
-        """The samples of a file, and what is wrong with the others."""
+        """Yield the samples of a file, and rejections for the others."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[Samples] | Dropped | Rejected]:
         held: list[Sample] = []
@@ -91,40 +91,40 @@ class ImageReading(ReadingStage[Samples], ABC):
 
 @dataclass
 class ImageReader(CompositeStage[Empty, ImageBatch]):
-    """Lists files and reads them; what readers of shards and of folders share."""
+    """List files and read them; the base class of the readers for shards and folders."""
 
     file_paths: str | list[str]
-    """Files, folders, or patterns with * and **; one, or a list of them. Also URLs: s3://…"""
+    """Files, folders, or patterns with * and **; one or a list. URLs such as s3://… work too."""
 
     fields: list[str] | None = None
-    """The only sidecars to keep (txt, json …), beside key and image; all of them unless given."""
+    """Sidecars to keep (txt, json …) besides key and image. All of them by default."""
 
     json_fields: list[str] | None = None
-    """Values out of the .json beside each image that become columns of their own."""
+    """Values in the .json beside each image to turn into columns."""
 
     required: list[str] | None = None
-    """Sidecars that every image must have, such as txt; one that lacks any is set aside."""
+    """Sidecars that every image must have, such as txt. Images without them are quarantined."""
 
     wrong_extension: WrongExtension = "quarantine"
-    """An image that is named like another format: set it aside (quarantine), or keep it."""
+    """What to do with an image whose extension is that of another format: quarantine or keep."""
 
     files_per_partition: int | None = None
-    """So many files make one task."""
+    """Number of files per task."""
 
     blocksize: int | str | None = None
-    """About so many bytes make one task (256MB): small files together, large ones divided."""
+    """Approximate bytes per task (256MB): small files are combined, large ones are split."""
 
     limit: int | None = None
-    """No more than so many tasks, to try something out."""
+    """Maximum number of tasks, for trying things out."""
 
     include: str | list[str] | None = None
-    """Only files whose name, or path in the folder, matches one of these patterns."""
+    """Only read files whose name, or path in the folder, matches one of these patterns."""
 
     exclude: str | list[str] | None = None
-    """No files whose name, or path in the folder, matches one of these patterns."""
+    """Skip files whose name, or path in the folder, matches one of these patterns."""
 
     storage_options: StorageOptions | None = field(default=None, repr=False)
-    """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
+    """fsspec options for an object store. Use ${secret:NAME} for keys."""
 
     endings: ClassVar[tuple[str, ...]] = ()
     split: ClassVar[Split] = "whole"
@@ -134,15 +134,15 @@ class ImageReader(CompositeStage[Empty, ImageBatch]):
 
     @abstractmethod
     def reading(self, listing: FilePartitioning) -> ImageReading:
-        """What reads the files that are listed."""
+        """Return the stage that reads the listed files."""
 
     def listing(self) -> FilePartitioning:
-        """What lists the files."""
+        """Return the stage that lists the files."""
         return FilePartitioning(**self.listed)
 
     @property
     def listed(self) -> dict[str, Any]:
-        """Which files to list, and how they make tasks: the options of FilePartitioning."""
+        """Options for FilePartitioning: which files to list, and how to group them into tasks."""
         return {
             "file_paths": self.file_paths,
             "files_per_partition": self.files_per_partition,
@@ -162,7 +162,7 @@ class ImageReader(CompositeStage[Empty, ImageBatch]):
 
     @property
     def chosen(self) -> list[str] | None:
-        """The columns of its batches; None for all that there are."""
+        """The columns of the batches; None for all of them."""
         if self.fields is None:
             return None
         return list(dict.fromkeys((*OWN_COLUMNS, *self.fields, *(self.json_fields or ()))))

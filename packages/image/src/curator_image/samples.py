@@ -1,4 +1,4 @@
-"""Samples: an image with its key and the files beside it, and the tables that samples make."""
+"""Samples: an image with its key and sidecars, and tables of samples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ WRONG_EXTENSION: tuple[str, ...] = get_args(WrongExtension)
 
 
 class Sample(NamedTuple):
-    """An image, and what lay beside it under the same key, by the ending of its name."""
+    """An image and the sidecar files with the same key, by extension."""
 
     key: str
     image: Encoded | Extent
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
     @property
     def head(self) -> Encoded:
-        """The bytes at its beginning."""
+        """The first bytes of the image."""
         return self.image.head if isinstance(self.image, Extent) else self.image[:HEAD]
 
     @property
@@ -48,14 +48,14 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Demands:
-    """What a sample must be like."""
+    """Requirements for samples."""
 
     required: tuple[str, ...] = ()
     wrong_extension: WrongExtension = "quarantine"
     json: bool = False
 
     def unmet(self, sample: Sample) -> str | None:
-        """What is wrong with a sample, as far as it shows without decoding."""
+        """Return what is wrong with a sample, as far as can be checked without decoding."""
         head = sample.head
         if not head:
             return "the image has no bytes at all"
@@ -93,12 +93,12 @@ def rejected(sample: Sample, reason: str) -> Rejected:
 
 
 def column_of(ending: str) -> str:
-    """The column of a sidecar; ours keep their names."""
+    """Return the column of a sidecar, renamed if it clashes with a batch's own columns."""
     return f"{ending}_file" if ending in OWN_COLUMNS else ending
 
 
 def sample_table(samples: Sequence[Sample]) -> pa.Table:
-    """A row for each sample, a column for each ending that any of them has a sidecar with."""
+    """Return a table with a row for each sample and a column for each sidecar extension."""
     endings = sorted(set().union(*(sample.sidecars for sample in samples)))
     fields = [pa.field(KEY, pa.string()), pa.field(IMAGE, pa.binary()),
               pa.field(EXTENSION, pa.string()), pa.field(SOURCE, pa.string())]  # fmt: skip
@@ -124,7 +124,7 @@ def _field(ending: str) -> pa.Field:
 
 
 def with_json_fields(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Some values of the JSON beside the images as columns, of types that follow from them."""
+    """Add columns for values in the sidecar JSON, with inferred types."""
     texts = table.column(_JSON).to_pylist() if _JSON in table.column_names else []
     records = [orjson.loads(text) if text else {} for text in texts] or [{}] * table.num_rows
     found = table_of([columns_of(records, names)])
@@ -135,7 +135,7 @@ def with_json_fields(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def chosen_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Just these columns; one that no sample of this table has is empty."""
+    """Select these columns; missing ones are filled with nulls."""
     for name in names:
         if name not in table.column_names:
             kind = _field(name)
@@ -144,11 +144,11 @@ def chosen_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def binary_array(values: Sequence[Encoded | Extent]) -> pa.Array:
-    """Bytes as a column, copied once, in one go."""
+    """Return bytes as a column, with a single copy."""
     offsets = [0]
     for value in values:
         offsets.append(offsets[-1] + len(value))
-    joined = pa.allocate_buffer(offsets[-1])  # of a pool that uses memory again
+    joined = pa.allocate_buffer(offsets[-1])  # from a pool that reuses memory
     room = memoryview(joined).cast("B")
     for start, value in zip(offsets, values, strict=False):
         if isinstance(value, Extent):

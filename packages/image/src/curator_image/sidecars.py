@@ -1,4 +1,4 @@
-"""Sidecars: which columns of a table were files beside the image. The schema remembers it."""
+"""Sidecars: which columns of a table are sidecar files, as stored in its schema."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ _SIDECARS = b"curator:sidecars"
 
 
 def sidecars_in(schema: "pa.Schema") -> dict[str, str]:
-    """The columns, and the endings that the names of their files had."""
+    """Return the sidecar columns with the extensions of their files."""
     said = (schema.metadata or {}).get(_SIDECARS)
     found: dict[str, str] = json.loads(said) if said else {}
     return {name: ending for name, ending in found.items() if name in schema.names}
 
 
 def told(sidecars: Mapping[str, str]) -> dict[bytes, bytes]:
-    """The same as metadata of a schema."""
+    """Return the sidecar columns as schema metadata."""
     return {_SIDECARS: json.dumps(dict(sidecars)).encode()}

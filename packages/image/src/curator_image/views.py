@@ -1,10 +1,10 @@
-"""Views: how large, and in which colours, a stage wants to see a picture."""
+"""Views: the size and colours in which a stage needs a picture."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 MOST_PIXELS = 89_478_485
-"""As many as Pillow opens without a warning: a quarter of a gigabyte in colour."""
+"""The number that Pillow opens without a warning: a quarter of a gigabyte in colour."""
 
 Mode: TypeAlias = Literal["RGB", "L"]
 Resampling: TypeAlias = Literal["bicubic", "lanczos", "bilinear", "box"]
@@ -12,14 +12,14 @@ Resampling: TypeAlias = Literal["bicubic", "lanczos", "bilinear", "box"]
 
 @dataclass(frozen=True)
 class View:
-    """The picture upright, at a size, in RGB or in grey (`L`), 8 bits each.
+    """An upright picture at a size, in 8-bit RGB or grey (`L`).
 
-    With `short_side` the shorter side gets that length, and nothing is ever enlarged. With `box`
-    it becomes exactly (width, height), its ratio lost. With neither it stays as it is. Pictures of
-    more than `max_pixels`, as their header says, are not decoded at all.
+    `short_side` scales the shorter side down to that length; smaller pictures are not enlarged.
+    `box` scales to exactly (width, height), ignoring the aspect ratio. By default the size is kept.
+    Pictures with more than `max_pixels` according to the header are not decoded.
 
-    Stages share pixels where their views are equal, so ask for a usual one: `WORKING` for
-    measuring, and for whatever resizes or crops again.
+    Stages share pixels if their views are equal. Use a common one if possible: `WORKING` for
+    measuring, and for anything that resizes or crops again.
     """
 
     short_side: int | None = None
@@ -29,7 +29,7 @@ class View:
     max_pixels: int = MOST_PIXELS
 
     def size_for(self, width: int, height: int) -> tuple[int, int]:
-        """What an upright picture of this size becomes."""
+        """Return the size of the view for an upright picture of this size."""
         if self.box is not None:
             return self.box
         shorter = min(width, height)
@@ -40,4 +40,4 @@ class View:
 
 
 WORKING = View(short_side=256)
-"""What stages agree on that have no need of another: decoded once for all of them."""
+"""The common view of stages without special needs: decoded once for all of them."""

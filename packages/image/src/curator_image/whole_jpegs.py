@@ -1,7 +1,7 @@
-"""Whole JPEGs: decoded by simplejpeg where it is installed, in half of the time, to the same bits.
+"""Whole JPEGs: decode with simplejpeg if installed, in half the time and with equal results.
 
-Pillow goes through pixels of four bytes, which are copied into those of three. Where a JPEG is to
-become smaller this hardly shows, for then most of the time goes into its codes.
+Pillow decodes to four bytes per pixel and copies them to three. If a JPEG is scaled down, this
+hardly matters, because entropy decoding then dominates.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ _COLOURS = ("YCbCr", "Gray")
 
 
 def decoded(data: "Encoded", size: tuple[int, int], mode: Mode) -> "NDArray[np.uint8] | None":
-    """All pixels of a plain JPEG of this size; None where Pillow is to have a look at it."""
+    """Decode all pixels of a plain JPEG of this size; return None to leave it to Pillow."""
     if not is_there():
         return None
     import simplejpeg
@@ -30,7 +30,7 @@ def decoded(data: "Encoded", size: tuple[int, int], mode: Mode) -> "NDArray[np.u
         if colours not in _COLOURS or (width, height) != size:
             return None
         pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, "RGB" if mode == "RGB" else "GRAY")
-    except (ValueError, RuntimeError):  # damaged, however little: what is said of it is one matter
+    except (ValueError, RuntimeError):  # damaged: Pillow reports all errors in one way
         return None
     return pixels if mode == "RGB" else pixels[..., 0]
 

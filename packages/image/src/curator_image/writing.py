@@ -1,4 +1,4 @@
-"""Writing: what writers of pictures share: the files of a sample, and no key twice in one place."""
+"""Image writers: the files of a sample, and unique keys in each shard or folder."""
 
 import os
 from abc import ABC, abstractmethod
@@ -23,18 +23,18 @@ from curator_image.sidecars import sidecars_in
 NEEDED = (KEY, IMAGE, EXTENSION)
 
 _SHOWN = 80
-"""Characters of a key in a message."""
+"""Maximum characters of a key in a message."""
 
 
 @dataclass
 class SampleWriter(FileWriter, ABC):
-    """Writes images as they came, byte for byte, with what lay beside them under the same key."""
+    """Write images unchanged, with their sidecars under the same key."""
 
     fans_out: ClassVar[bool | None] = False
 
     metadata_ending: str | None = field(default="meta.json", kw_only=True)
-    """The file beside each image that gets the columns of stages, as JSON: `json` adds them to the
-    .json that was there, null leaves them out."""
+    """Extension of the file with the columns of stages, as JSON beside each image: `json` merges
+    them into an existing .json; null leaves them out."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,11 +46,11 @@ class SampleWriter(FileWriter, ABC):
 
     @abstractmethod
     def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
-        """Write rows of different keys to `place`, a name without an ending."""
+        """Write rows with unique keys to `place`, a name without extension."""
 
     @abstractmethod
     def name_problem(self, place: str, key: str, ending: str) -> str | None:
-        """Why `place` cannot hold a file named after the key."""
+        """Return why `place` cannot hold a file named after the key, or None."""
 
     def process(self, task: DocumentBatch) -> list[FileGroup | Rejected]:  # type: ignore[override]
         name = f"part-{task.task_id or fingerprint(task.to_payload())}"
@@ -68,7 +68,7 @@ class SampleWriter(FileWriter, ABC):
         return [written, *rejected]
 
     def _problems(self, place: str, table: pa.Table) -> dict[int, str]:
-        """The rows that cannot be written, and why: each fails alone."""
+        """Return the rows that cannot be written, with the reasons; other rows are unaffected."""
         found = _incomplete(table)
         taken = _Names()
         keys = table.column(KEY).to_pylist()
@@ -84,7 +84,7 @@ class SampleWriter(FileWriter, ABC):
         return found
 
     def _endings(self, table: pa.Table) -> Iterator[set[str]]:
-        """What the names of each row's files end in."""
+        """Yield the extensions of each row's files."""
         chosen = self._chosen(table)
         described = self.metadata_ending if described_columns(chosen) else None
         always = {described} if described else set()
@@ -99,7 +99,7 @@ class SampleWriter(FileWriter, ABC):
         return table if self.fields is None else table.select(self.fields)
 
     def sample_files(self, table: pa.Table) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-        """Of each row the key, and the files to write: what each one's name ends in, and bytes."""
+        """Yield for each row the key and its files, as extension and content."""
         beside = {
             ending: table.column(name).to_pylist()
             for name, ending in sidecars_in(table.schema).items()
@@ -117,7 +117,7 @@ class SampleWriter(FileWriter, ABC):
 
 
 def without_repeats(table: pa.Table) -> Iterator[pa.Table]:
-    """The rows, so that no key stands twice in one table: nearly always one table."""
+    """Split rows into tables in which keys are unique; usually a single table."""
     keys = table.column(KEY)
     if pc.count_distinct(keys, mode="all").as_py() == table.num_rows:
         yield table
@@ -132,9 +132,9 @@ def without_repeats(table: pa.Table) -> Iterator[pa.Table]:
 
 
 class _Names:
-    """The files and folders of a place, so that no row takes those of another one.
+    """The file and folder names in use in one place, to detect collisions between rows.
 
-    Different keys can clash: `a` with a sidecar `b.jpg`, and `a.b` with the ending `jpg`.
+    Different keys can collide: `a` with a sidecar `b.jpg`, and `a.b` with the extension `jpg`.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class _Names:
         self._folders: set[str] = set()
 
     def add(self, key: str, endings: Collection[str]) -> bool:
-        """False, and nothing is added, where a name is taken."""
+        """Add the names of a row; return False and add nothing if one is in use."""
         names = {f"{key}.{ending}" for ending in endings}
         above = {str(parent) for parent in PurePosixPath(key).parents} if "/" in key else set()
         if not (self._files.isdisjoint(names | above) and self._folders.isdisjoint(names)):
@@ -153,7 +153,7 @@ class _Names:
 
 
 def _incomplete(table: pa.Table) -> dict[int, str]:
-    """Rows that lack what every row must have."""
+    """Return the rows with nulls in required columns."""
     columns = [table.column(name) for name in NEEDED]
     if not any(column.null_count for column in columns):
         return {}
@@ -172,7 +172,7 @@ def without_rows(table: pa.Table, rows: Collection[int]) -> pa.Table:
 
 
 def rejected_row(table: pa.Table, row: int, reason: str) -> Rejected:
-    """A note that sets one row aside, with its picture."""
+    """Return a rejection of one row, with its picture."""
     known = table.slice(row, 1).to_pylist()[0]
     key = repr(str(known[KEY])[:_SHOWN])
     where = f"{known[SOURCE]} key {key}" if known.get(SOURCE) else f"key {key}"
@@ -184,7 +184,7 @@ def _as_bytes(value: str | bytes | None) -> bytes | None:
 
 
 def path_problem(key: str, ending: str) -> str | None:
-    """Why a file of this name would not lie below its folder, or not be found there again."""
+    """Return why the file would be outside its folder or could not be read back, or None."""
     if "\0" in key or "\0" in ending:
         return "it has a NUL byte"
     if os.path.isabs(key):

@@ -1,1 +1,1 @@
-"""Duplicates among pictures: equal files, equal pixels, and hashes that differ in a few bits."""
+"""Duplicate pictures: equal files, equal pixels, or perceptual hashes within a few bits."""

@@ -1,8 +1,8 @@
-"""Bands: keys of which two hashes share at least one whenever they differ in few enough bits.
+"""Bands: keys such that two hashes within the threshold always share at least one.
 
-The bits are divided into parts. Two hashes that differ in at most d bits have at least k equal
-parts of d + k, so each choice of k parts gives a key, and no pair is missed. More parts to a key
-make fewer chance meetings but more keys; what is cheapest depends on how many hashes there are.
+The bits are divided into d + k parts. Two hashes that differ in at most d bits have at least k
+equal parts, so each choice of k parts gives a key, and no pair is missed. More parts per key make
+fewer random matches but more keys; the best choice depends on the number of hashes.
 """
 
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ import numpy as np
 from curator_dedup.hashes.distances import Words, masks_of
 
 _KEY_COST = 2.0
-"""Microseconds that a key takes to be written, sorted and read."""
+"""Microseconds to write, sort and read a key."""
 
 _PAIR_COST = 0.0015
-"""Microseconds for one comparison of 64 bits."""
+"""Microseconds to compare 64 bits."""
 
 _EVEN = 0.75
-"""Bits of a hash of real pictures tell less than bits of chance would."""
+"""Hashes of real pictures have fewer effective bits than random ones: this share."""
 
 MOST_KEYS = 128
-"""More for each picture would take more room than the pictures' hashes are worth."""
+"""Maximum number of keys per picture, because more would take too much space."""
 
 
 @dataclass(frozen=True)
 class Bands:
-    """How keys are made of hashes of so many bits, to find all pairs up to a threshold."""
+    """The keys made from hashes of `bits` bits, to find all pairs up to a threshold."""
 
     bits: int
     threshold: int
     together: int = 1
-    """How many parts make a key."""
+    """Number of parts per key."""
 
     @property
     def parts(self) -> int:
@@ -41,7 +41,7 @@ class Bands:
 
     @property
     def count(self) -> int:
-        """How many keys each hash has."""
+        """Number of keys per hash."""
         return comb(self.parts, self.together)
 
     @cached_property
@@ -53,7 +53,8 @@ class Bands:
         return masks_of(self.bits, places)
 
     def keys(self, hashes: Words) -> Words:
-        """The keys of each hash, in the order of `masks`; those of different masks differ."""
+        """Return the keys of each hash, in the order of `masks`; different masks give different
+        keys."""
         numbers = np.arange(1, self.count + 1, dtype=np.uint64) * _STEP
         keys = np.broadcast_to(numbers, (len(hashes), self.count)).copy()
         for word in range(hashes.shape[1]):
@@ -61,14 +62,14 @@ class Bands:
         return keys
 
     def cost(self, hashes: int) -> float:
-        """About how many microseconds each hash takes among so many."""
+        """Estimate the microseconds per hash if there are this many hashes."""
         key_bits = self.bits * self.together / self.parts * _EVEN
         pairs = hashes / 2**key_bits / 2
         return self.count * (_KEY_COST + pairs * _PAIR_COST * self.bits / 64)
 
 
 def bands_for(bits: int, threshold: int, hashes: int) -> Bands:
-    """The cheapest bands for so many hashes."""
+    """Return the cheapest bands for this number of hashes."""
     choices = [Bands(bits, threshold, together) for together in range(1, 5)]
     possible = [bands for bands in choices if bands.count <= MOST_KEYS] or choices[:1]
     return min(possible, key=lambda bands: bands.cost(hashes))
@@ -78,7 +79,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _stirred(numbers: Words) -> Words:
-    """The end of SplitMix64: every bit depends on every other."""
+    """Apply the finalizer of SplitMix64: every output bit depends on every input bit."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(numbers ^ (numbers >> np.uint64(31)))

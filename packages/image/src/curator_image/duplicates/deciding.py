@@ -1,4 +1,4 @@
-"""Deciding: of the pictures that hang together, which stay."""
+"""Duplicate decisions: choose which pictures of a cluster to keep."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,12 +12,12 @@ from curator_dedup.hashes.distances import distances, words_of
 from curator_image.duplicates.identities import in_order
 
 WhichToKeep: TypeAlias = Literal["largest", "smallest", "first"]
-"""Of duplicates: that of the most pixels (and bytes), of the fewest, or the first of them."""
+"""Which duplicate to keep: the one with the most pixels (and bytes), the fewest, or the first."""
 
 
 @dataclass
 class PictureDeciding(Deciding):
-    """Says of every picture that has duplicates whether it stays."""
+    """Decide for each picture that has duplicates whether to keep it."""
 
     carried = ("source", "key")
     unlike = "too far from the best"

@@ -1,4 +1,4 @@
-"""Formats: which reader and which writer the files of an input ask for."""
+"""Formats: choose the reader and the writer for input files."""
 
 from importlib import import_module
 from typing import Any
@@ -25,7 +25,7 @@ _PARQUET = (".parquet", ".pq")
 
 
 def format_of(paths: str | list[str], storage_options: StorageOptions | None = None) -> str:
-    """By the ending of the first file that is found; pictures by themselves are a folder."""
+    """Guess from the extension of the first file; single pictures count as a folder."""
     listed = [paths] if isinstance(paths, str) else paths
     try:
         first = next(find_files(listed, Wanted(), storage_options)).path.lower()

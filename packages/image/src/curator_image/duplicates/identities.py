@@ -1,4 +1,4 @@
-"""Identities: an id of 64 bits for each picture, which follows from its source and its key."""
+"""Identities: a 64-bit id for each picture, derived from its source and key."""
 
 import re
 from hashlib import blake2b
@@ -18,7 +18,7 @@ def ids_of(batch: ImageBatch) -> Words:
 
 
 def names_of(batch: ImageBatch) -> list[tuple[str, str]]:
-    """Where each picture is from, and its key there."""
+    """Return the source and the key of each picture."""
     keys = batch.data.column(KEY).to_pylist()
     sources = batch.data.column(SOURCE).to_pylist() if SOURCE in batch.columns() else repeat(None)
     return [(source or "", str(key)) for source, key in zip(sources, keys, strict=False)]
@@ -30,7 +30,7 @@ def _digest(source: str, key: str) -> bytes:
 
 
 def in_order(source: str, key: str) -> tuple[str, int, str]:
-    """What puts pictures in the order in which they stand: `byte 512` before `byte 2048`."""
+    """Return a sort key for the order in the source: `byte 512` sorts before `byte 2048`."""
     match = _NUMBER.search(source)
     if match is None:
         return source, 0, key

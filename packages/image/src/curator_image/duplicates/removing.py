@@ -1,4 +1,4 @@
-"""Removing: pictures are read once more, and those that were decided on are left out."""
+"""Duplicate removal: read the pictures again and leave out the duplicates."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from curator_image.duplicates.identities import ids_of
 
 @dataclass
 class DuplicateRemoving(RemovesDuplicates, ProcessingStage[ImageBatch, ImageBatch]):
-    """Keeps pictures that no decision says to leave out."""
+    """Drop the pictures that a decision marks as duplicates."""
 
     def process(self, task: ImageBatch) -> list[ImageBatch | Dropped]:
         return self.left_of(task, ids_of(task))

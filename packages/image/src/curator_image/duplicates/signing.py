@@ -1,4 +1,4 @@
-"""Signing: the first pass, which gives each picture its hash and the keys it is found by."""
+"""Signing: the first pass, which computes hashes and the keys to find duplicates by."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from curator_image.measuring.judging import pictures_of
 from curator_image.views import View
 
 CompareBy: TypeAlias = Literal["bytes", "pixels", "phash", "dhash", "pdq"]
-"""What makes pictures duplicates: equal files, equal pixels, or hashes that differ in few bits."""
+"""How to compare: equal files, equal pixels, or perceptual hashes within a few bits."""
 
 PERCEPTUAL = get_args(HashKind)
 PICTURES = "pictures"
@@ -41,12 +41,12 @@ def bits_of(by: CompareBy) -> int:
 
 @dataclass(frozen=True)
 class SigningOptions:
-    """How pictures are made comparable."""
+    """How to make pictures comparable."""
 
     by: CompareBy
     threshold: int
     expected: int
-    """About how many pictures there are, by which the number of keys is chosen."""
+    """Estimated number of pictures, which determines the number of keys."""
 
     min_detail: float
     priority_field: str | None = None
@@ -61,10 +61,10 @@ class _Signed(NamedTuple):
 
 @dataclass
 class PictureSigning(ProcessingStage[ImageBatch, DocumentBatch]):
-    """Gives two tables for each batch.
+    """Write two tables for each batch.
 
-    `pictures` has a row for each: doc (its id), hash, pixels, bytes, priority, source and key.
-    `bands` has a row for each key of those that have anything to see in them: key, hash, doc, and
+    `pictures` has a row for each picture: doc (its id), hash, pixels, bytes, priority, source and
+    key. `bands` has a row for each key of each picture with enough detail: key, hash, doc, and
     band, the number of the key.
     """
 
@@ -121,7 +121,7 @@ class PictureSigning(ProcessingStage[ImageBatch, DocumentBatch]):
         return pa.table(columns, metadata={COUNTS: json.dumps(told)})
 
     def _size(self, picture: object) -> int:
-        """Of equal files the sizes are equal, and need not be looked up."""
+        """Return the number of pixels; 0 for equal files, whose sizes are equal anyway."""
         header = getattr(picture, "header", None) if self.options.by != "bytes" else None
         return 0 if header is None else header.width * header.height
 
@@ -146,6 +146,6 @@ def _digests(files: Sequence[bytes]) -> Hashes:
 
 
 def _digest_of(pixels: Pixels) -> bytes:
-    """Pixels of another shape are others."""
+    """Hash the shape along with the pixels."""
     shape = repr(pixels.shape).encode()
     return xxhash.xxh3_128_digest(shape + np.ascontiguousarray(pixels).tobytes())

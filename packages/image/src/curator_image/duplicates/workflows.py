@@ -1,4 +1,4 @@
-"""Finding and removing duplicate pictures in one call."""
+"""Image deduplication as one workflow: find duplicates and remove them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,52 +23,52 @@ from curator_image.duplicates.signing import (
 )
 
 THRESHOLDS: dict[CompareBy, int] = {"bytes": 0, "pixels": 0, "phash": 6, "dhash": 4, "pdq": 31}
-"""How many bits may differ unless something else is said."""
+"""Default thresholds in bits."""
 
 _BYTES_OF_A_PICTURE = 50_000
-"""About what one takes: from the size of the input it follows how many keys are best."""
+"""Assumed size of a picture in bytes, to estimate the number of pictures from the input size."""
 
 PicturesFormat: TypeAlias = Literal["auto", "webdataset", "folder", "parquet"]
 
 
 @dataclass
 class ImageDeduplicationWorkflow(HashedWorkflow):
-    """Finds pictures that are the same, or look nearly the same, and keeps the best of each.
+    """Find equal or nearly equal pictures, and keep the best of each group.
 
-    No pair that differs in at most `threshold` bits is missed, yet only those are compared that
-    share a part of their hash. What is removed is always within the threshold of what stays. The
-    same on every executor. Killed at any moment, it goes on where it was.
+    All pairs that differ in at most `threshold` bits are found, although only pictures that share
+    part of their hash are compared. A removed picture is always within the threshold of a kept one.
+    All executors give the same result. If it is interrupted, run it again to resume.
     """
 
     input_path: str | list[str]
     """Files, folders, or patterns with * and **: shards, pictures, or Parquet with pictures."""
 
     output_path: str
-    """The folder for what stays."""
+    """Output folder for the pictures that are kept."""
 
     by: CompareBy = "phash"
-    """What makes duplicates: equal bytes, equal pixels, or a hash (phash, dhash, pdq) of which few
-    bits differ."""
+    """How to compare: equal `bytes`, equal `pixels`, or a perceptual hash within a few bits (phash,
+    dhash, pdq)."""
 
     threshold: int | None = None
-    """In how many bits hashes of duplicates may differ: 6 of 64 for phash, 4 of 64 for dhash, 31 of
-    256 for pdq unless given."""
+    """Maximum number of different bits between duplicates. By default 6 of 64 for phash, 4 of 64
+    for dhash, 31 of 256 for pdq."""
 
     which_to_keep: WhichToKeep = "largest"
-    """Of duplicates: that of the most pixels, of the fewest (smallest), or the first."""
+    """Which duplicate to keep: that with the most pixels, the fewest (smallest), or the first."""
 
     min_detail: float = 2.0
-    """Pictures whose levels differ less (standard deviation of 256 levels, as small as they are
-    hashed) have nothing to be told apart by: they stay, and are nobody's duplicates."""
+    """Minimum detail: the standard deviation of the 256 grey levels, at the size used for hashing.
+    Pictures with less detail cannot be compared; they are kept and never count as duplicates."""
 
     input_format: PicturesFormat = "auto"
-    """webdataset, folder or parquet; by the names of the files unless given."""
+    """webdataset, folder or parquet; detected from the file names by default."""
 
     output_format: PicturesFormat = "auto"
-    """webdataset, folder or parquet; that of the input unless given."""
+    """webdataset, folder or parquet; the input format by default."""
 
     report: bool = True
-    """Whether to write a page that shows clusters side by side."""
+    """Write a page that shows clusters side by side."""
 
     records: ClassVar[str] = PICTURES
 
@@ -76,7 +76,7 @@ class ImageDeduplicationWorkflow(HashedWorkflow):
 
     @property
     def bits(self) -> int:
-        """In how many bits duplicates may differ."""
+        """Maximum number of different bits between duplicates."""
         return THRESHOLDS[self.by] if self.threshold is None else self.threshold
 
     @property
@@ -102,7 +102,7 @@ class ImageDeduplicationWorkflow(HashedWorkflow):
             )
 
     def write_report(self, result: WorkflowResult) -> str | None:
-        """Where the page is, which is written where there is anything new to tell."""
+        """Write the report page if there is something new, and return its path."""
         if not self.report:
             return None
         from curator_image.reporting.duplicates import Subject, page_in, write_duplicates
@@ -152,5 +152,5 @@ class ImageDeduplicationWorkflow(HashedWorkflow):
 
 
 def _expected(files: Sequence[FilePart]) -> int:
-    """About how many pictures there are."""
+    """Estimate the number of pictures."""
     return max(1, sum(file.size for file in files) // _BYTES_OF_A_PICTURE)

@@ -1,1 +1,1 @@
-"""Folders: pictures as files, and what lies beside each under the same name."""
+"""Image folders: pictures as files, with sidecars of the same name."""

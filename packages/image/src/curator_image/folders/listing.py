@@ -1,4 +1,4 @@
-"""The listing of image files in folders, which also counts the files that are not read."""
+"""Listing of image folders: find image files and count the files that are not read."""
 
 import logging
 from collections import Counter
@@ -10,12 +10,12 @@ from curator_core.io.partitioning import FilePartitioning
 from curator_core.model.files import FileGroup, FilePart
 from curator_core.model.tasks import Dropped, Empty
 
-_LOG = logging.getLogger("curator_core.image")  # below the logger that reaches the terminal
+_LOG = logging.getLogger("curator_core.image")  # child of the logger shown in the terminal
 
 
 @dataclass(frozen=True)
 class _Counting(Wanted):
-    """Counts the files that only their ending keeps from being read."""
+    """Count the files that are skipped only because of their extension."""
 
     sidecars: tuple[str, ...] = ()
     others: Counter[str] = field(default_factory=Counter)
@@ -34,10 +34,10 @@ class _Counting(Wanted):
 
 @dataclass
 class ImageFileListing(FilePartitioning):
-    """Lists image files. Files of other kinds, except sidecars, are counted as dropped."""
+    """List image files. Other files, except sidecars, are counted as dropped."""
 
     sidecars: tuple[str, ...] = field(default=(), kw_only=True)
-    """Endings of files that belong to the image beside them."""
+    """Extensions of sidecar files."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Reading folders: each image file, and the files beside it that have its name."""
+"""Reader for image folders: each image file with its sidecars of the same name."""
 
 import posixpath
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 @dataclass
 class ImageFolderReading(ImageReading):
-    """Reads image files and their sidecars."""
+    """Read image files and their sidecars."""
 
     joins_files: ClassVar[bool] = True
 
@@ -59,7 +59,7 @@ class ImageFolderReading(ImageReading):
             return None
 
     def _key(self, stem: str) -> str:
-        """The path below the folder that was named, without its ending."""
+        """Return the path relative to the input folder, without extension."""
         for top in self.tops:
             if stem.startswith(f"{top}/"):
                 return stem[len(top) + 1 :]
@@ -67,7 +67,7 @@ class ImageFolderReading(ImageReading):
 
 
 def _content(path: str, most: int, storage_options: StorageOptions | None) -> bytes | str:
-    """The bytes of a file, or what to say where they are too many."""
+    """Return the bytes of a file, or a message if there are too many."""
     with open_input(path, storage_options) as file:
         data = bytearray()
         while len(data) <= most and (chunk := file.read(_CHUNK_BYTES)):
@@ -77,17 +77,17 @@ def _content(path: str, most: int, storage_options: StorageOptions | None) -> by
 
 @dataclass
 class ImageFolderReader(ImageReader):
-    """Reads image files, of a folder and all below it; the key is the path without its ending.
+    """Read image files in a folder and its subfolders; the key is the path without extension.
 
-    `sidecars` names what else belongs to an image: with `[txt, json]` there is `a.txt` for `a.jpg`.
-    Files of other kinds are counted as dropped, by their ending.
+    `sidecars` lists the extensions of files that belong to an image: with `[txt, json]`, `a.txt`
+    belongs to `a.jpg`. Other files are counted as dropped, by extension.
     """
 
     sidecars: list[str] = field(default_factory=lambda: ["txt", "json"], kw_only=True)
-    """The endings of files that belong to the image beside them."""
+    """Extensions of sidecar files."""
 
     max_file_bytes: int | str = field(default="256MiB", kw_only=True)
-    """A file of more bytes is not read, but set aside."""
+    """Maximum file size. Larger files are quarantined without being read."""
 
     endings: ClassVar[tuple[str, ...]] = tuple(f".{ending}" for ending in IMAGE_ENDINGS)
 
@@ -109,7 +109,7 @@ class ImageFolderReader(ImageReader):
 
 
 def _top(path: str, storage_options: StorageOptions | None) -> str:
-    """The folder from which on paths make keys: all before the first wildcard."""
+    """Return the folder that keys are relative to: the path before the first wildcard."""
     fs, plain = open_filesystem(path, storage_options)
     fixed = full_path(fs, plain)
     for mark in "*?[":

@@ -1,4 +1,4 @@
-"""Writing folders: each image a file of its own, with what lay beside it."""
+"""Writer for image folders: each image as a file, with its sidecars."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from curator_image.writing import SampleWriter, path_problem
 
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3840
-"""Bytes that any file system takes, with room for the hidden name that a file has at first."""
+"""Bytes that any file system accepts, minus room for the hidden name used while writing."""
 
 _LONGEST_OBJECT = 1024
-"""Bytes that object stores take for a name."""
+"""Bytes that object stores accept in a name."""
 
 
 @dataclass
 class ImageFolderWriter(SampleWriter):
-    """Writes each image to a file named after its key, byte for byte, in a folder for each batch.
+    """Write each image unchanged to a file named after its key, with one folder per batch.
 
-    What stages drop goes to files of JSON lines in `dropped_path`, without the images themselves.
+    Records of dropped images go to JSON Lines files in `dropped_path`, without the images.
     """
 
     compressions: ClassVar[tuple[str, ...]] = ()
@@ -62,7 +62,7 @@ class ImageFolderWriter(SampleWriter):
         return f"its path is longer than {most:,} bytes" if size > most else None
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
-        """What was dropped: everything but the images, which stay where they came from."""
+        """Write dropped records without their images, which are still at their source."""
         for table in tables:
             for line in descriptions(table):
                 file.write(line + b"\n")

@@ -1,1 +1,1 @@
-"""Perceptual hashes: bits that stay nearly the same when a picture is saved or scaled anew."""
+"""Perceptual hashes: bits that barely change when a picture is re-encoded or scaled."""

@@ -1,4 +1,4 @@
-"""Cosine transforms of many small pictures at once, as products of matrices."""
+"""Cosine transforms of many small pictures at once, as matrix products."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float64]
 
 @cache
 def cosines(first: int, rows: int, size: int) -> Floats:
-    """So many rows of the DCT-II of `size` numbers, from number `first` on, not normalized."""
+    """Return `rows` rows of the unnormalized DCT-II of `size` numbers, starting at `first`."""
     frequencies = np.arange(first, first + rows)[:, None]
     places = 2 * np.arange(size)[None, :] + 1
     return np.asarray(np.cos(np.pi / (2 * size) * frequencies * places))
@@ -19,6 +19,6 @@ def cosines(first: int, rows: int, size: int) -> Floats:
 def lowest_frequencies(
     squares: npt.NDArray[np.uint8] | npt.NDArray[np.float32], first: int, rows: int
 ) -> Floats:
-    """The same few frequencies in both directions, of squares of one size."""
+    """Return the same frequency range in both directions for squares of equal size."""
     matrix = cosines(first, rows, squares.shape[-1])
     return np.asarray(matrix @ squares.astype(np.float64) @ matrix.T)

@@ -1,7 +1,7 @@
-"""Fingerprints: hashes of grey pictures of the size that each kind asks for.
+"""Fingerprints: perceptual hashes of grey pictures of fixed sizes.
 
-Bits stand in rows, the first in the highest bit of the first byte: as hexadecimal digits they are
-what ImageHash prints, and for PDQ what its own tools print.
+Bits are in row order, starting with the highest bit of the first byte. Their hexadecimal digits
+equal the output of ImageHash, and for PDQ that of its reference tools.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ from curator_image.hashing.cosines import lowest_frequencies
 HashKind: TypeAlias = Literal["phash", "dhash", "pdq"]
 
 Grey: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
-"""Pictures of one size: number, height, width."""
+"""Pictures of equal size: number, height, width."""
 
 Hashes: TypeAlias = npt.NDArray[np.uint8]
-"""A row of bytes for each."""
+"""One row of bytes per picture."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a kind of hash is made from, and how many bits it has."""
+    """Input size and number of bits of a hash."""
 
     width: int
     height: int
@@ -39,21 +39,21 @@ SHAPES: Mapping[HashKind, Shape] = {
 
 
 def phash(pictures: Grey) -> Hashes:
-    """Whether each of the 64 lowest frequencies of 32 by 32 pixels is above their median."""
+    """Return whether each of the 64 lowest frequencies of 32 by 32 pixels is above their median."""
     low = lowest_frequencies(pictures, 0, 8).reshape(len(pictures), 64)
     return np.packbits(low > np.median(low, axis=1, keepdims=True), axis=1)
 
 
 def dhash(pictures: Grey) -> Hashes:
-    """Whether each of 8 by 9 pixels is brighter than the one to its left."""
+    """Return whether each of 8 by 9 pixels is brighter than the one to its left."""
     brighter = pictures[:, :, 1:] > pictures[:, :, :-1]
     return np.packbits(brighter.reshape(len(pictures), 64), axis=1)
 
 
 def pdq(pictures: Grey) -> Hashes:
-    """Whether each of 256 low frequencies of 64 by 64 pixels is above the lower median of them.
+    """Return whether each of 256 low frequencies is above their lower median.
 
-    The last frequency stands first, as in the reference.
+    Takes 64 by 64 pixels. The last frequency comes first, as in the reference implementation.
     """
     low = lowest_frequencies(pictures, 1, 16).reshape(len(pictures), 256)
     median = np.partition(low, 127, axis=1)[:, 127:128]
@@ -61,7 +61,7 @@ def pdq(pictures: Grey) -> Hashes:
 
 
 def pdq_quality(pictures: Grey) -> npt.NDArray[np.int64]:
-    """How much there is to see, from 0 to 100. The authors distrust hashes below 50."""
+    """Return the amount of detail, from 0 to 100. The authors distrust hashes below 50."""
     levels = pictures.astype(np.float64)
     total = np.zeros(len(pictures), np.int64)
     for axis in (1, 2):

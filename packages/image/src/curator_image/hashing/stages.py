@@ -1,4 +1,4 @@
-"""Hashes as columns."""
+"""The stage that adds perceptual hashes as columns."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ VIEWS: dict[HashKind, View] = {
 
 @dataclass
 class PerceptualHash(ProcessingStage[ImageBatch, ImageBatch]):
-    """Adds a hash of what a picture looks like: phash and dhash as ImageHash makes them, or PDQ.
+    """Add a perceptual hash: phash and dhash as in ImageHash, or PDQ.
 
-    Binary of 8 bytes, 32 for pdq; `.hex()` of it is what other tools print.
+    The column is binary with 8 bytes, or 32 for pdq; `.hex()` gives the output of other tools.
     """
 
     kind: HashKind = "phash"
-    """Which: phash, dhash or pdq."""
+    """Kind of hash: phash, dhash or pdq."""
 
     hash_field: str | None = None
-    """The column for it; called like the kind unless given."""
+    """Column for the hash. Named after the kind by default."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)
@@ -56,7 +56,7 @@ class PerceptualHash(ProcessingStage[ImageBatch, ImageBatch]):
 
 
 def hashes_of(small: Sequence[Grey], kind: HashKind) -> Hashes:
-    """Hashes of pictures that were made small as this kind wants them."""
+    """Return the hashes of pictures that were already scaled down for this kind."""
     bits = SHAPES[kind].bits
     if not small:
         return np.zeros((0, bits // 8), np.uint8)
@@ -64,7 +64,7 @@ def hashes_of(small: Sequence[Grey], kind: HashKind) -> Hashes:
 
 
 def small_of(kind: HashKind) -> Callable[[Pixels], Grey]:
-    """What makes of the pixels of `VIEWS` what this kind is made from."""
+    """Return the function that turns the pixels of `VIEWS` into the input of this kind."""
     return blurred if kind == "pdq" else _as_it_is
 
 

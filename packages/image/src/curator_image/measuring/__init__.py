@@ -1,1 +1,1 @@
-"""Measures of pictures, and the filters that decide by them."""
+"""Measures of pictures, and filters based on them."""

@@ -1,4 +1,4 @@
-"""Measures as columns, several at once, with nothing dropped."""
+"""The stage that adds several measures as columns, without dropping anything."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -40,14 +40,14 @@ MEASURES: dict[str, Quantity] = {
 
 @dataclass
 class ImageMeasures(ProcessingStage[ImageBatch, ImageBatch]):
-    """Adds measures of each picture as columns, to be looked at or filtered by later."""
+    """Add measures of each picture as columns, for inspection or for later filters."""
 
     measures: list[str] = field(default_factory=lambda: list(MEASURES))
-    """Which: width, height, format, file_size (of the header and the bytes alone), sharpness,
-    brightness, contrast, entropy, uniformity, colorfulness. All of them unless given."""
+    """Measures to add: width, height, format, file_size (these need only the header and the bytes),
+    sharpness, brightness, contrast, entropy, uniformity, colorfulness. All of them by default."""
 
     prefix: str = ""
-    """What the names of the columns begin with."""
+    """Prefix of the column names."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)

@@ -1,4 +1,4 @@
-"""Filters of pictures: a rule scores a picture, and its score decides."""
+"""Base classes of picture filters: score each picture and decide by its score."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -17,34 +17,34 @@ from curator_image.views import WORKING, View
 
 @dataclass
 class ImageFilter(ProcessingStage[ImageBatch, ImageBatch], ABC):
-    """Keeps the pictures that pass a rule, and counts the others under one reason.
+    """Keep pictures with an acceptable score; drop the others with one reason.
 
-    A picture that cannot be decoded is set aside with the error; the others go on.
+    A picture that cannot be decoded is quarantined with the error; the others continue.
     """
 
     view: ClassVar[View | None] = WORKING
-    """How it wants to see pixels, or None where header and bytes are enough."""
+    """The view of pixels to score, or None if header and bytes are enough."""
 
     score_kind: ClassVar[str] = "double"
 
     score_field: str | None = field(default=None, kw_only=True)
-    """A column for the score, if it is to be kept."""
+    """Column to write the score to. Not written by default."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Drop the pictures that would be kept, and keep those that would be dropped."""
 
     @abstractmethod
     def score(self, picture: Picture) -> Any:
-        """How much of what the rule looks for there is in the picture."""
+        """Return the score of a picture."""
 
     @abstractmethod
     def keeps(self, score: Any) -> bool:
-        """Whether a picture with this score stays."""
+        """Return whether a picture with this score is kept."""
 
     @property
     @abstractmethod
     def reason(self) -> str:
-        """What is wrong with the pictures that are dropped."""
+        """Why pictures are dropped, as shown in reports."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)
@@ -66,19 +66,19 @@ class ImageFilter(ProcessingStage[ImageBatch, ImageBatch], ABC):
 
     @property
     def told(self) -> str:
-        """The reason as it is counted."""
+        """The reason for the report, negated if inverted."""
         return f"not: {self.reason}" if self.invert else self.reason
 
 
 @dataclass
 class RangeFilter(ImageFilter):
-    """A rule whose score must lie between two limits, either of which may be left out."""
+    """Keep pictures whose score is within limits, each of which is optional."""
 
     quantity: ClassVar[Quantity]
-    """What is scored."""
+    """The quantity to score."""
 
     limits: ClassVar[tuple[str, ...]] = ()
-    """The options with the least and the greatest score that stay: all named min_… and max_…"""
+    """Option names of the minimum and maximum; by default all fields named min_… and max_…."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

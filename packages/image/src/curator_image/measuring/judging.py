@@ -1,4 +1,4 @@
-"""Judging: every picture of a batch scored, and those set aside of which that failed."""
+"""Scoring of batches: score every picture, and reject those that fail."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Outcomes = list[ImageBatch | Dropped | Rejected]
 
 @dataclass(frozen=True)
 class Scored:
-    """The pictures that could be scored, the score of each, and the others."""
+    """The scored pictures with their scores, and the rejected ones."""
 
     batch: ImageBatch
     scores: list[Any]
@@ -30,16 +30,16 @@ class Scored:
 
 
 def scored(batch: ImageBatch, view: View | None, rule: Callable[[Picture], Any]) -> Scored:
-    """What a rule says of each picture; of one without a view, its pixels are not decoded."""
+    """Apply a rule to each picture. Without a view, pixels are not decoded."""
     pictures = pictures_of(batch)
     scores: list[Any] = []
     failed: dict[int, Exception] = {}
     for row, seen in enumerate(_views(batch, view)):
         try:
             scores.append(_score(pictures[row], seen, rule))
-        except TaskTimeoutError:  # concerns the call
+        except TaskTimeoutError:  # concerns the whole call
             raise
-        except Exception as error:  # noqa: BLE001 - the border to a rule's code
+        except Exception as error:  # noqa: BLE001 - user code may raise anything
             failed[row] = (
                 error.bare()
                 if isinstance(error, UndecodableError)
@@ -68,7 +68,7 @@ def _score(picture: Picture, seen: Seen | None, rule: Callable[[Picture], Any]) 
 
 
 def pictures_of(batch: ImageBatch) -> list[Picture]:
-    """What stages before have found out about each picture, or where to note it."""
+    """Return what earlier stages found out about each picture, creating empty entries if needed."""
     known: list[Picture] | None = batch.derived.get(_PICTURES)
     if known is None or len(known) != batch.num_items:
         known = batch.derived[_PICTURES] = [Picture(data) for data in batch.encoded]
@@ -83,7 +83,7 @@ def remembering(batch: ImageBatch, pictures: list[Picture]) -> ImageBatch:
 def kept(
     batch: ImageBatch, flags: list[bool], reason: str, scores: Sequence[Any]
 ) -> list[ImageBatch | Dropped]:
-    """`batch.keep`, with what is known of the pictures that stay, and the scores for the report."""
+    """Like `batch.keep`, but keep what is known about the pictures, and report the scores."""
     pictures = pictures_of(batch)
     first, *dropped = batch.keep(flags, reason)
     assert isinstance(first, ImageBatch)
@@ -95,7 +95,7 @@ def kept(
 def tell(
     batch: ImageBatch, scores: Sequence[Any], flags: Sequence[bool] = (), name: str = "score"
 ) -> None:
-    """Have scores counted in the report, of what stays and of what goes; words are none."""
+    """Count scores for the report, separately for kept and dropped. Texts are ignored."""
     sides: dict[bool, list[float]] = {True: [], False: []}
     for score, stays in zip(scores, flags or [True] * len(scores), strict=True):
         if isinstance(score, int | float) and not isinstance(score, bool):

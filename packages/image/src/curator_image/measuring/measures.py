@@ -1,4 +1,4 @@
-"""Measures of one picture: grey ones are height by width, coloured ones have 3 channels, uint8."""
+"""Measures of one picture as uint8: grey is height by width, colour has 3 channels."""
 
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ _LEVELS = 256
 
 
 def grey_of(pixels: Pixels) -> Pixels:
-    """Brightness as Pillow and the old television standard weigh it, in the same whole numbers."""
+    """Return brightness with the weights and integer arithmetic of Pillow (ITU-R 601)."""
     if pixels.ndim == 2:
         return pixels
     red, green, blue = (pixels[..., place].astype(np.uint32) for place in range(3))
@@ -21,9 +21,9 @@ def grey_of(pixels: Pixels) -> Pixels:
 
 
 def sharpness(grey: Pixels) -> float:
-    """The variance of the Laplacian: low where nothing has a sharp edge.
+    """Return the variance of the Laplacian: low if nothing has a sharp edge.
 
-    At the border a pixel stands for its missing neighbour.
+    At the border, a missing neighbour is replaced by the pixel itself.
     """
     levels = grey.astype(np.int16)
     edges = -4 * levels
@@ -39,17 +39,17 @@ def sharpness(grey: Pixels) -> float:
 
 
 def level_counts(grey: Pixels) -> Counts:
-    """How many pixels there are of each of 256 levels."""
+    """Count the pixels of each of 256 levels."""
     return np.bincount(grey.reshape(-1), minlength=_LEVELS)
 
 
 def brightness(counts: Counts) -> float:
-    """The mean level, from 0 (black) to 1 (white)."""
+    """Return the mean level, from 0 (black) to 1 (white)."""
     return float(counts @ np.arange(_LEVELS) / counts.sum() / (_LEVELS - 1))
 
 
 def contrast(counts: Counts) -> float:
-    """The standard deviation of levels, from 0 (all the same) to 0.5 (half black, half white)."""
+    """Return the standard deviation of levels, from 0 (uniform) to 0.5 (half black, half white)."""
     levels = np.arange(_LEVELS, dtype=np.float64)
     total = counts.sum()
     mean = counts @ levels / total
@@ -57,20 +57,20 @@ def contrast(counts: Counts) -> float:
 
 
 def entropy(counts: Counts) -> float:
-    """Bits for each pixel that its level takes on average, from 0 to 8."""
+    """Return the entropy of levels in bits per pixel, from 0 to 8."""
     shares = counts[counts > 0] / counts.sum()
     return abs(float(shares @ np.log2(shares)))
 
 
 def uniformity(counts: Counts, width: int) -> float:
-    """The largest share of pixels whose levels lie within `width` levels in a row."""
+    """Return the largest share of pixels whose levels are within `width` consecutive levels."""
     sums = np.concatenate(([0], np.cumsum(counts)))
     windows = sums[width:] - sums[:-width]
     return float(windows.max() / counts.sum())
 
 
 def colourfulness(pixels: Pixels) -> float:
-    """Hasler and Süsstrunk's M3: 0 is grey, 15 slightly, 45 averagely, 109 extremely colourful."""
+    """Return Hasler and Süsstrunk's M3: 0 is grey, 15 slightly, 45 moderately, 109 extremely so."""
     if pixels.ndim == 2:
         return 0.0
     red, green, blue = (pixels[..., place].astype(np.float32) for place in range(3))

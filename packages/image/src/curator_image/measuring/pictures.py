@@ -1,4 +1,4 @@
-"""Pictures as rules see them: what is costly to know is worked out once for all rules."""
+"""Pictures as rules see them: values that are costly to compute are computed once for all rules."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from curator_image.opening import opened
 
 @dataclass(frozen=True)
 class Header:
-    """What the first bytes say of a picture. Width and height are those of it upright."""
+    """Facts from a picture's header. Width and height are those of the upright picture."""
 
     width: int
     height: int
@@ -19,7 +19,7 @@ class Header:
 
 
 class Picture:
-    """One picture: its bytes, what its header says, its pixels as the rule wants to see them."""
+    """One picture: its encoded bytes, its header, and its pixels in the current view."""
 
     __slots__ = ("_header", "_levels", "_pixels", "encoded")
 
@@ -37,8 +37,10 @@ class Picture:
 
     @property
     def pixels(self) -> Pixels:
-        """Height, width and 3 colours; at most 256 pixels on the shorter side, unless the rule has
-        another view. Not to be written to."""
+        """Read-only pixels: height, width and 3 channels.
+
+        At most 256 pixels on the shorter side, unless the rule has another view.
+        """
         if self._pixels is None:
             raise CuratorError("a rule without a view looks at pixels; give it view = WORKING")
         return self._pixels
@@ -49,13 +51,13 @@ class Picture:
 
     @property
     def levels(self) -> Counts:
-        """How many pixels there are of each level of grey."""
+        """The number of pixels of each grey level."""
         if self._levels is None:
             self._levels = level_counts(self.grey)
         return self._levels
 
     def show(self, pixels: Pixels | None) -> None:
-        """Lend it pixels while it is looked at."""
+        """Set the pixels while a rule runs; None afterwards."""
         self._pixels = pixels
 
 

@@ -1,4 +1,4 @@
-"""Quantities: what can be measured of a picture, said once for columns and for filters."""
+"""Quantities: the measures of pictures, defined once for columns and filters."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from curator_image.views import WORKING, View
 
 
 class Quantity(NamedTuple):
-    """A measure, as what it is counted in reasons, and whether it looks at pixels."""
+    """A measure: its name in reasons, its function, its Arrow type, and its view (if any)."""
 
     thing: str
     of: Callable[[Picture], Any]

@@ -1,4 +1,4 @@
-"""Scoring apart from filtering: rules and functions as stages, by the names that texts have too."""
+"""Scoring and filtering as separate stages, with the same names as for text."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -22,19 +22,19 @@ _KINDS = ("double", "int64", "bool", "string")
 
 @dataclass
 class ScoreFilter(CompositeStage[ImageBatch, ImageBatch]):
-    """Keeps the pictures that pass a rule, or all of several rules, asked in order."""
+    """Keep the pictures that pass a rule, or all of several rules, which run in order."""
 
     filter_obj: Rule | Sequence[Rule]
-    """A filter, or a function of a picture that returns True or False; or a list of them."""
+    """A filter, a function of a picture that returns True or False, or a list of them."""
 
     score_field: str | Sequence[str | None] | None = None
-    """A column for the score, or one for each rule, if scores are to be kept."""
+    """Column to write the score to, or one for each rule. Not written by default."""
 
     invert: bool = False
-    """Drop what would be kept, and keep what would be dropped."""
+    """Drop the pictures that would be kept, and keep those that would be dropped."""
 
     def __post_init__(self) -> None:
-        self.decompose()  # so that mistakes show where they are made
+        self.decompose()  # fail early on mistakes
 
     def decompose(self) -> Sequence[AnyStage]:
         rules = rules_in(self.filter_obj, "filter_obj")
@@ -51,7 +51,7 @@ class ScoreFilter(CompositeStage[ImageBatch, ImageBatch]):
 
 @dataclass
 class FunctionFilter(ImageFilter):
-    """Keeps the pictures of which a function says True."""
+    """Keep the pictures for which a function returns True."""
 
     function: Callable[[Picture], Any]
     """A function of a picture."""
@@ -72,16 +72,17 @@ class FunctionFilter(ImageFilter):
 
 @dataclass
 class Score(ProcessingStage[ImageBatch, ImageBatch]):
-    """Adds what a filter or a function says about a picture as a column, and drops nothing."""
+    """Add the score of a filter or function as a column, without dropping anything."""
 
     score_fn: Rule
-    """A filter, of which the score is taken, or a function of a picture."""
+    """A filter, whose score is used, or a function of a picture."""
 
     score_field: str
-    """The column for the score."""
+    """Column for the score."""
 
     score_type: str | None = field(default=None, kw_only=True)
-    """The Arrow type of the column: double, int64, bool or string; the filter's own, or double."""
+    """Arrow type of the column: double, int64, bool or string. By default that of the filter, or
+    double."""
 
     def __post_init__(self) -> None:
         self.name = f"{(_name_of(self.score_fn) or 'function').removesuffix('_filter')}_score"
@@ -111,19 +112,19 @@ class Score(ProcessingStage[ImageBatch, ImageBatch]):
 
 @dataclass
 class Filter(ProcessingStage[ImageBatch, ImageBatch]):
-    """Keeps the pictures whose value in a column passes a rule, such as a score made before.
+    """Keep the pictures whose value in a column passes a rule, such as an earlier score.
 
-    A missing value passes none.
+    Missing values do not pass.
     """
 
     filter_fn: ImageFilter | Callable[[Any], bool]
     """A function of the value, or a filter, of which only the limits are used."""
 
     filter_field: str
-    """The column that holds the value."""
+    """Column with the value."""
 
     invert: bool = False
-    """Drop what would be kept, and keep what would be dropped."""
+    """Drop the pictures that would be kept, and keep those that would be dropped."""
 
     def __post_init__(self) -> None:
         self.name = _name_of(self.filter_fn) or self.name

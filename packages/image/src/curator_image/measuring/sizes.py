@@ -1,4 +1,4 @@
-"""Rules over what the header and the bytes say; pixels are not decoded."""
+"""Filters on header and file size, which do not decode pixels."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,62 +16,62 @@ _KNOWN = tuple(name.lower() for name in FORMATS)
 
 @dataclass
 class SizeFilter(RangeFilter):
-    """Drops pictures whose shorter side has too few or too many pixels."""
+    """Drop pictures whose shorter side has too few or too many pixels."""
 
     quantity = SHORTER
 
     min_side: int | None = 256
-    """The fewest pixels of the shorter side."""
+    """Minimum number of pixels of the shorter side."""
 
     max_side: int | None = None
-    """The most pixels of the shorter side."""
+    """Maximum number of pixels of the shorter side."""
 
 
 @dataclass
 class PixelCountFilter(RangeFilter):
-    """Drops pictures with too few or too many pixels in all."""
+    """Drop pictures with too few or too many pixels in total."""
 
     quantity = COUNT
 
     min_pixels: int | None = 65536
-    """The least width times height."""
+    """Minimum of width times height."""
 
     max_pixels: int | None = None
-    """The greatest width times height."""
+    """Maximum of width times height."""
 
 
 @dataclass
 class AspectRatioFilter(RangeFilter):
-    """Drops pictures that are too long and narrow either way: banners, columns, rulers."""
+    """Drop pictures that are too long and narrow in either direction: banners, columns, rulers."""
 
     quantity = RATIO
 
     max_ratio: float = 3.0
-    """The most times that the longer side may be as long as the shorter."""
+    """Maximum ratio of the longer side to the shorter one."""
 
 
 @dataclass
 class FileSizeFilter(RangeFilter):
-    """Drops pictures of too few or too many bytes as they are encoded."""
+    """Drop pictures whose encoded files have too few or too many bytes."""
 
     quantity = BYTES
 
     min_bytes: int | None = 5000
-    """The fewest bytes."""
+    """Minimum number of bytes."""
 
     max_bytes: int | None = None
-    """The most bytes."""
+    """Maximum number of bytes."""
 
 
 @dataclass
 class FormatFilter(ImageFilter):
-    """Drops pictures of other formats, whatever their names end in."""
+    """Drop pictures of other formats. The format is detected from the content."""
 
     view = None
     score_kind: ClassVar[str] = "string"
 
     formats: list[str] = field(default_factory=lambda: ["jpeg", "png", "webp"])
-    """The formats that stay, as Pillow calls them: jpeg, png, webp, gif, avif, tiff, bmp …"""
+    """Formats to keep, by their Pillow names: jpeg, png, webp, gif, avif, tiff, bmp …"""
 
     @property
     def reason(self) -> str:

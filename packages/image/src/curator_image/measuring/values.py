@@ -1,4 +1,4 @@
-"""Filters over values that pictures have already, such as scores of an earlier stage."""
+"""Filters on values that pictures already have, such as earlier scores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from curator_image.measuring.judging import Outcomes, kept
 
 @dataclass
 class ValueFilter(ProcessingStage[ImageBatch, ImageBatch]):
-    """Keeps the pictures whose number in a column lies between two limits. Missing ones go."""
+    """Keep the pictures whose number in a column is within limits. Missing values are dropped."""
 
     filter_field: str
-    """The column with the numbers."""
+    """Column with the numbers."""
 
     least: float | None = None
-    """The least that stays."""
+    """Minimum value to keep."""
 
     most: float | None = None
-    """The most that stays."""
+    """Maximum value to keep."""
 
     invert: bool = field(default=False, kw_only=True)
-    """Drop what would be kept, and keep what would be dropped."""
+    """Drop the pictures that would be kept, and keep those that would be dropped."""
 
     def inputs(self) -> Sequence[str]:
         return (self.filter_field,)

@@ -1,1 +1,4 @@
-"""Stages that run a model over pictures. Only what runs one imports torch or onnxruntime."""
+"""Model stages: run a model over pictures.
+
+Stages load torch or onnxruntime only if they need it.
+"""

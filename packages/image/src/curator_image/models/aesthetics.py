@@ -1,4 +1,4 @@
-"""Aesthetics: how much people like a picture, as LAION's predictors learned it from ratings."""
+"""Aesthetic scores: predict how much people like a picture, with LAION's predictors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,29 +20,29 @@ _VECTORS = "_curator_clip_vectors"
 
 @dataclass(kw_only=True)
 class ClipHeadModel(ImageModel):
-    """A head over CLIP's vectors, which are made for it, or stand in a column already."""
+    """Base class of models with a head over CLIP vectors, computed or read from a column."""
 
     clip: str = CLIP_LARGE
-    """CLIP: a folder, or a name at Hugging Face. A head belongs to one kind of CLIP."""
+    """CLIP: a folder, or a name on Hugging Face. A head works with one CLIP model only."""
 
     embedding_field: str | None = None
-    """A column with vectors of that CLIP, made by `ImageEmbedder`, so that they are made once."""
+    """Column with vectors of the same CLIP by `ImageEmbedder`, to avoid computing them again."""
 
     score_field: str
-    """A column for the score."""
+    """Column for the score."""
 
     model_field: str | None = None
-    """A column for the name of the head, and the digest of its weights."""
+    """Column for the name of the head and the digest of its weights."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     def head(self) -> WeightsFile:
-        """Where the head comes from."""
+        """Return the source of the head."""
         raise NotImplementedError
 
     def head_shape(self) -> Shape:
-        """How the head is built."""
+        """Return the architecture of the head."""
         return "linear"
 
     def model_stages(self) -> Sequence[AnyStage]:
@@ -69,28 +69,28 @@ class ClipHeadModel(ImageModel):
         return [scores, *self.limits()]
 
     def limits(self) -> Sequence[ScoreThreshold]:
-        """What drops pictures by their score."""
+        """Return the stages that drop pictures by their score."""
         return ()
 
 
 @dataclass(kw_only=True)
 class AestheticFilter(ClipHeadModel):
-    """Drops pictures that people would not like, by LAION's head over CLIP L/14.
+    """Drop pictures that are not aesthetic, by LAION's head over CLIP L/14.
 
-    Its scale goes from about 1 to 10; most pictures of the web lie between 4 and 6.
+    Scores range from about 1 to 10; most pictures on the web score between 4 and 6.
     """
 
     score_field: str = "aesthetic_score"
-    """A column for the score."""
+    """Column for the score."""
 
     min_score: float | None = 5.0
-    """The least score that stays; null only adds scores."""
+    """Minimum score to keep a picture; null only adds scores."""
 
     head_weights: str = LAION_HEAD
-    """The head: a file (`.safetensors`, `.pth`), or a name at Hugging Face."""
+    """The head: a file (`.safetensors`, `.pth`), or a name on Hugging Face."""
 
     model_field: str | None = "aesthetic_model"
-    """A column for the name of the head, and the digest of its weights; null for none."""
+    """Column for the name of the head and the digest of its weights; null writes none."""
 
     def head(self) -> WeightsFile:
         return WeightsFile(

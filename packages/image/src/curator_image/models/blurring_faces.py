@@ -1,4 +1,4 @@
-"""Blurring faces: what a detector found in pictures is made unrecognizable."""
+"""Face blurring: make detected faces unrecognizable."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class FaceBlurrer(PictureChanging):
-    """Blurs faces that `FaceDetector` found. Pictures without any keep their bytes.
+    """Blur the faces that `FaceDetector` found. Pictures without faces keep their bytes.
 
-    A picture that was blurred is upright and has no EXIF data any more.
+    A blurred picture is stored upright and without EXIF data.
     """
 
     faces_field: str = "faces"
-    """The column with the boxes of faces."""
+    """Column with the boxes of faces."""
 
     margin: float = 0.2
-    """How much is blurred around a box, as a share of its sides."""
+    """Margin to blur around a box, as a share of its sides."""
 
     def inputs(self) -> Sequence[str]:
         return (*super().inputs(), self.faces_field)
@@ -44,7 +44,7 @@ class FaceBlurrer(PictureChanging):
         return self.blurred(picture(known.encoded), faces), kind
 
     def blurred(self, image: "Image.Image", faces: Sequence[Sequence[float]]) -> "Image.Image":
-        """The picture with each box, and what is close around it, blurred beyond recognition."""
+        """Return the picture with each box and its margin blurred beyond recognition."""
         from PIL import Image, ImageDraw, ImageFilter
 
         made = image.copy()
@@ -57,7 +57,7 @@ class FaceBlurrer(PictureChanging):
                 min(image.height, int((bottom + high * self.margin) * image.height) + 1),
             )
             part = made.crop(box)
-            # Few large squares first: what is only blurred can in part be undone.
+            # Pixelate first: a blur alone can be partly reversed.
             squares = part.resize((8, 8)).resize(part.size, Image.Resampling.NEAREST)
             soft = squares.filter(ImageFilter.GaussianBlur(max(part.size) / 16))
             mask = Image.new("L", part.size)

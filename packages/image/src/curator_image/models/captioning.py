@@ -1,4 +1,4 @@
-"""Captioning by an endpoint: several pictures are asked about at once, none takes others along."""
+"""Captions from an endpoint: requests run in parallel, and pictures fail one by one."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -20,45 +20,46 @@ _QUALITY = 90
 
 @dataclass
 class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
-    """Adds what a server says of each picture, by the chat protocol of OpenAI (vLLM, SGLang, ...).
+    """Caption each picture with a model behind an OpenAI-compatible chat API (vLLM, SGLang, ...).
 
-    Pictures without an answer are set aside, with what the server said. Each worker first asks for
-    one word: where the server refuses its key or model, the run ends before a picture is sent.
+    Pictures without an answer are quarantined with the server's error. Each worker first sends a
+    one-word request: if the server refuses the key or the model, the run fails before any picture
+    is sent.
     """
 
     url: str
-    """The address of the server, up to `/v1`."""
+    """Address of the server, up to `/v1`."""
 
     model: str
-    """The model, as the server calls it."""
+    """Name of the model on the server."""
 
     prompt: str = PROMPT
-    """What is asked of each picture."""
+    """The prompt for each picture."""
 
     api_key_variable: str | None = None
-    """The environment variable that holds the key."""
+    """Environment variable with the API key."""
 
     caption_field: str = "caption"
-    """A column for the answer."""
+    """Column for the caption."""
 
     max_new_tokens: int = 256
-    """How long an answer may be."""
+    """Maximum length of a caption, in tokens."""
 
     short_side: int = 768
-    """The shorter side that pictures are sent with, if they are larger."""
+    """Length of the shorter side that larger pictures are scaled down to."""
 
     concurrency: int = field(default=8, kw_only=True)
-    """How many requests a worker has under way at once. All workers together have that many times
-    their number: `with_(num_workers=1)` makes it the limit of the run."""
+    """Number of concurrent requests per worker. All workers together send up to this many times
+    their number; `with_(num_workers=1)` makes it the limit of the run."""
 
     request_timeout_s: float = field(default=120.0, kw_only=True)
-    """How long the server may be silent."""
+    """Timeout for a response of the server."""
 
     attempts: int = field(default=5, kw_only=True)
-    """How often a request is tried, when the server is busy or does not answer."""
+    """Maximum number of attempts per request if the server is busy or does not respond."""
 
     backoff_s: float = field(default=1.0, kw_only=True)
-    """The wait before the second attempt; it doubles each time, unless the server names one."""
+    """Wait before the second attempt. It doubles each time, unless the server specifies a delay."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)
@@ -104,7 +105,7 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
                 try:
                     captions.append(answer.result())
                 except NoAnswerError as error:
-                    failed[row] = error.with_traceback(None)  # it would hold this batch
+                    failed[row] = error.with_traceback(None)  # a traceback would keep this batch
         finally:
             for answer in asked.values():
                 answer.cancel()

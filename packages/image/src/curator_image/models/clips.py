@@ -1,4 +1,4 @@
-"""CLIP and its kin: pictures and texts become vectors that can be compared."""
+"""CLIP and similar models: turn pictures and texts into comparable vectors."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from curator_models.locating import ModelError
 
 
 def image_tower(folder: Path) -> Any:
-    """The model, for pictures only: what reads texts is let go."""
+    """Return the model for pictures only; its text part is released."""
     return _without(_model(folder), "text_model")
 
 
 def text_tower(folder: Path) -> Any:
-    """The model, for texts only: what looks at pictures is let go."""
+    """Return the model for texts only; its vision part is released."""
     return _without(_model(folder), "vision_model")
 
 
@@ -33,12 +33,12 @@ def _without(model: Any, part: str) -> Any:
 
 
 def image_vectors(model: Any, pixel_values: Any) -> Any:
-    """Vectors of length 1, one for each picture."""
+    """Return one unit vector per picture."""
     return _unit(model.get_image_features(pixel_values=pixel_values))
 
 
 def text_vectors(model: Any, tokens: Any) -> Any:
-    """Vectors of length 1, one for each text."""
+    """Return one unit vector per text."""
     return _unit(model.get_text_features(**tokens))
 
 
@@ -49,13 +49,13 @@ def _unit(found: Any) -> Any:
 
 
 class Tokenizer:
-    """Texts as a model wants them, cut where it knows no more positions."""
+    """Tokenize texts for a model, truncated to its maximum length."""
 
     def __init__(self, folder: Path, model: Any) -> None:
         self._tokenizer = tokenizer_in(folder)
         settings = getattr(model.config, "text_config", model.config)
         self._most = int(getattr(settings, "max_position_embeddings", 77))
-        # SigLIP was trained on texts filled up to the end, CLIP on texts as long as they are.
+        # SigLIP was trained on texts padded to the maximum length, CLIP on texts without padding.
         self._padding = "max_length" if "siglip" in model.config.model_type else True
 
     def tokens(self, texts: Sequence[str], device: Any) -> Any:

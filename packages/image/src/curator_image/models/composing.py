@@ -1,4 +1,4 @@
-"""Composing: a model as a pipeline has it, in parts that run side by side on different tasks."""
+"""Image models: composite stages whose parts run in parallel on different tasks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,21 +12,23 @@ from curator_image.batches import ImageBatch
 
 @dataclass(kw_only=True)
 class ImageModel(CompositeStage[ImageBatch, ImageBatch], ABC):
-    """A model over pictures: it adds a score, and limits on that score drop what does not pass."""
+    """An image model: it adds a score, and limits on the score drop pictures."""
 
     model_inference_batch_size: int = 32
-    """How many pictures go through the model together, until that is more than the device holds."""
+    """Number of pictures per model batch; reduced if the device runs out of memory."""
 
     device: Device = "auto"
-    """`cuda` asks for a GPU, `cpu` does not, `auto` does where this machine has one."""
+    """`cuda` requires a GPU, `cpu` uses none, `auto` uses one if this machine has one."""
 
     @abstractmethod
     def model_stages(self) -> Sequence[AnyStage]:
-        """The parts that run models: resources and workers given to the whole are theirs."""
+        """Return the parts that run models.
+
+        Resources and workers set on the whole apply to them.
+        """
 
     def other_stages(self) -> Sequence[AnyStage]:
-        """What comes behind them, on the CPU. The last one that drops pictures is called as the
-        whole is."""
+        """Return the CPU parts that follow. The last part gets the name of the whole."""
         return ()
 
     def decompose(self) -> Sequence[AnyStage]:
@@ -41,7 +43,7 @@ class ImageModel(CompositeStage[ImageBatch, ImageBatch], ABC):
         ]
 
     def parts(self) -> Sequence[AnyStage]:
-        """Resources and workers are meant for models; the other parts need neither."""
+        """Return the parts. Only model parts keep the given resources and workers."""
         count = len(self.model_stages())
         return [
             part if place < count else part.with_(resources=Resources(), num_workers=None)

@@ -1,7 +1,7 @@
-"""EfficientNet-Lite0: a small network whose last features tell pictures apart, also on a CPU.
+"""EfficientNet-Lite0: a small network whose final features compare pictures, even on a CPU.
 
-It is built of the weights alone: their shapes say what each layer is, and the normalization that
-follows a convolution is worked into it when it is loaded.
+It is built from its weights: their shapes determine the layers. Batch normalization is folded into
+the convolutions when they are loaded.
 """
 
 from pathlib import Path
@@ -22,13 +22,13 @@ FRAMING = Framing(224, (_MEAN, _MEAN, _MEAN), (_STD, _STD, _STD), crops=False)
 WIDTH = 1280
 
 _HALVING = {1, 3, 5, 11}
-"""The blocks after which a picture has half of the side."""
+"""Blocks that halve the sides of a picture."""
 _BLOCKS = 16
 _EPSILON = 1e-3
 
 
 class Layer(nn.Module):
-    """A convolution with its normalization in it, padded so that sides halve exactly."""
+    """A convolution with folded normalization, padded so that sides halve exactly."""
 
     def __init__(self, weight: "Tensor", bias: "Tensor", stride: int, *, bends: bool) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Layer(nn.Module):
 
 
 class EfficientNetLite(nn.Module):
-    """Pictures in, vectors of 1280 numbers and of length 1 out."""
+    """Map pictures to unit vectors of 1280 numbers."""
 
     def __init__(self, state: "dict[str, Tensor]") -> None:
         super().__init__()
@@ -91,7 +91,7 @@ def _layer(
 
 
 def loaded(file: Path) -> EfficientNetLite:
-    """The network in a file of weights, which can bring nothing but numbers."""
+    """Load the network from a file of weights. Loading cannot run code."""
     import pickle
 
     try:
@@ -102,7 +102,7 @@ def loaded(file: Path) -> EfficientNetLite:
     except (OSError, RuntimeError, pickle.UnpicklingError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(f"cannot read the weights in {file}: {first}") from error
-    for weights in network.parameters():  # in this order they take half of the time
+    for weights in network.parameters():  # channels-last weights halve the time
         if weights.dim() == 4:
             weights.data = weights.data.contiguous(memory_format=torch.channels_last)
     return network

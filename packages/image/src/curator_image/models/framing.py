@@ -1,4 +1,4 @@
-"""Framing: pixels of any size become the numbers that a network wants."""
+"""Framing: scale and normalize pixels for a network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ _CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
 
 @dataclass(frozen=True)
 class Framing:
-    """How a network was shown pictures when it was trained."""
+    """The size and normalization of pictures that a network was trained with."""
 
     size: int
     mean: Three
     std: Three
     crops: bool = True
-    """Whether it sees the middle of a picture; else all of it, its ratio lost."""
+    """Whether the network sees the centre of a picture; else all of it, squeezed to a square."""
     larger: int | None = None
-    """The shorter side before it is cropped, where that is more than `size`."""
+    """Length of the shorter side before cropping if it exceeds `size`."""
 
     @property
     def view(self) -> View:
         return View(short_side=self.larger or self.size)
 
     def square(self, pixels: Pixels) -> Pixels:
-        """The picture as a square of this size."""
+        """Return the picture as a square of this size."""
         import numpy as np
         from PIL import Image
 
@@ -53,7 +53,7 @@ class Framing:
         return pixels[top : top + self.size, left : left + self.size]
 
     def arrays(self, pictures: Sequence[Pixels]) -> "NDArray[np.float32]":
-        """The pictures in the order channel, row, column, scaled as the network wants them."""
+        """Return normalized pictures in channel, row, column order."""
         import numpy as np
 
         stacked = np.stack([self.square(pixels) for pixels in pictures])
@@ -63,11 +63,11 @@ class Framing:
         return np.ascontiguousarray(scaled.transpose(0, 3, 1, 2))
 
 
-_BICUBIC: Any = 3  # as Pillow counts its filters
+_BICUBIC: Any = 3  # Pillow's number of this filter
 
 
 def framing_of(folder: Path) -> Framing:
-    """What a folder of transformers says about it; as CLIP does where it says nothing."""
+    """Read the framing from a transformers folder; the default is that of CLIP."""
     said = settings_in(folder, "preprocessor_config.json")
     said = said or settings_in(folder, "processor_config.json").get("image_processor") or {}
     size = _side(said.get("size"), 224)

@@ -1,4 +1,4 @@
-"""Scores that a head gives to vectors in a column."""
+"""Scores from a head over vectors in a column."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from curator_image.models.vectors import matrix_of
 
 @dataclass(kw_only=True)
 class HeadScores(VectorScores):
-    """Reads vectors of CLIP, adds a score for each."""
+    """Read CLIP vectors and add a score for each."""
 
     weights: WeightsFile
     shape: Shape

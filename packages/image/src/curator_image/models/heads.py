@@ -1,4 +1,4 @@
-"""Heads: a few layers over vectors of CLIP, in numpy, since they are too small for a device."""
+"""Heads: a few layers over CLIP vectors, in numpy because they are too small for a device."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Shape: TypeAlias = Literal["linear", "relu_sigmoid"]
-"""`linear`: layer upon layer, the last number is the score, as LAION's aesthetic predictors are.
-`relu_sigmoid`: bent in between, and a probability in the end, as its detector of nudity is."""
+"""`linear`: linear layers whose last output is the score, as in LAION's aesthetic predictors.
+`relu_sigmoid`: ReLU in between and a probability at the end, as in its NSFW detector."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Head:
-    """Vectors in, one number for each out."""
+    """Map vectors to one number each."""
 
     layers: Sequence[Layer]
     shape: Shape
@@ -54,7 +54,7 @@ class Head:
 
 
 def head_in(file: Path, shape: Shape) -> Head:
-    """The head in a file of weights: its layers in the order of their numbers."""
+    """Load a head from a file of weights, with its layers in the order of their numbers."""
     state = _state(file)
     names = sorted((name for name in state if _is_layer(name, state)), key=_counted)
     layers = [Layer(state[name], state[name.removesuffix("weight") + "bias"]) for name in names]
@@ -86,7 +86,7 @@ def _said(state: dict[str, Any], name: str) -> Any:
 
 
 def _state(file: Path) -> dict[str, Any]:
-    """The numbers in a file; an older format is read so that it can bring nothing else."""
+    """Load tensors from a file; pickled formats are read without running code."""
     import pickle
 
     import numpy as np

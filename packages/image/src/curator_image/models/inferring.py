@@ -1,4 +1,4 @@
-"""Inferring: pixels go through a model, and its answers become columns."""
+"""Inference: run pixels through a model and add its answers as columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ LOG = log("curator_image")
 
 
 class Source(Protocol):
-    """Where a model comes from."""
+    """The files of a model."""
 
     def problems(self) -> Iterable[str]: ...
     def fetch(self) -> Any: ...
@@ -30,37 +30,37 @@ class Source(Protocol):
 
 @dataclass(kw_only=True)
 class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
-    """Looks at pictures, some at a time, and adds what a model says of each.
+    """Base class of models over pictures: run them in batches and add the answers as columns.
 
-    A kind of model says how it is loaded, and which columns its answers make.
+    Subclasses define how the model is loaded and which columns its answers fill.
     """
 
     inference_batch_size: int = 32
     model_field: str | None = None
-    """A column for the name of the model, and the digest of its weights."""
+    """Column for the name of the model and the digest of its weights."""
 
     @abstractmethod
     def sources(self) -> Sequence[Source]:
-        """Where its files come from."""
+        """Return the sources of its files."""
 
     @abstractmethod
     def load(self, worker: WorkerInfo) -> str:
-        """Make it ready; its name and the digest of its weights."""
+        """Load the model; return its name and the digest of its weights."""
 
     @abstractmethod
     def view(self) -> View:
-        """How large it wants to see pictures, once it is loaded."""
+        """Return the view of pictures that the loaded model expects."""
 
     @abstractmethod
     def ask(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
-        """What the model says, one answer for each."""
+        """Return the model's answer for each picture."""
 
     @abstractmethod
     def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
-        """The columns for these answers."""
+        """Return the columns for these answers."""
 
     def unload(self) -> None:
-        """Let go of what `load` made."""
+        """Release what `load` loaded."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)
@@ -133,7 +133,7 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
 
     @abstractmethod
     def columns(self) -> Sequence[str]:
-        """The columns of its answers."""
+        """Return the names of the answer columns."""
 
     def _say_less(self, rows: int, _: int) -> None:
         LOG.warning(

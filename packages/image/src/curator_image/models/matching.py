@@ -1,4 +1,4 @@
-"""Matching: how well a text belongs to its picture, as CLIP sees it."""
+"""CLIP scores: how well a text matches its picture."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,39 +23,39 @@ _VECTORS = "_curator_clip_vectors"
 
 @dataclass(kw_only=True)
 class ClipScoreFilter(ImageModel):
-    """Drops pictures whose text says something else: the cosine of CLIP's two vectors decides.
+    """Drop pictures whose text does not match, by the cosine of their CLIP vectors.
 
-    Usual limits are .28 for CLIP B/32 (as LAION-400M was made) and about .2 for L/14. A picture
-    without text has no score, and goes where there is a limit.
+    Common limits are .28 for CLIP B/32 (used for LAION-400M) and about .2 for L/14. A picture
+    without text has no score, and is dropped if there is a limit.
     """
 
     model: str = "openai/clip-vit-large-patch14"
-    """CLIP: a folder, or a name at Hugging Face."""
+    """CLIP: a folder, or a name on Hugging Face."""
 
     text_field: str = "txt"
-    """The column that holds the text."""
+    """Column with the text."""
 
     embedding_field: str | None = None
-    """A column with vectors of the same model, made by `ImageEmbedder`, so that they are made
-    once."""
+    """Column with vectors of the same model, made by `ImageEmbedder`, to avoid computing them
+    again."""
 
     score_field: str = "clip_score"
-    """A column for the cosine, -1 to 1."""
+    """Column for the cosine, from -1 to 1."""
 
     min_score: float | None = 0.2
-    """The least cosine that stays; null only adds it."""
+    """Minimum cosine to keep a picture; null only adds scores."""
 
     model_field: str | None = "clip_score_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         source = ClipSource(self.model, self.revision, self.cache_dir, self.token_variable)
@@ -82,7 +82,7 @@ class ClipScoreFilter(ImageModel):
 
 @dataclass(kw_only=True)
 class TextMatch(VectorScores):
-    """Compares texts with the vectors of their pictures."""
+    """Compare texts with the vectors of their pictures."""
 
     source: ClipSource
     text_field: str

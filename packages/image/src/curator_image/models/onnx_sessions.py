@@ -1,4 +1,4 @@
-"""Sessions of onnxruntime, on the device that a worker was granted."""
+"""Sessions of onnxruntime, on the device granted to the worker."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ _ERRORS_ONLY = 3
 
 
 def session_of(file: Path, worker: WorkerInfo) -> Any:
-    """A model ready to run: on a GPU where one was granted and can be used, else on one core."""
+    """Load a model, on a GPU if one was granted and is usable, else on the granted CPU cores."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""Sources: models of transformers, at Hugging Face or in a folder."""
+"""Sources of transformers models, on Hugging Face or in a folder."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from curator_models import locating
 
 @dataclass(frozen=True)
 class ClipSource(locating.ModelSource):
-    """A model of transformers that knows pictures and texts."""
+    """A transformers model for pictures and texts."""
 
     extra: ClassVar[str] = "curator-image[clip]"
 

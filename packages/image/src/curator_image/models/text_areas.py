@@ -1,4 +1,4 @@
-"""Text areas: how much of a picture is covered with text, and what it says."""
+"""Text areas: the share of a picture that text covers, and the text."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,27 +19,27 @@ from curator_image.views import View
 _DETECTOR = Packaged("rapidocr", "models/PP-OCRv6_det_small.onnx")
 _READER = Packaged("rapidocr", "models/PP-OCRv6_rec_small.onnx")
 _FEWEST = 2
-"""Letters of a text. A disk is read as an O, however large it is."""
+"""Minimum letters of a text. A disk of any size is read as an O."""
 _RASTER = 256
-"""So many cells have the sides of the grid on which areas that overlap are counted once."""
+"""Cells per side of the grid on which overlapping areas are counted once."""
 
 
 @dataclass(kw_only=True)
 class TextAreaModel(ImageModel):
-    """What looks for text, whatever it then does about it."""
+    """Base class of stages that look for text in pictures."""
 
     score_field: str = "text_area"
-    """A column for the share of the picture that text covers, 0 to 1."""
+    """Column for the share of the picture that text covers, from 0 to 1."""
 
     model_field: str | None = "text_area_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     short_side: int = 736
-    """The shorter side that pictures are looked at with, if they are larger."""
+    """Length of the shorter side that larger pictures are scaled down to."""
 
     @abstractmethod
     def text_column(self) -> str | None:
-        """The column for what is read, where it is."""
+        """Return the column for the text, or None."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         return [
@@ -55,17 +55,17 @@ class TextAreaModel(ImageModel):
 
 @dataclass(kw_only=True)
 class TextAreaFilter(TextAreaModel):
-    """Drops pictures that are covered with text: slides, screens, memes, watermarks.
+    """Drop pictures that are covered with text: slides, screens, memes, watermarks.
 
-    Text is found and read by PaddleOCR's networks (`rapidocr`, their weights come with it). What
-    cannot be read counts as none: coloured areas look like text to what finds it.
+    PaddleOCR's networks find and read the text (`rapidocr`, includes the weights). Unreadable areas
+    do not count, because the detector also finds coloured areas.
     """
 
     max_area: float | None = 0.2
-    """The largest share that stays; null only adds it."""
+    """Maximum share to keep a picture; null only adds scores."""
 
     text_field: str | None = None
-    """A column for what the text says, line by line."""
+    """Column for the text, line by line."""
 
     def text_column(self) -> str | None:
         return self.text_field
@@ -78,7 +78,7 @@ class TextAreaFilter(TextAreaModel):
 
 @dataclass(kw_only=True)
 class TextAreas(PictureModel):
-    """Finds text, and reads it on demand."""
+    """Find and read text."""
 
     score_field: str
     text_field: str | None
@@ -135,7 +135,7 @@ class TextAreas(PictureModel):
 
 
 def covered(boxes: Sequence[Sequence[Sequence[float]]], width: int, height: int) -> float:
-    """The share of a picture that lies under these polygons."""
+    """Return the share of a picture that the polygons cover."""
     import numpy as np
     from PIL import Image, ImageDraw
 

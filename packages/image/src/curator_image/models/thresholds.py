@@ -1,4 +1,4 @@
-"""Thresholds: a score decides which pictures stay."""
+"""Score thresholds: keep or drop pictures by a score in a column."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from curator_image.measuring.judging import tell
 
 @dataclass
 class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
-    """Keeps the pictures whose score lies between two limits. A missing score passes none."""
+    """Keep the pictures whose score is within limits. Missing scores are dropped."""
 
     score_field: str
-    """The column that holds the score."""
+    """Column with the score."""
 
     min_score: float | None = None
-    """The least score that stays."""
+    """Minimum score to keep."""
 
     max_score: float | None = None
-    """The largest score that stays."""
+    """Maximum score to keep."""
 
     what: str | None = None
-    """What is measured, for the reasons; the name of the column unless given."""
+    """Name of the score in reasons. The column name by default."""
 
     def inputs(self) -> Sequence[str]:
         return (self.score_field,)
@@ -46,7 +46,7 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
         return [passed_on, *dropped]
 
     def reason_for(self, score: float | None) -> str | None:
-        """Why a picture with this score goes; None where it stays."""
+        """Return why a picture with this score is dropped, or None if it is kept."""
         what = self.what or self.score_field
         if score is None or score != score:
             return f"no {what}"
@@ -58,9 +58,9 @@ class ScoreThreshold(ProcessingStage[ImageBatch, ImageBatch]):
 
 
 def divided(task: ImageBatch, reasons: Sequence[str | None]) -> list[ImageBatch | Dropped]:
-    """The pictures without a reason to go, and a note for each reason that others have."""
+    """Return the pictures without a reason, and a note of the dropped ones for each reason."""
     found = [reason for reason in dict.fromkeys(reasons) if reason is not None]
-    bare = task.with_data(task.data)  # whoever keeps dropped records keeps no pixels
+    bare = task.with_data(task.data)  # dropped records must not keep pixels in memory
     outcomes: list[ImageBatch | Dropped] = [task]
     if found:
         outcomes = [task.filter([why is None for why in reasons])]

@@ -1,4 +1,4 @@
-"""Stages that give a score to each picture by its vector in a column."""
+"""Base of stages that score pictures by their vectors in a column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from curator_image.batches import ImageBatch
 
 @dataclass(kw_only=True)
 class VectorScores(ProcessingStage[ImageBatch, ImageBatch]):
-    """What a score by vectors adds to a batch, and takes away."""
+    """Base class of scores by vectors: the columns they add and remove."""
 
     embedding_field: str
     score_field: str
     model_field: str | None = None
     drops_vectors: bool = False
-    """Whether the vectors were made for it alone, and go with it."""
+    """Whether the vectors were made only for this stage, and are dropped afterwards."""
 
     def outputs(self) -> Sequence[str]:
         return (self.score_field, *([self.model_field] if self.model_field else ()))
@@ -28,7 +28,7 @@ class VectorScores(ProcessingStage[ImageBatch, ImageBatch]):
         return None if before is None else (before - gone) | frozenset(self.outputs())
 
     def scored(self, task: ImageBatch, scores: Sequence[float | None], model: str) -> ImageBatch:
-        """The batch with its scores, which this model gave."""
+        """Return the batch with its scores and the name of the model."""
         columns = {self.score_field: pa.array(scores, pa.float32())}
         if self.model_field is not None:
             columns[self.model_field] = pa.array([model] * task.num_items, pa.string())
@@ -40,7 +40,7 @@ class VectorScores(ProcessingStage[ImageBatch, ImageBatch]):
 
 
 def _without_column(task: ImageBatch, name: str) -> ImageBatch:
-    """The batch without one of its columns, with what was decoded of it."""
+    """Return the batch without a column, with its decoded pixels."""
     bare = task.with_data(task.data.drop_columns([name]))
     bare.derived.update(task.derived)
     return bare

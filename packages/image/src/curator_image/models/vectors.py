@@ -1,4 +1,4 @@
-"""Vectors as tables hold them."""
+"""Vector columns of tables."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ def as_column(vectors: Sequence[Any]) -> pa.Array:
 
 
 def matrix_of(column: pa.ChunkedArray, name: str) -> "NDArray[np.float32]":
-    """One row for each picture. All vectors are there, and of one length."""
+    """Return one row per picture; raise if vectors are missing or differ in length."""
     import numpy as np
 
     if not len(column):

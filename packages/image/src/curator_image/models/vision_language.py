@@ -1,4 +1,4 @@
-"""Vision-language models of Hugging Face: they look at a picture and write about it."""
+"""Captions from vision-language models of Hugging Face, run locally."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,41 +22,41 @@ from curator_image.views import View
 
 @dataclass(kw_only=True)
 class Captioner(ImageModel):
-    """Adds what a vision-language model of Hugging Face writes about each picture.
+    """Caption each picture with a vision-language model of Hugging Face.
 
-    It always writes what is likeliest. Only models whose code is part of transformers are loaded.
+    Uses greedy decoding. Only models whose code is part of transformers are supported.
     """
 
     model: str
-    """The folder of a model, or its name at Hugging Face, such as `Qwen/Qwen2.5-VL-3B-Instruct`."""
+    """Folder of a model, or its name on Hugging Face, such as `Qwen/Qwen2.5-VL-3B-Instruct`."""
 
     prompt: str = PROMPT
-    """What is asked of each picture; models that only caption are given it as a beginning, and
-    want it empty."""
+    """The prompt for each picture. Leave it empty for models that only caption: they take it as a
+    text prefix."""
 
     caption_field: str = "caption"
-    """A column for what it writes."""
+    """Column for the caption."""
 
     max_new_tokens: int = 128
-    """How long a caption may be."""
+    """Maximum length of a caption, in tokens."""
 
     model_inference_batch_size: int = 8
-    """How many pictures go through the model together, until that is more than the device holds."""
+    """Number of pictures per model batch; reduced if the device runs out of memory."""
 
     short_side: int = 768
-    """The shorter side that the model is shown pictures with, if they are larger."""
+    """Length of the shorter side that larger pictures are scaled down to."""
 
     model_field: str | None = "caption_model"
-    """A column for the name of the model, and the digest of its weights; null for none."""
+    """Column for the name of the model and the digest of its weights; null writes none."""
 
     revision: str | None = None
-    """The version at Hugging Face: a branch, a tag, a commit."""
+    """Revision on Hugging Face: a branch, tag or commit."""
 
     cache_dir: str | None = None
-    """Where downloads are kept; the usual place of Hugging Face unless given."""
+    """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """The environment variable that holds a token of Hugging Face; HF_TOKEN needs no naming."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         return [
@@ -76,7 +76,7 @@ class Captioner(ImageModel):
 
 @dataclass(kw_only=True)
 class CaptionWriter(PictureModel):
-    """Shows pictures to a model, and reads what it writes."""
+    """Caption pictures with a model."""
 
     source: CaptionSource
     prompt: str
@@ -119,12 +119,12 @@ class CaptionWriter(PictureModel):
             )
         ids = given.get("input_ids")
         if ids is not None and torch.equal(written[:, : ids.shape[1]], ids):
-            written = written[:, ids.shape[1] :]  # most repeat the question before they answer
+            written = written[:, ids.shape[1] :]  # most models repeat the prompt before the answer
         answers = self._processor.batch_decode(written, skip_special_tokens=True)
         return [str(answer).strip() for answer in answers]
 
     def _questions(self, pictures: Sequence[Any]) -> dict[str, Any]:
-        """Pictures and texts as the model's kind wants them: in a chat, or as a beginning."""
+        """Return pictures and prompts in the form that the model expects: a chat, or plain text."""
         if not getattr(self._processor, "chat_template", None):
             texts = {"text": [self.prompt] * len(pictures), "padding": True} if self.prompt else {}
             return {"images": list(pictures), **texts}
@@ -143,7 +143,7 @@ class CaptionWriter(PictureModel):
 
 
 def processor_in(folder: Path) -> Any:
-    """What prepares pictures and texts for a model, filling up before them, not behind."""
+    """Load the processor of pictures and texts, with padding on the left."""
     with told(folder):
         found = transformers().AutoProcessor.from_pretrained(str(folder), trust_remote_code=False)
     tokenizer = getattr(found, "tokenizer", found)

@@ -1,4 +1,4 @@
-"""Watermarks: pictures on which stands whose they are, or that they are but a sample."""
+"""Watermark detection: find pictures that show a watermark's words."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,23 +19,23 @@ WORDS = (
 
 @dataclass(kw_only=True)
 class WatermarkFilter(TextAreaModel):
-    """Drops pictures that show words of which watermarks are made, such as names of stock agencies.
+    """Drop pictures that show words of watermarks, such as names of stock agencies.
 
-    Text is read by PaddleOCR's networks (`rapidocr`, their weights come with it). Marks that are
-    faint, or no words, are missed.
+    PaddleOCR's networks read the text (`rapidocr`, includes the weights). Faint watermarks, and
+    those without words, are missed.
     """
 
     words: list[str] = field(default_factory=lambda: list(WORDS))
-    """What no picture may show; capitals, blanks and signs make no difference."""
+    """Words to look for. Case, spaces and punctuation are ignored."""
 
     watermark_field: str = "watermark"
-    """A column for the word that was found, null where there is none."""
+    """Column for the word that was found; null if there is none."""
 
     text_field: str = "text_seen"
-    """A column for all that was read, line by line."""
+    """Column for all text that was read, line by line."""
 
     drops: bool = True
-    """Whether such pictures go; else they are only marked."""
+    """Drop pictures with a watermark; otherwise only mark them."""
 
     def text_column(self) -> str:
         return self.text_field
@@ -48,7 +48,7 @@ class WatermarkFilter(TextAreaModel):
 
 @dataclass
 class MarkedPictures(ProcessingStage[ImageBatch, ImageBatch]):
-    """Looks for words in what was read."""
+    """Look for words in the text that was read."""
 
     text_field: str
     words: tuple[str, ...]
@@ -78,7 +78,7 @@ class MarkedPictures(ProcessingStage[ImageBatch, ImageBatch]):
         return divided(marked, reasons) if self.drops else [marked]
 
     def mark_in(self, text: str | None) -> str | None:
-        """The first of the words that stands in a text, however it is spelled there."""
+        """Return the first of the words in a text, ignoring case, spaces and punctuation."""
         bare = _bare(text or "")
         return next((word for word in self.words if _bare(word) in bare), None)
 

@@ -1,4 +1,4 @@
-"""`curate image report`: a page with pictures about a run that filtered them."""
+"""`curate image report`: a page with the pictures of a run's filters."""
 
 from curator_core.cli.pages import command_for_page
 

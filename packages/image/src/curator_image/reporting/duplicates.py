@@ -1,4 +1,4 @@
-"""The page about duplicates: clusters side by side, the picture that stays first."""
+"""The duplicates page: clusters side by side, with the kept picture first."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ PAGE = "duplicates.html"
 MOST_CLUSTERS = 24
 MOST_MEMBERS = 12
 MOST_FILES = 32
-"""So many files are read again for the pictures that are shown."""
+"""Maximum number of files to read again for the pictures on the page."""
 
 _WHERE = re.compile(r" (byte|row) [\d:]+$")
 _log = log("curator_core.image")
@@ -47,7 +47,7 @@ class Member:
 
 @dataclass
 class Clusters:
-    """Sizes of all clusters, and the members of some."""
+    """The sizes of all clusters, and the members of some."""
 
     sizes: Counter[int] = field(default_factory=Counter)
     distances: Counter[int] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Subject:
-    """Which workflow is reported on, and where its pictures are."""
+    """The workflow of the report, and the location of its pictures."""
 
     name: str
     work_dir: str
@@ -66,7 +66,7 @@ class Subject:
 
 
 def write_duplicates(subject: Subject, counts: Mapping[str, int]) -> str | None:
-    """Where the page is; None where it could not be written: it is a courtesy, no result."""
+    """Write the page and return its path, or None if that fails: a report must not fail the run."""
     try:
         clusters = clusters_in(join(subject.work_dir, "decisions"), subject.storage_options)
         names = {member.name for members in clusters.members.values() for member in members}
@@ -80,13 +80,13 @@ def write_duplicates(subject: Subject, counts: Mapping[str, int]) -> str | None:
 
 
 def page_in(work_dir: str, storage_options: StorageOptions | None = None) -> str | None:
-    """The page that is there already."""
+    """Return the path of an existing page, or None."""
     fs, root = open_filesystem(work_dir, dict(storage_options or {}))
     return join(work_dir, PAGE) if fs.exists(join(root, PAGE)) else None
 
 
 def clusters_in(folder: str, storage_options: StorageOptions | None = None) -> Clusters:
-    """The largest clusters, and others by chance that is always the same."""
+    """Return the largest clusters and a stable pseudorandom sample of the others."""
     found = Clusters()
     tables = []
     for part in files_in(folder, storage_options):
@@ -124,7 +124,7 @@ def _member(row: Mapping[str, Any]) -> Member:
 
 
 def _images(subject: Subject, names: set[Name]) -> dict[Name, bytes]:
-    """The pictures that are to be shown, from as few files as there are."""
+    """Read the pictures to show, from a limited number of files."""
     wanted = {_WHERE.sub("", source) for source, _ in names}
     files = [file for file in subject.files if file.path in wanted][:MOST_FILES]
     found: dict[Name, bytes] = {}
@@ -139,7 +139,7 @@ def _images(subject: Subject, names: set[Name]) -> dict[Name, bytes]:
 def render(
     name: str, counts: Mapping[str, int], clusters: Clusters, images: Mapping[Name, bytes]
 ) -> str:
-    """Whatever comes from data is escaped."""
+    """Render the page. All text from data is escaped."""
     facts = [(told.replace("_", " "), count(number)) for told, number in counts.items()]
     duplicates, pictures = counts.get("duplicates", 0), counts.get("pictures", 0)
     percent = share(duplicates, pictures)

@@ -1,4 +1,4 @@
-"""The pictures of a run in its report: what was kept to the end, and what each rule dropped."""
+"""The pictures section of a run's report: kept pictures and each rule's drops."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from curator_image.reporting.styles import STYLE
 from curator_image.reporting.thumbnails import thumbnail
 
 LOOKED_AT, SHOWN = 500, 12
-"""A run ends with its report: it may take a second, and not a minute."""
+"""Kept small: the report at the end of a run may take a second, not a minute."""
 
 
 def pictures(run: RunRecord, room: int) -> Exhibit:
-    """A sheet of each kind, as far as there is room for them."""
+    """Return a sheet of each kind, as many as there is room for."""
     more = where_more_is(run, "image report")
     sheets = ((title, _sheet(records)) for title, records in _sorts(_looked_at(run)))
     html = fitting(sheets, room - len(more) - len(STYLE))
@@ -50,7 +50,7 @@ def _looked_at(run: RunRecord) -> Sorted:
 
 
 def _folders_of(run: RunRecord) -> tuple[str, str]:
-    """Where the last stage that wrote put what was kept, and what was dropped."""
+    """Return the output and dropped paths of the last writer."""
     for stage in reversed(run.facts.get("plan", [])):
         options = stage.get("options", {})
         if "dropped_path" in options and "path" in options:

@@ -1,4 +1,4 @@
-"""The page about filters: for each rule a histogram of scores, and sheets of pictures."""
+"""The filters page: a histogram of scores and sheets of pictures for each rule."""
 
 from curator_core import InputError
 from curator_core.io.filesystems import join, open_filesystem
@@ -16,11 +16,11 @@ from curator_image.reporting.thumbnails import thumbnail
 PAGE = "pictures.html"
 
 MOST_LOOKED_AT = 20_000
-"""Of more pictures than that a part is looked at; counts are of all of them."""
+"""Maximum number of pictures to examine. Counts cover all pictures."""
 
 
 def write_pictures(run_dir: str, output: str | None = None) -> str:
-    """Write the page about a run that filtered pictures, and say where it is."""
+    """Write the page about a run with picture filters, and return its path."""
     run = read_run(run_dir)
     writer = _writer_of(run)
     found = rules_of(run)
@@ -40,7 +40,7 @@ def write_pictures(run_dir: str, output: str | None = None) -> str:
 
 
 def _writer_of(run: RunRecord) -> dict[str, str]:
-    """The options of the last stage that wrote."""
+    """Return the options of the last writer."""
     for stage in reversed(run.facts.get("plan", [])):
         options = stage.get("options", {})
         if "dropped_path" in options:
@@ -49,7 +49,7 @@ def _writer_of(run: RunRecord) -> dict[str, str]:
 
 
 def render(name: str, found: Sorted, dropped_path: str) -> str:
-    """Whatever comes from data is escaped."""
+    """Render the page. All text from data is escaped."""
     rules = list(found.rules.values())
     parts = [
         f"<h1>{_escaped(name)}</h1>",
@@ -95,7 +95,7 @@ def _about(rule: Rule, found: Sorted) -> str:
 
 
 def _sheet(records: list[Record], rule: Rule | None) -> str:
-    """In the order of scores, where there are any."""
+    """Render pictures, sorted by score if they have one."""
     if rule is not None:
         records = sorted(records, key=lambda record: rule.score_of(record) or 0.0)
     shown = "".join(_figure(record, rule) for record in records)

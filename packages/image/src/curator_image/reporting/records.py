@@ -1,4 +1,4 @@
-"""Records: pictures as a run left them, kept or dropped, with what stages said of them."""
+"""Picture records: kept and dropped pictures of a run, with the values that stages added."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _FACTS = ("meta.json", "json")
 
 @dataclass(frozen=True)
 class Record:
-    """One picture; its bytes, unless they were not kept."""
+    """One picture, with its bytes if they were kept."""
 
     facts: dict[str, Any]
     image: bytes | None
@@ -31,7 +31,7 @@ class Record:
 
     @property
     def rank(self) -> bytes:
-        """A number by chance that is always the same: the lowest make a fair sample."""
+        """A pseudorandom but stable number: the pictures of lowest rank are a fair sample."""
         source = f"{self.facts.get('source')}\n{self.name}"
         return blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
@@ -39,7 +39,7 @@ class Record:
 def records_in(
     folder: str, most: int, storage_options: StorageOptions | None = None
 ) -> Iterator[Record]:
-    """The pictures of a folder that a writer wrote to, up to a number of them."""
+    """Yield up to `most` pictures from a writer's output folder."""
     if not folder:
         return
     given = 0
@@ -52,7 +52,7 @@ def records_in(
 
 
 def _files(folder: str, storage_options: StorageOptions | None) -> list[FilePart]:
-    """In an order that has nothing to do with their names, so that any beginning is a sample."""
+    """List files in pseudorandom order, so that any prefix is a sample."""
     try:
         files = list(find_files([folder], Wanted(), storage_options))
     except InputError:
@@ -76,7 +76,7 @@ def _of_file(file: FilePart, storage_options: StorageOptions | None) -> Iterator
 
 
 def batches_of(reader: AnyStage, file: FilePart) -> Iterator[ImageBatch]:
-    """What a reader makes of a file; what is wrong in there is told elsewhere."""
+    """Yield the batches of a file. Errors are ignored, because the run has reported them."""
     *_, reading = flatten([reader])
     parts = [file] if file.version else list(find_files([file.path], Wanted()))
     try:
@@ -95,7 +95,7 @@ def _of_batch(batch: ImageBatch) -> Iterator[Record]:
 
 
 def _beside(row: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the JSON beside a picture of a shard."""
+    """Return the values in the JSON beside a picture."""
     found: dict[str, Any] = {}
     for name in _FACTS:
         text = row.get(name)

@@ -1,4 +1,4 @@
-"""Rules: what each filter of a run kept and dropped, in figures and examples."""
+"""Rules: counts and examples of what each filter of a run kept and dropped."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _HELD = 40 * EXAMPLES
 
 @dataclass
 class Rule:
-    """One stage that dropped pictures, or that scored them."""
+    """One stage that dropped or scored pictures."""
 
     name: str
     score_field: str | None = None
@@ -29,9 +29,9 @@ class Rule:
     came: int = 0
     set_aside: int = 0
     told: Mapping[str, BinnedScores] = field(default_factory=dict)
-    """All scores that it gave, as the run counted them, by name."""
+    """All scores that it gave, binned by the run, by name."""
     scores: Scores = field(default_factory=Scores)
-    """Those that stand in the records which are looked at."""
+    """The scores in the examined records."""
     examples: list[Record] = field(default_factory=list)
 
     @property
@@ -39,7 +39,7 @@ class Rule:
         return self.reasons.total()
 
     def drawings(self) -> Iterator[tuple[str, str]]:
-        """A histogram for each of its scores, under its name; none where none are known."""
+        """Yield a histogram of each score with its title."""
         for name, scores in self.told.items():
             title = self.score_field if name == "score" and self.score_field else name
             yield title, drawn_bins(scores, self.limits, escape(f"{self.name}: {title}"))
@@ -53,7 +53,7 @@ class Rule:
             self.scores.dropped.append(score)
 
     def nearest(self, records: Iterable[Record]) -> list[Record]:
-        """Of some records those whose scores are nearest to where the rule cuts."""
+        """Return the records whose scores are nearest to a limit of the rule."""
         near = [
             (min(abs(score - limit) for limit in self.limits), record.rank, record)
             for record in records
@@ -67,7 +67,7 @@ class Rule:
 
 
 def _sample(records: list[Record]) -> list[Record]:
-    """Cut back now and then, so that few are held."""
+    """Reduce a growing sample now and then, to hold few records."""
     return records if len(records) < _HELD else nsmallest(EXAMPLES, records, key=_rank)
 
 
@@ -81,7 +81,7 @@ def _rank(record: Record) -> bytes:
 
 @dataclass
 class Sorted:
-    """All rules of a run, in order, and a sample of what stayed to the end."""
+    """All rules of a run in order, and a sample of the pictures kept to the end."""
 
     rules: dict[str, Rule]
     kept: list[Record] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Sorted:
                 rule.scores.kept.append(score)
 
     def add_dropped(self, record: Record) -> None:
-        """A rule that came before the one that dropped it had kept it."""
+        """Add a dropped picture; all rules before the one that dropped it had kept it."""
         self.looked_at += 1
         by = str(record.facts.get(STAGE_COLUMN, ""))
         for name, rule in self.rules.items():
@@ -109,7 +109,7 @@ class Sorted:
 
 
 def rules_of(run: RunRecord) -> Sorted:
-    """The rules that a run had, with exact counts."""
+    """Return the rules of a run, with exact counts."""
     rules: dict[str, Rule] = {}
     for stage in run.facts.get("plan", []):
         name, options = stage["name"], stage.get("options", {})

@@ -1,4 +1,4 @@
-"""How pages with pictures look."""
+"""CSS for pages with pictures."""
 
 from curator_core.reporting.histograms import HISTOGRAM_STYLE
 

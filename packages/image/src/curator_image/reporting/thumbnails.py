@@ -1,4 +1,4 @@
-"""Thumbnails: small pictures inside of a page, which then needs no other file."""
+"""Thumbnails: small pictures embedded in a page."""
 
 import base64
 import io
@@ -13,9 +13,9 @@ SIDE = 144
 
 
 def thumbnail(data: Encoded | None, caption: str, note: str = "", *, sized: bool = False) -> str:
-    """A figure with the picture, or with the reason why there is none to be seen.
+    """Return a figure with the picture, or with the reason why it cannot be shown.
 
-    Its size shows when one points at it; `sized` has it written below.
+    The tooltip shows its size; `sized` also writes it below.
     """
     shown, size = _shown(data)
     told = f"<b>{escape(note)}</b> " if note else ""
@@ -24,7 +24,7 @@ def thumbnail(data: Encoded | None, caption: str, note: str = "", *, sized: bool
 
 
 def _shown(data: Encoded | None) -> tuple[str, str]:
-    """The picture, and how large it is."""
+    """Return the picture as HTML, and its size as text."""
     if data is None:
         return '<div class="gone">not found again</div>', ""
     try:

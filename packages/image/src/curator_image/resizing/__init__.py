@@ -1,1 +1,1 @@
-"""Resizing: pictures made smaller, cut, bordered or encoded anew."""
+"""Resizing: scale, crop, pad or re-encode pictures."""

@@ -1,4 +1,4 @@
-"""Buckets: a few sizes of about the same number of pixels, for training on batches of one shape."""
+"""Buckets: a few sizes with about the same number of pixels, for training with uniform batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Buckets:
 
     @cached_property
     def sizes(self) -> tuple[Size, ...]:
-        """The widest first; of each width the greatest height, and the other way round."""
+        """Sizes from widest to highest: the greatest height per width, and vice versa."""
         found = set()
         longest = int(self.side * self.max_ratio**0.5) + self.step
         for one in range(self.step, longest, self.step):
@@ -36,30 +36,33 @@ class Buckets:
         return tuple(sorted(found, key=lambda size: (-size[0] / size[1], -size[0])))
 
     def nearest(self, width: int, height: int) -> Size:
-        """The bucket of which the picture loses least to cutting."""
+        """Return the bucket that crops the picture least."""
         ratio = log(width / height)
         return min(self.sizes, key=lambda size: (abs(log(size[0] / size[1]) - ratio), -size[0]))
 
 
 @dataclass
 class AspectBucketing(PictureFitting):
-    """Gives each picture the bucket whose form is nearest: columns bucket (`832x1216`),
-    bucket_width and bucket_height. With `resize` it is scaled to cover that, and cut."""
+    """Assign each picture to the bucket with the nearest aspect ratio.
+
+    Adds the columns bucket (`832x1216`), bucket_width and bucket_height. With `resize`, pictures
+    are scaled to cover the bucket and cropped.
+    """
 
     side: int = 1024
-    """A bucket has about this squared pixels."""
+    """Buckets have about this number squared of pixels."""
 
     step: int = 64
-    """Sides of buckets are multiples of it."""
+    """Bucket sides are multiples of this number of pixels."""
 
     max_ratio: float = 2.0
-    """How many times as long as the other a side may be. Longer pictures get the longest bucket."""
+    """Maximum aspect ratio of a bucket. Longer pictures get the longest bucket."""
 
     resize: bool = False
-    """Whether pictures become as large as their bucket."""
+    """Resize pictures to their bucket."""
 
     enlarge: bool = True
-    """Whether pictures smaller than their bucket are made larger; else they are only cut."""
+    """Enlarge pictures smaller than their bucket; otherwise only crop them."""
 
     def check(self) -> Iterator[str]:
         yield from super().check()

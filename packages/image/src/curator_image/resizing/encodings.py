@@ -1,4 +1,4 @@
-"""Encodings: pixels become bytes of a format again."""
+"""Encodings: output formats and their quality."""
 
 import io
 from dataclasses import dataclass
@@ -14,13 +14,16 @@ EXTENSIONS = {"jpeg": "jpg", "png": "png", "webp": "webp"}
 
 @dataclass(frozen=True)
 class Encoding:
-    """A format, and how much is left of a picture where that loses some."""
+    """An output format, and the quality of lossy formats."""
 
     format: OutputFormat = "same"
     quality: int = 95
 
     def format_for(self, found: str) -> str:
-        """`same` is only had of formats that are written here; others become PNG, without loss."""
+        """Return the output format for an input format.
+
+        `same` turns other formats into PNG (lossless).
+        """
         if self.format != "same":
             return self.format
         found = "jpeg" if found == "mpo" else found
@@ -38,5 +41,5 @@ class Encoding:
 
     @property
     def _subsampling(self) -> int:
-        """Colours at full resolution where quality is what counts."""
+        """Chroma subsampling: none at high quality."""
         return 0 if self.quality >= 95 else 2

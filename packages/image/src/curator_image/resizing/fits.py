@@ -1,4 +1,4 @@
-"""Fits: how a picture of one size becomes one of another."""
+"""Fits: how to turn a picture of one size into another."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -6,15 +6,15 @@ from typing import Literal, TypeAlias
 ResizeMode: TypeAlias = Literal[
     "keep_ratio", "keep_ratio_largest", "center_crop", "border", "stretch"
 ]
-"""The shorter side gets the size; or the longer; or all of the size is covered and what sticks out
-is cut off; or all of the picture fits in and the rest is border; or its ratio is lost."""
+"""The shorter side gets the size; the longer side gets it; cover the size and crop; fit into the
+size and add a border; or ignore the aspect ratio."""
 
 Size: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """First the whole picture is scaled, then cut or laid on a ground of the size of the canvas."""
+    """Scale the whole picture, then crop or pad it to the canvas."""
 
     scaled: Size
     canvas: Size
@@ -24,7 +24,7 @@ class Fit:
 
 
 def fit_for(size: Size, wanted: Size, mode: ResizeMode, *, enlarge: bool) -> Fit:
-    """How an upright picture of `size` becomes one of the size that is wanted."""
+    """Return how to turn an upright picture of `size` into the wanted size."""
     width, height = size
     if mode == "stretch":
         target = wanted if enlarge or (wanted[0] <= width and wanted[1] <= height) else size

@@ -1,4 +1,4 @@
-"""Stages that change pictures. What they need not change keeps its bytes."""
+"""Stages that change pictures. Unchanged pictures keep their bytes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
-    """What changes pictures: one that cannot be decoded is set aside, one that fits is left alone.
+    """Base class of stages that change pictures. Pictures that cannot be decoded are quarantined.
 
-    A changed picture is upright and in RGB, what was transparent is white, and of its EXIF data
-    and colour profile nothing is left.
+    A changed picture is upright and RGB, transparent areas are white, and EXIF data and colour
+    profile are removed. Pictures that need no change keep their bytes.
     """
 
     format: OutputFormat = field(default="same", kw_only=True)
-    """How changed pictures are encoded: jpeg, png or webp; as they were unless given (png where
-    that is none of these)."""
+    """Encoding of changed pictures: jpeg, png or webp. `same` keeps the format, or uses png if it
+    is none of these."""
 
     quality: int = field(default=95, kw_only=True)
-    """From 1 to 100, for jpeg and webp."""
+    """Quality of jpeg and webp, from 1 to 100."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE, EXTENSION)
@@ -53,7 +53,7 @@ class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
 
     @abstractmethod
     def changed(self, task: ImageBatch, row: int, known: Picture) -> "Changed | None":
-        """What a picture becomes, and of which format; None where all is well as it is."""
+        """Return the changed picture and its format, or None if it needs no change."""
 
     def process(self, task: ImageBatch) -> list[ImageBatch | Rejected]:
         images: list[bytes | None] = []
@@ -83,7 +83,7 @@ class PictureChanging(ProcessingStage[ImageBatch, ImageBatch], ABC):
 
 
 def _ending(kind: str, before: str) -> str:
-    """A picture that stays a JPEG may go on being called .jpeg, or .left.JPG."""
+    """Return the extension for a format, keeping variants such as .jpeg or .left.JPG."""
     if not kind:
         return before
     front, dot, last = before.rpartition(".")
@@ -93,7 +93,7 @@ def _ending(kind: str, before: str) -> str:
 
 
 def _on_canvas(scaled: "Image.Image", canvas: Size) -> "Image.Image":
-    """Cut in the middle where it is larger, with a white border where it is smaller."""
+    """Crop around the centre if larger, add a white border if smaller."""
     from PIL import Image
 
     if scaled.size == canvas:
@@ -108,11 +108,11 @@ def _on_canvas(scaled: "Image.Image", canvas: Size) -> "Image.Image":
 
 @dataclass
 class PictureFitting(PictureChanging, ABC):
-    """What gives pictures other sizes or formats, whatever they show."""
+    """Base class of stages that change sizes or formats regardless of content."""
 
     @abstractmethod
     def fit(self, header: Header) -> Fit:
-        """What becomes of a picture."""
+        """Return how to fit a picture."""
 
     def changed(self, task: ImageBatch, row: int, known: Picture) -> "Changed | None":
         header = known.header
@@ -127,17 +127,17 @@ class PictureFitting(PictureChanging, ABC):
 
 @dataclass
 class ImageResizer(PictureFitting):
-    """Makes pictures smaller; larger ones of small ones only if `enlarge` says so."""
+    """Scale pictures down; small pictures are enlarged only if `enlarge` is set."""
 
     size: int | list[int] = 512
-    """The pixels of one side, or [width, height]."""
+    """Pixels of one side, or [width, height]."""
 
     mode: ResizeMode = "keep_ratio"
-    """keep_ratio (the shorter side gets the size), keep_ratio_largest (the longer), center_crop,
-    border (white), or stretch."""
+    """keep_ratio (the shorter side gets the size), keep_ratio_largest (the longer side),
+    center_crop, border (white), or stretch."""
 
     enlarge: bool = False
-    """Whether small pictures are made larger."""
+    """Enlarge small pictures."""
 
     def check(self) -> Iterator[str]:
         yield from super().check()
@@ -158,10 +158,10 @@ class ImageResizer(PictureFitting):
 
 @dataclass
 class ImageReencoder(PictureFitting):
-    """Encodes pictures of other formats anew, in the one that is given."""
+    """Re-encode pictures that have another format than the given one."""
 
     format: OutputFormat = field(default="jpeg", kw_only=True)
-    """jpeg, png or webp. Pictures that have it already keep their bytes."""
+    """jpeg, png or webp. Pictures that already have this format keep their bytes."""
 
     def fit(self, header: Header) -> Fit:
         size = header.width, header.height

@@ -1,1 +1,1 @@
-"""Shards: tar files in which the members with one key make a sample."""
+"""Shards: tar files in which members with the same key form a sample."""

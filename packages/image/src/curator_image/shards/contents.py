@@ -1,6 +1,7 @@
-"""Contents: a shard as something to cut slices out of, wherever it lies.
+"""Shard contents: read slices of a shard from local, remote or compressed files.
 
-Slices are asked for in ascending order, give or take some kilobytes; behind the end they are short.
+Slices must be requested in ascending order, within some kilobytes. At the end of the file they are
+shorter.
 """
 
 import io
@@ -22,14 +23,14 @@ _LEAST_STEP, _MOST_STEP = 4096, 256 * 1024
 
 class Content(Protocol):
     def cut(self, start: int, end: int) -> bytes:
-        """Some bytes, copied."""
+        """Return a copy of some bytes."""
 
     def view(self, start: int, end: int) -> bytes | Extent:
-        """Some bytes, or where they are to be read from."""
+        """Return some bytes, or an extent to read them from later."""
 
 
 class LocalContent:
-    """A local file: small things are read with what stands around them, large ones passed over."""
+    """A local file. Small slices are read with their surroundings, large ones are skipped."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -49,7 +50,7 @@ class LocalContent:
         return Extent(self._file, start, size, self.cut(start, start + HEAD))
 
     def _read(self, start: int, end: int) -> None:
-        """More where one thing follows the other, little where a large one was passed over."""
+        """Read ahead more if slices follow each other, and little after a skipped large one."""
         follows = self._start <= start < self._end + LEAST_BYTES
         self._step = min(2 * self._step, _MOST_STEP) if follows else _LEAST_STEP
         self._held = self._file.read(start, max(self._step, end - start))
@@ -57,7 +58,7 @@ class LocalContent:
 
 
 class RemoteContent:
-    """A file of an object store, read in large pieces."""
+    """A file in an object store, read in large pieces."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -86,7 +87,7 @@ class RemoteContent:
 
 
 class StreamedContent:
-    """A compressed file, whose bytes come one after the other."""
+    """A compressed file, decompressed sequentially."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -114,7 +115,7 @@ class StreamedContent:
 
 @contextmanager
 def content_of(part: FilePart, storage_options: StorageOptions | None) -> Iterator[Content]:
-    """The whole file that a part is of."""
+    """Open the whole file that a part belongs to."""
     kind = compression_of(part.path.removesuffix(".tgz") + ".gz" if _is_tgz(part) else part.path)
     if kind is not None:
         yield StreamedContent(decompressed(lambda: open_input(part.path, storage_options), kind))

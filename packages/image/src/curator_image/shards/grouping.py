@@ -1,4 +1,4 @@
-"""Grouping: the members of a shard that follow each other under one key become a sample."""
+"""Grouping: turn consecutive members with the same key into samples."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ Turn: TypeAlias = Literal["take", "skip", "over"]
 Found: TypeAlias = Sample | Rejected | Dropped
 Data: TypeAlias = Encoded | Extent
 
-_sample = partial(tuple.__new__, Sample)  # in half of the time
+_sample = partial(tuple.__new__, Sample)  # twice as fast
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How members become samples."""
+    """How to turn members into samples."""
 
     keys_end: KeysEnd = "first_dot"
     image_ending: str | None = None
@@ -33,10 +33,10 @@ class Grouping:
     max_bytes: int = 256 * 1024 * 1024
 
     def named(self, name: str) -> tuple[str | None, str]:
-        """Key and ending; no key for names that have only one of the two."""
+        """Return key and extension; no key if the name does not have both."""
         if self.keys_end == "first_dot":
             key, _, ending = name.partition(".")
-            if key and ending and "/" not in ending and key[-1] != "/":  # nearly always
+            if key and ending and "/" not in ending and key[-1] != "/":  # the most common case
                 return key, ending
         place = name.rfind("/") + 1
         dot = name.find(".", place) if self.keys_end == "first_dot" else name.rfind(".", place)
@@ -46,7 +46,7 @@ class Grouping:
 
 
 class _Group:
-    """Members of one key, so far."""
+    """The members of one key so far."""
 
     __slots__ = ("key", "members", "problem", "spelled", "start")
 
@@ -54,15 +54,16 @@ class _Group:
         self.key = key
         self.start = start
         self.members: dict[str, Data] = {}
-        self.spelled: dict[str, str] = {}  # endings that were written in another way, such as JPG
+        self.spelled: dict[str, str] = {}  # original spelling of extensions such as JPG
         self.problem: str | None = None
 
 
 class _Borders:
-    """Which part of a shard a sample belongs to, so that each is read by just one.
+    """Decide which part of a shard a sample belongs to, so that exactly one part reads it.
 
-    The first sample at or behind the start of a part belongs to the part before, which cannot know
-    that it does not begin earlier. Behind damage the first sample is nobody's: it may lack files.
+    The first sample at or after the start of a part belongs to the previous part, because this part
+    cannot know whether it starts earlier. The first sample after damage is skipped: it may be
+    incomplete.
     """
 
     def __init__(self, start: int, end: int | None) -> None:
@@ -71,11 +72,11 @@ class _Borders:
         self._is_skipping = start > 0
         self._skipped: str | None = None
         self.last: str | None = None
-        """The key of the sample that stands across the end, once it has come."""
+        """Key of the sample that crosses the end of the part, once it has appeared."""
 
     @property
     def inside_until(self) -> float:
-        """Up to where every member is to be taken, with no need to ask."""
+        """Position up to which every member is taken without further checks."""
         if self._is_skipping:
             return -1
         return float("inf") if self._end is None else self._end
@@ -103,7 +104,7 @@ class _Borders:
 
 
 class Grouper:
-    """Makes samples of what is met in a part of a shard."""
+    """Turn the members of a part of a shard into samples."""
 
     def __init__(self, path: str, content: Content, grouping: Grouping) -> None:
         self._path = path
@@ -112,7 +113,7 @@ class Grouper:
         self._named = grouping.named
         self._keys: set[str] = set()
         self._images: dict[tuple[str, ...], str | None] = {}
-        """Which ending is the image's, for all the endings that a sample has."""
+        """Extension of the image for each combination of extensions in a sample."""
 
     def samples(self, met: Iterator[Met], start: int, end: int | None) -> Iterator[Found]:
         group: _Group | None = None
@@ -135,7 +136,7 @@ class Grouper:
     def _taken(
         self, met: Iterator[Met], borders: _Borders
     ) -> Iterator[tuple[Met, str | None, str]]:
-        """What belongs to this part, with key and ending where it has them."""
+        """Yield the members of this part, with key and extension if they have them."""
         inside = borders.inside_until
         for one in met:
             key, ending = self._named(one.name) if isinstance(one, Member) else (None, "")
@@ -192,7 +193,7 @@ class Grouper:
         return self._images[endings]
 
     def _chosen(self, endings: tuple[str, ...]) -> str | None:
-        """The ending that is the image's: one without dots, or the only one with any."""
+        """Return the extension of the image: one without dots, or the only one with dots."""
         if self._how.image_ending is not None:
             return self._how.image_ending if self._how.image_ending in endings else None
         images = [ending for ending in endings if is_image(ending)]

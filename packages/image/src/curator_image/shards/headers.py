@@ -1,4 +1,4 @@
-"""Headers: the 512 bytes in front of each member of a tar file."""
+"""Tar headers: the 512-byte block before each member."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,7 +10,7 @@ BLOCK = 512
 
 REGULAR, LONG_NAME, LONG_LINK, EXTENDED, GLOBAL, DIRECTORY = b"0", b"L", b"K", b"x", b"g", b"5"
 EXTENSIONS = (LONG_NAME, LONG_LINK, EXTENDED, GLOBAL)
-"""Kinds of headers that say something about the next one."""
+"""Header types that describe the next header."""
 
 _REGULAR_BYTE = ord("0")
 _REGULAR = (b"0", b"\0", b"7")
@@ -27,7 +27,7 @@ _ADLER = 65521
 
 
 class DamagedHeaderError(InputError):
-    """These bytes are no header of a tar member."""
+    """The block is not a valid tar header."""
 
 
 class Header(NamedTuple):
@@ -37,7 +37,7 @@ class Header(NamedTuple):
 
 
 def header_of(block: bytes) -> Header:
-    """What a block says, if it adds up."""
+    """Parse a header block; raise if its checksum is wrong."""
     expected = _expected(block[148:156])
     if expected is None:
         raise DamagedHeaderError("no tar header where one should be")
@@ -48,9 +48,9 @@ def header_of(block: bytes) -> Header:
 
 
 def plain_file(block: bytes) -> tuple[str, int] | None:
-    """Name and size, where a header is such as nearly all are; None: `header_of` must tell.
+    """Return name and size from a typical header, or None to use `header_of`.
 
-    A regular file, digits and a nul where they usually stand, and a name that leads nowhere else.
+    Typical headers describe a regular file, with the usual number format and a safe name.
     """
     if block[156] != _REGULAR_BYTE or block[135] or block[345]:
         return None
@@ -64,14 +64,14 @@ def plain_file(block: bytes) -> tuple[str, int] | None:
     return None if size < 0 or name[0] == "/" or ".." in name else (name, size)
 
 
-@lru_cache(16384)  # sums of all the headers that there are differ in some thousand ways
+@lru_cache(16384)  # a few thousand different checksums occur
 def _expected(stored: bytes) -> int | None:
-    """What Adler's lower half is where a header adds up to the sum in this field of it."""
+    """Return the lower half of Adler-32 for a block with the checksum in this field."""
     try:
         total = int(stored.split(b"\0", 1)[0], 8)
     except ValueError:
         return None
-    # It is the sum of all bytes, and one more; the field itself counts as blanks.
+    # Adler-32 adds 1 to the sum of all bytes; the checksum counts its own field as blanks.
     return (total + 1 + sum(stored) - 8 * 32) % _ADLER
 
 
@@ -80,7 +80,7 @@ def refused_kind(kind: bytes) -> str:
 
 
 def _size_in(field: bytes) -> int:
-    """Octal digits, or what GNU tar writes for more than 8 GiB."""
+    """Parse octal digits, or GNU tar's binary format for more than 8 GiB."""
     if field[0] & 0x80:
         return int.from_bytes(field[1:], "big") if field[0] == 0x80 else _no_size()
     try:
@@ -102,7 +102,7 @@ def _name_in(block: bytes) -> bytes:
 
 
 def pax_facts(data: bytes) -> dict[bytes, bytes]:
-    """The records of an extended header: each its length, a blank, `name=value` and a line end."""
+    """Parse an extended header: records of length, blank, `name=value` and newline."""
     facts: dict[bytes, bytes] = {}
     at = 0
     while at < len(data) and data[at]:

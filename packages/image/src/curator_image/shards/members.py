@@ -1,4 +1,4 @@
-"""Members: a walk from header to header through a tar file."""
+"""Tar members: walk through a tar file from header to header."""
 
 from collections.abc import Generator, Iterator
 from functools import partial
@@ -22,14 +22,14 @@ from curator_image.shards.headers import (
 
 _LONGEST_EXTENSION = 1024 * 1024
 _BEHIND = 64 * BLOCK
-"""How far before a header those stand that say its long name."""
+"""Maximum distance between a header and the headers with its long name."""
 
 _ZEROS = bytes(BLOCK)
 _KINDS = frozenset(bytes([kind]) for kind in b"\x0001234567LKxgS")
 
 
 class Member(NamedTuple):
-    """A regular file, from the first header that tells of it, and where its bytes are."""
+    """A regular file: the start of its first header, and the position of its content."""
 
     start: int
     name: str
@@ -37,11 +37,11 @@ class Member(NamedTuple):
     size: int
 
 
-_member = partial(tuple.__new__, Member)  # in half of the time
+_member = partial(tuple.__new__, Member)  # twice as fast
 
 
 class Refused(NamedTuple):
-    """A member that is left out: a link, a name that leads elsewhere."""
+    """A member that is refused: a link, or a name that leads outside."""
 
     start: int
     name: str
@@ -49,7 +49,7 @@ class Refused(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A stretch that holds no members that could be found. `end` None is the end of the file."""
+    """A range without readable members. `end` None is the end of the file."""
 
     start: int
     end: int | None
@@ -60,7 +60,7 @@ Met = Member | Refused | Damage
 
 
 class _Pending:
-    """What headers in front of a member say of it."""
+    """Values from extension headers for the next member."""
 
     def __init__(self) -> None:
         self.start: int | None = None
@@ -82,7 +82,7 @@ class _Pending:
 
 
 def members_of(content: Content, start: int = 0) -> Iterator[Met]:
-    """All that is met from a header at `start` on, in order. Behind damage it goes on."""
+    """Yield all members, refusals and damage from the header at `start`; continue after damage."""
     at: int | None = start
     while at is not None:
         at = yield from _plain_members(content, at)
@@ -90,7 +90,7 @@ def members_of(content: Content, start: int = 0) -> Iterator[Met]:
 
 
 def _plain_members(content: Content, at: int) -> Generator[Member, None, int]:
-    """Those that follow each other from here on; where the first header is that is another one."""
+    """Yield consecutive typical members; return the position of the first other header."""
     cut = content.cut
     while len(block := cut(at, at + BLOCK)) == BLOCK and (plain := plain_file(block)) is not None:
         name, size = plain
@@ -101,10 +101,10 @@ def _plain_members(content: Content, at: int) -> Generator[Member, None, int]:
 
 
 def _other_member(content: Content, at: int) -> Generator[Met, None, int | None]:
-    """One that takes a closer look, or several headers; where the next is, None at the end."""
+    """Yield a member that needs full parsing; return the position of the next header or None."""
     pending = _Pending()
     while len(block := content.cut(at, at + BLOCK)) == BLOCK:
-        if not block[0] and block == _ZEROS:  # an end, and perhaps another tar file behind it
+        if not block[0] and block == _ZEROS:  # end marker; another tar file may follow
             at += BLOCK
             continue
         try:
@@ -124,7 +124,7 @@ def _other_member(content: Content, at: int) -> Generator[Met, None, int | None]
 
 
 def _told(content: Content, block: bytes, at: int, pending: _Pending) -> Header:
-    """A header, its size that of what follows it; what it says of the next one is kept."""
+    """Parse a header with its actual size; keep what it says about the next one."""
     header = header_of(block)
     if header.kind in EXTENSIONS:
         pending.add(header, _extension(content, header, at), at)
@@ -174,7 +174,7 @@ def _padded(size: int) -> int:
 
 
 def next_header(content: Content, position: int) -> int | None:
-    """Where the first header is that begins at `position` or behind it, if there is another."""
+    """Return the position of the first valid header at or after `position`, or None."""
     at = -(-position // BLOCK) * BLOCK
     while len(window := content.cut(at, at + 128 * BLOCK)) >= BLOCK:
         for offset in range(0, len(window) - BLOCK + 1, BLOCK):
@@ -185,9 +185,9 @@ def next_header(content: Content, position: int) -> int | None:
 
 
 def first_member(content: Content, position: int) -> int | None:
-    """Where to begin a walk that meets the first member at or behind `position` with its name.
+    """Return the first header of the first member at or after `position`.
 
-    Several headers may tell of it, and the first of them may stand before `position`.
+    Several headers may describe a member; the first of them may be before `position`.
     """
     found = next_header(content, position)
     while found is not None and (before := _header_in_front(content, found)) is not None:
@@ -196,7 +196,7 @@ def first_member(content: Content, position: int) -> int | None:
 
 
 def _header_in_front(content: Content, at: int) -> int | None:
-    """The header that says something about the one at `at`, if there is such."""
+    """Return the position of an extension header for the header at `at`, or None."""
     first = max(0, at - _BEHIND)
     window = content.cut(first, at)
     for offset in range(0, len(window) - BLOCK + 1, BLOCK):
@@ -209,7 +209,7 @@ def _header_in_front(content: Content, at: int) -> int | None:
 
 
 def _known(block: bytes) -> Header | None:
-    if block[156:157] not in _KINDS:  # most blocks of data: no need to add them up
+    if block[156:157] not in _KINDS:  # skip the checksum for most data blocks
         return None
     try:
         return header_of(block)

@@ -18,7 +18,7 @@ from curator_image.shards.members import first_member, members_of
 
 @dataclass
 class WebDatasetReading(ImageReading):
-    """Reads tar files, or byte ranges of them."""
+    """Read tar files, or byte ranges of them."""
 
     grouping: Grouping = field(default_factory=Grouping)
 
@@ -33,7 +33,7 @@ class WebDatasetReading(ImageReading):
         given = False
         with content_of(part, self.storage_options) as content:
             if isinstance(content, StreamedContent):
-                if part.start:  # what is compressed is read from its beginning, by the first part
+                if part.start:  # the first part reads a whole compressed file
                     return
                 part = FilePart(part.path, part.size, part.version)
             first = first_member(content, part.start) if part.start else 0
@@ -52,7 +52,7 @@ class WebDatasetReading(ImageReading):
 
 
 def _refuse_foreign(part: FilePart, found: Rejected, start: bytes) -> None:
-    """What is no tar file at all is refused whole, with one sentence."""
+    """Raise one error for a file that is not a tar file at all."""
     if found.where == f"{part.path} byte 0" and found.reason.endswith("what follows is lost"):
         hints = {b"\x1f\x8b": "gzip data; let its name end in .tar.gz", b"PK": "a zip file"}
         said = next((s for sign, s in hints.items() if start.startswith(sign)), "no tar file")
@@ -61,20 +61,20 @@ def _refuse_foreign(part: FilePart, found: Rejected, start: bytes) -> None:
 
 @dataclass
 class WebDatasetReader(ImageReader):
-    """Reads WebDataset shards (.tar, also .gz .zst .bz2 .xz): images, keys and what lies beside.
+    """Read WebDataset shards (.tar, also .gz .zst .bz2 .xz): images, keys and sidecars.
 
-    Members that follow each other under one key are a sample. A large shard is divided. What is
-    damaged is set aside with shard, place and key, and all the rest is kept.
+    Consecutive members with the same key form a sample. Large shards are split. Damaged samples are
+    quarantined with shard, position and key; all others are kept.
     """
 
     keys_end: KeysEnd = field(default="first_dot", kw_only=True)
-    """Where a key ends in a member's name: at the first dot behind the folder, or at the last."""
+    """Where the key ends in a member's base name: at the first dot or at the last one."""
 
     image_ending: str | None = field(default=None, kw_only=True)
-    """Which member is the image where several could be: jpg, png … The first one unless given."""
+    """Extension of the image if several members could be it: jpg, png … The first by default."""
 
     max_file_bytes: int | str = field(default="256MiB", kw_only=True)
-    """A member of more bytes is not read: its sample is set aside."""
+    """Maximum member size. Samples with a larger member are quarantined without reading it."""
 
     endings: ClassVar[tuple[str, ...]] = (
         ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz",

@@ -1,4 +1,4 @@
-"""Writing shards: batches of pictures become tar files."""
+"""Writing shards: write batches of pictures as tar files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ _RECORD = 20 * BLOCK
 
 @dataclass
 class WebDatasetWriter(SampleWriter):
-    """Writes WebDataset shards (.tar): images byte for byte, keys and sidecars as they came.
+    """Write WebDataset shards (.tar) with unchanged images, keys and sidecars.
 
-    Each batch makes a shard; with a larger `batch_size` so many share one. Rows whose key is
-    already in a shard go to another beside it.
+    Each batch becomes a shard; a larger `batch_size` combines several batches. Rows with a key that
+    is already in a shard go to an additional one.
     """
 
     compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
@@ -43,7 +43,7 @@ class WebDatasetWriter(SampleWriter):
         tables = [task.data for task in tasks]
         together = tasks[0].with_data(pa.concat_tables(tables, promote_options="permissive"))
         together.task_id = mixed_id([task.task_id for task in tasks])
-        return Mixed(cast("list[FileGroup]", self.process(together)))  # and what is set aside
+        return Mixed(cast("list[FileGroup]", self.process(together)))  # includes rejections
 
     def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
         self._write_part(written, f"{place}{self.ending}", table)
@@ -62,7 +62,7 @@ class WebDatasetWriter(SampleWriter):
             out.write(bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD))
 
     def shared(self, tables: Sequence[pa.Table]) -> Iterable[list[pa.Table]]:
-        """Dropped records of several batches, which may have keys in common."""
+        """Group dropped records of several batches so that keys are unique in each group."""
         groups: list[tuple[set[str], list[pa.Table]]] = []
         for part in (part for table in tables for part in without_repeats(table)):
             keys = set(part.column(KEY).to_pylist())
@@ -76,13 +76,13 @@ class WebDatasetWriter(SampleWriter):
 
 
 def _member_name(key: str, ending: str) -> str:
-    """Only dropped pictures can still have a key that readers refuse: it is quoted."""
+    """Return the member name. Dropped pictures may have unsafe keys, which are quoted."""
     name = f"{key}.{ending}"
     return quote(name, safe="") if path_problem(key, ending) else name
 
 
 def _write_member(file: BinaryIO, name: str, data: bytes) -> int:
-    """One file, the same bytes each time: no owner, no date."""
+    """Write one file without owner and date, so that shards are reproducible."""
     info = TarInfo(name)
     info.size = len(data)
     head = info.tobuf(GNU_FORMAT, "utf-8", "strict")
