@@ -129,9 +129,10 @@ def _cut(table: pa.Table) -> Iterator[pa.Table]:
 
 @dataclass
 class ImageParquetReader(FileReader):
-    """Read Parquet rows with pictures: bytes, or the bytes and path that `datasets` writes.
+    """Read Parquet rows with pictures: bytes, or the structs that `datasets` writes.
 
-    Rows without a picture are quarantined. `fields` lists the columns to keep besides the picture.
+    The structs have bytes and path. Rows without a picture are quarantined. `fields` lists the
+    columns to keep besides the picture.
     """
 
     gives: ClassVar[Any] = ImageBatch

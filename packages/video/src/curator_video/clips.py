@@ -113,8 +113,7 @@ class Clip(Task[Span]):
         return changed
 
     def to_payload(self) -> bytes:
-        """Serialize everything made so far, files included, so that a retry skips earlier
-        stages."""
+        """Serialize everything made so far, including files, so that a retry can skip work."""
         span = self.data
         cut = {} if span.encoded is None else dict(vars(span.encoded))
         file: bytes | None = cut.pop("content", None)

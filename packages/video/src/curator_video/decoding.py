@@ -117,8 +117,7 @@ class Clock:
         return self.at(stamp) + (self.early if packet.is_keyframe else 0.0)
 
     def length(self, packet: "Packet[VideoStream]", *, is_variable: bool) -> float:
-        """Return how long the picture is shown; estimated if the rate varies and pictures are
-        reordered."""
+        """Return how long the picture is shown; an estimate if rate and order vary."""
         if is_variable and self._is_reordered:
             return min(self.step, _USUAL)
         ticks = packet.duration
@@ -167,8 +166,7 @@ class Reel:
         return self._clock.step
 
     def leads_to(self, start: float) -> bool:
-        """Return whether to continue decoding to get to `start`, rather than seek to a closer
-        keyframe."""
+        """Return whether to continue decoding to reach `start` rather than seek to a keyframe."""
         if self._ahead is None or start < self._end:
             return False
         keyframe = _keyframe_before(self._video, self._clock, start)
@@ -212,8 +210,7 @@ class Reel:
         return self._entered(start)
 
     def _entered(self, start: float) -> Iterator[Shown | Damage]:
-        """Seek to a keyframe; to an earlier one if it yields no picture at once, as with intra
-        refresh."""
+        """Seek to a keyframe; to an earlier one if it gives no picture (as with intra refresh)."""
         place: float | None = start
         self.latest = None
         for left in reversed(range(_ENTRIES)):

@@ -54,8 +54,7 @@ class Opened:
 
     @property
     def is_avi(self) -> bool:
-        """Whether the container is AVI: packets only have decoding order, and a clock tick is a
-        picture."""
+        """Whether the container is AVI: packets have decoding order only; a tick is a picture."""
         return self.container.format.name == "avi"
 
     @property

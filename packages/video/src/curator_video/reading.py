@@ -55,15 +55,14 @@ def _member(source: VideoSource, metadata: dict[str, Any], dataset_name: str) ->
 
 
 def _listable(path: str) -> str:
-    """Extend the folder URL of a web server to a recursive pattern; only pages link to its
-    files."""
+    """Extend a web server's folder URL to a recursive pattern; only links lead to its files."""
     is_page = path.rpartition("::")[2].startswith(("http://", "https://")) and path.endswith("/")
     return f"{path}**" if is_page else path
 
 
 @dataclass
 class VideoReader(CompositeStage[Empty, Video]):
-    """List and probe videos (mp4, mov, mkv, webm, avi, ts), without copying their bytes.
+    """List and probe videos (mp4, mov, mkv, webm, avi, ts) without copying them.
 
     Also reads videos in tar shards (.tar); a video's JSON and text sidecars become its metadata.
     """

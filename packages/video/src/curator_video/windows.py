@@ -37,8 +37,7 @@ class Window:
 def windows_between(
     start: float, end: float, fps: float, frames: int, remainder: int
 ) -> list[Window]:
-    """Split into windows of `frames` pictures; add a rest of less than `remainder` to the last
-    one."""
+    """Split into windows of `frames` pictures; the last one takes a rest below `remainder`."""
     count = max(1, round((end - start) * fps))
     edges = list(range(0, count, frames))
     if len(edges) > 1 and count - edges[-1] < remainder:

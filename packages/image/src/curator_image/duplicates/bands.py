@@ -53,8 +53,7 @@ class Bands:
         return masks_of(self.bits, places)
 
     def keys(self, hashes: Words) -> Words:
-        """Return the keys of each hash, in the order of `masks`; different masks give different
-        keys."""
+        """Return the keys of each hash, in the order of `masks`; keys of different masks differ."""
         numbers = np.arange(1, self.count + 1, dtype=np.uint64) * _STEP
         keys = np.broadcast_to(numbers, (len(hashes), self.count)).copy()
         for word in range(hashes.shape[1]):

@@ -77,10 +77,11 @@ def _content(path: str, most: int, storage_options: StorageOptions | None) -> by
 
 @dataclass
 class ImageFolderReader(ImageReader):
-    """Read image files in a folder and its subfolders; the key is the path without extension.
+    """Read image files in a folder and its subfolders.
 
-    `sidecars` lists the extensions of files that belong to an image: with `[txt, json]`, `a.txt`
-    belongs to `a.jpg`. Other files are counted as dropped, by extension.
+    The key is the path without extension. `sidecars` lists the extensions of files that belong to
+    an image: with `[txt, json]`, `a.txt` belongs to `a.jpg`. Other files are counted as dropped, by
+    extension.
     """
 
     sidecars: list[str] = field(default_factory=lambda: ["txt", "json"], kw_only=True)

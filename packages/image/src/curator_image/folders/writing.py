@@ -22,9 +22,10 @@ _LONGEST_OBJECT = 1024
 
 @dataclass
 class ImageFolderWriter(SampleWriter):
-    """Write each image unchanged to a file named after its key, with one folder per batch.
+    """Write each image unchanged to a file named after its key.
 
-    Records of dropped images go to JSON Lines files in `dropped_path`, without the images.
+    Each batch gets a folder. Records of dropped images go to JSON Lines files in `dropped_path`,
+    without the images.
     """
 
     compressions: ClassVar[tuple[str, ...]] = ()

@@ -17,7 +17,7 @@ from curator_image.measuring.quantities import (
 
 @dataclass
 class BlurFilter(RangeFilter):
-    """Drop pictures without sharp edges: out of focus, shaken, or enlarged from small ones."""
+    """Drop pictures without sharp edges: out of focus, shaken, or enlarged."""
 
     quantity = SHARPNESS
 
@@ -80,7 +80,10 @@ class UniformityFilter(RangeFilter):
 
 @dataclass
 class ColorfulnessFilter(RangeFilter):
-    """Drop pictures by colourfulness: grey scans with a minimum, garish ones with a maximum."""
+    """Drop pictures that are not colourful enough, or too colourful.
+
+    A minimum drops grey scans, a maximum garish pictures.
+    """
 
     quantity = COLOURFULNESS
 

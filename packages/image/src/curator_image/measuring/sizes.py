@@ -42,7 +42,7 @@ class PixelCountFilter(RangeFilter):
 
 @dataclass
 class AspectRatioFilter(RangeFilter):
-    """Drop pictures that are too long and narrow in either direction: banners, columns, rulers."""
+    """Drop pictures that are too long and narrow: banners, columns, rulers."""
 
     quantity = RATIO
 

@@ -11,7 +11,10 @@ from curator_image.measuring.judging import Outcomes, kept
 
 @dataclass
 class ValueFilter(ProcessingStage[ImageBatch, ImageBatch]):
-    """Keep the pictures whose number in a column is within limits. Missing values are dropped."""
+    """Keep the pictures whose number in a column is within limits.
+
+    Missing values are dropped.
+    """
 
     filter_field: str
     """Column with the numbers."""

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class FaceBlurrer(PictureChanging):
-    """Blur the faces that `FaceDetector` found. Pictures without faces keep their bytes.
+    """Blur the faces that `FaceDetector` found.
 
-    A blurred picture is stored upright and without EXIF data.
+    Pictures without faces keep their bytes. A blurred picture is stored upright and without EXIF
+    data.
     """
 
     faces_field: str = "faces"

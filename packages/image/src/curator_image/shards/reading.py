@@ -61,10 +61,11 @@ def _refuse_foreign(part: FilePart, found: Rejected, start: bytes) -> None:
 
 @dataclass
 class WebDatasetReader(ImageReader):
-    """Read WebDataset shards (.tar, also .gz .zst .bz2 .xz): images, keys and sidecars.
+    """Read WebDataset shards (.tar, also .gz .zst .bz2 .xz).
 
-    Consecutive members with the same key form a sample. Large shards are split. Damaged samples are
-    quarantined with shard, position and key; all others are kept.
+    Consecutive members with the same key form a sample: an image, its key and its sidecars. Large
+    shards are split. Damaged samples are quarantined with shard, position and key; all others are
+    kept.
     """
 
     keys_end: KeysEnd = field(default="first_dot", kw_only=True)

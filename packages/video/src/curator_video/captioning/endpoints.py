@@ -99,7 +99,7 @@ class Served:
 
 @dataclass(kw_only=True)
 class EndpointClipCaptioner(Served, Describing):
-    """Caption each window of a clip with a model behind an OpenAI-compatible chat API.
+    """Caption each window of a clip with a model behind an OpenAI-compatible API.
 
     A clip without an answer is quarantined with the server's error. Each worker first sends a
     one-word request: if the server refuses the key or the model, the run fails before any clip is
@@ -121,7 +121,7 @@ class EndpointClipCaptioner(Served, Describing):
 
 @dataclass(kw_only=True)
 class EndpointCaptionEnhancer(Served, Rewriting):
-    """Rewrite captions with a model behind an OpenAI-compatible chat API."""
+    """Rewrite captions with a model behind an OpenAI-compatible API."""
 
     def check(self) -> Iterator[str]:
         yield from self.problems()

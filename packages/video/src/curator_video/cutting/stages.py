@@ -17,7 +17,10 @@ Hdr: TypeAlias = Literal["tone_map", "refuse"]
 
 @dataclass
 class ClipCutter(ProcessingStage[Clip, Clip]):
-    """Cut clips out of their videos, with sound. Damaged clips are quarantined with the reason."""
+    """Cut clips out of their videos, with sound.
+
+    Damaged clips are quarantined with the reason.
+    """
 
     mode: CutMode = "exact"
     """`exact` re-encodes and begins at the exact picture; `copy` copies packets from the keyframe

@@ -27,9 +27,10 @@ _FPS = 25.0
 
 @dataclass
 class SceneDetectShotSplitter(ShotSplitter):
-    """Split videos into shots with PySceneDetect, on the 48x27 thumbnails that all splitters use.
+    """Split videos into shots with PySceneDetect.
 
-    The thresholds are documented by PySceneDetect.
+    It works on the 48x27 thumbnails that all shot splitters use. PySceneDetect documents the
+    thresholds.
     """
 
     kind: Kind = "adaptive"

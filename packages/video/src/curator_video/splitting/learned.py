@@ -23,7 +23,7 @@ LOG = log("curator_video")
 
 @dataclass
 class TransNetShotSplitter(ShotSplitter):
-    """Split videos into shots with TransNetV2, which finds dissolves and fades as well as cuts.
+    """Split videos into shots with TransNetV2: cuts, dissolves and fades.
 
     Runs on the CPU unless it gets a GPU: `with_(resources=Resources(gpus=1))`.
     """

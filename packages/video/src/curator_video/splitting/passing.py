@@ -66,7 +66,7 @@ class _Passage:
         return clip
 
     def _held(self, span: Span) -> Findings | None:
-        """What is seen of a clip in which no picture begins, since one is shown for longer."""
+        """Return the findings of a clip whose only picture begins before it."""
         if self._is_over:
             return None
         try:

@@ -188,7 +188,7 @@ class _Passage:
 
 @dataclass
 class HistogramShotSplitter(ShotSplitter):
-    """Split videos into shots where colours change abruptly: fast, and without a model."""
+    """Split videos into shots where colours change abruptly: fast, without a model."""
 
     threshold: float = 0.9
     """Minimum colour change for a cut, from 0 to 6."""

@@ -86,8 +86,7 @@ def row_of(clip: Clip, location: str | None) -> dict[str, Any]:
 
 
 def _described(clip: Clip) -> dict[str, Any]:
-    """Return model outputs: vectors as number lists, captions per window and joined into one
-    text."""
+    """Return model outputs: vectors as number lists, captions per window and joined."""
     import numpy as np
 
     span = clip.data

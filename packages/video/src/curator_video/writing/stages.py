@@ -23,10 +23,11 @@ from curator_video.writing.records import index_of, page_of, row_of
 
 @dataclass
 class ClipWriter(ProcessingStage[Clip, FileGroup]):
-    """Write clips to `clips/`, their metadata as JSON to `metas/v0/`, and a Parquet index.
+    """Write clips to files, with JSON metadata for each clip and a Parquet index.
 
-    Filtered clips that were already cut go to `filtered_clips/`. The metadata of all filtered clips
-    goes to `metas/v0/`, with the stage and the reason.
+    Clips go to `clips/`, metadata to `metas/v0/`. Filtered clips that were already cut go to
+    `filtered_clips/`. The metadata of all filtered clips goes to `metas/v0/`, with the stage and
+    the reason.
     """
 
     writes: ClassVar[bool] = True
@@ -81,8 +82,7 @@ class ClipWriter(ProcessingStage[Clip, FileGroup]):
         return Mixed([written] if tasks else [])
 
     def write_clip(self, clip: Clip, dropped: dict[str, str] | None) -> list[StagedFile]:
-        """Stage the clip's files: its video if it was cut, its preview if any, and its JSON
-        page."""
+        """Stage the clip's files: its video if cut, its preview if any, and its JSON page."""
         location = self._location(clip, dropped)
         staged = []
         if location is not None and clip.data.encoded is not None:

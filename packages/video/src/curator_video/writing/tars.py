@@ -26,10 +26,10 @@ _HELD = 64 * 1024 * 1024
 
 @dataclass
 class ClipShardWriter(ClipWriter):
-    """Write clips to WebDataset shards (`shards/*.tar`), with JSON metadata and previews.
+    """Write clips to WebDataset shards, with JSON metadata and previews.
 
-    Each batch becomes a shard. Filtered clips go to separate shards in `filtered/`. A Parquet index
-    lists the location of each clip.
+    Each batch becomes a shard in `shards/*.tar`. Filtered clips go to separate shards in
+    `filtered/`. A Parquet index lists the location of each clip.
     """
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
