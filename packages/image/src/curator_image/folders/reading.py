@@ -88,7 +88,7 @@ class ImageFolderReader(ImageReader):
     """Extensions of sidecar files."""
 
     max_file_bytes: int | str = field(default="256MiB", kw_only=True)
-    """Maximum file size. Larger files are quarantined without being read."""
+    """Maximum file size. Larger files are quarantined."""
 
     endings: ClassVar[tuple[str, ...]] = tuple(f".{ending}" for ending in IMAGE_ENDINGS)
 

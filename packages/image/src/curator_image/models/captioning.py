@@ -53,13 +53,14 @@ class EndpointCaptioner(ProcessingStage[ImageBatch, ImageBatch]):
     their number; `with_(num_workers=1)` makes it the limit of the run."""
 
     request_timeout_s: float = field(default=120.0, kw_only=True)
-    """Timeout for a response of the server."""
+    """Timeout in seconds for a silent server."""
 
     attempts: int = field(default=5, kw_only=True)
     """Maximum number of attempts per request if the server is busy or does not respond."""
 
     backoff_s: float = field(default=1.0, kw_only=True)
-    """Wait before the second attempt. It doubles each time, unless the server specifies a delay."""
+    """Seconds to wait before the second attempt; doubled for each further one. If the server
+    requests a longer wait, that is used."""
 
     def inputs(self) -> Sequence[str]:
         return (IMAGE,)

@@ -55,7 +55,7 @@ class ClipScoreFilter(ImageModel):
     """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         source = ClipSource(self.model, self.revision, self.cache_dir, self.token_variable)

@@ -56,7 +56,7 @@ class Captioner(ImageModel):
     """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     def model_stages(self) -> Sequence[AnyStage]:
         return [

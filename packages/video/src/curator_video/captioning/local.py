@@ -34,7 +34,7 @@ class Local:
     """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     def __post_init__(self) -> None:
         self.resources = resources_for(self.device, str(getattr(self, "name", "")))

@@ -61,7 +61,7 @@ class VideoModelEmbedder(LookingStage):
     """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     def __post_init__(self) -> None:
         self.resources = resources_for(self.device, self.name)

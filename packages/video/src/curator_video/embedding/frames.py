@@ -44,7 +44,7 @@ class ClipEmbedder(PictureModelStage):
     """Folder for downloads. The cache of Hugging Face by default."""
 
     token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is always read."""
+    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     shares_vectors = True
 
