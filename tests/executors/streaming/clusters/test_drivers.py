@@ -36,7 +36,7 @@ class Job:
         )
         self.out = self.err = ""
 
-    def wait(self, seconds: float = 60) -> int:
+    def wait(self, seconds: float = 180) -> int:
         self.out, self.err = self.process.communicate(timeout=seconds)
         return self.process.returncode
 

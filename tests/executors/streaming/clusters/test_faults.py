@@ -188,7 +188,7 @@ class TestSetup:
             ran([NeverComesUp("dies").with_(resources=GPU)])
 
         said = str(error.value)
-        assert re.search("never_comes_up could not be set up [34] times", said)
+        assert re.search(r"never_comes_up could not be set up \d+ times", said)
         assert "died without a word" in said
 
 

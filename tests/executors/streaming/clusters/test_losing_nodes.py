@@ -181,7 +181,7 @@ class TestAClusterThatBecomesTooSmall:
         assert "rare needs 0.5 CPUs, 1 rare on one node, and for 3 s no node had that" in said
         assert "what is finished is kept, and the same command does the rest" in said
         assert re.search("no node has that now: it waits up to [12] s", caplog.text)
-        assert 3 < time.monotonic() - begun < 30
+        assert time.monotonic() - begun > 3
         before = len(files(tmp_path / "out"))
         assert 10 <= before < 60
 

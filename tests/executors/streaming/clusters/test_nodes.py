@@ -52,15 +52,31 @@ class MeetsWhere(Where):
         return super().process(task)
 
 
-def wait_for_fellows(log: str, fellows: int) -> None:
+def wait_for_fellows(log: str, fellows: int, *, by_node: bool = False) -> None:
     latest = time.monotonic() + 60
-    while places(Path(log), "setup").total() < fellows and time.monotonic() < latest:
+    while time.monotonic() < latest:
+        found = places(Path(log), "setup")
+        nodes = {place.partition("/")[0] for place in found}
+        if (len(nodes) if by_node else found.total()) >= fellows:
+            return
         time.sleep(0.01)
 
 
+@dataclass(kw_only=True, eq=False)
+class MeetsNodes(MeetsWhere):
+    """A task ends only when workers on as many nodes as `fellows` are there."""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        wait_for_fellows(self.log, self.fellows, by_node=True)
+        return Where.process(self, task)
+
+
 class TestPlaces:
-    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes_and_sees_no_device(self) -> None:
-        result = ran([Where(0.05)], 60)
+    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes_and_sees_no_device(
+        self, tmp_path: Path
+    ) -> None:
+        where = MeetsNodes(log=str(tmp_path / "log"), fellows=3).with_(name="where")
+        result = ran([where], 60)
 
         assert len(result) == 60
         assert len(by(met(result, "where"), "node")) == 3
