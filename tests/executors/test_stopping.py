@@ -14,7 +14,7 @@ pytest.importorskip("ray")
 
 from curator_actor_pool import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, RunInterrupted, Task
-from curator_core.run import signals as stopping
+from curator_core.plan import stop_request
 from curator_core.testing.contract.jobs import wait_until
 from curator_ray_data import RayDataExecutor
 from curator_streaming import StreamingExecutor
@@ -66,7 +66,7 @@ def test_processes_that_stages_start_get_sigterm(environment: Any) -> None:
 def test_work_that_does_not_end_is_broken_off(
     executor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "DRAIN_AFTER_SIGTERM_S", 0.1)
+    monkeypatch.setattr(stop_request, "DRAIN_AFTER_SIGTERM_S", 0.1)
     for module, names in PATIENCE[executor].items():
         for name in names:
             monkeypatch.setattr(f"{module}.{name}", 0.1 if name == "HURRIED_S" else 600.0)

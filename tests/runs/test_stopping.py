@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from curator_core import LocalExecutor, Pipeline, ProcessingStage, RunInterrupted, Task
+from curator_core.plan import stop_request
 from curator_core.plan.stop_request import StopRequest
-from curator_core.run import signals as stopping
 from curator_core.run.signals import signals_stop
 
 
@@ -103,7 +103,7 @@ def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     asked.ask("SIGTERM", 15)
     assert (asked.reason, asked.signal_number) == ("SIGINT", 2)
     assert (asked.is_asked, asked.is_overdue) == (True, False)
-    monkeypatch.setattr(stopping, "DRAIN_S", -1.0)
+    monkeypatch.setattr(stop_request, "DRAIN_S", -1.0)
     assert asked.is_overdue
 
 
