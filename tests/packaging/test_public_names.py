@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from curator_core.plugins.registry import plugins
-from curator_core.recipes.options import options_of
-from curator_core.testing import modules_loaded_by
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = sorted(found.name for found in REPOSITORY.glob("packages/**/src/curator_*"))
@@ -17,6 +14,10 @@ HEAVY = {"ray", "torch", "transformers", "numpy", "pandas", "PIL", "av", "pydant
 
 def _registered() -> Iterator[Any]:
     """Every stage, executor and workflow that one of our packages offers."""
+    from curator_core.plugins.registry import (
+        plugins,
+    )  # wheels are checked where it is not installed
+
     found = plugins()
     for catalog in (found.stages, found.executors, found.workflows):
         for name in catalog:
@@ -32,6 +33,8 @@ def _classes_in(annotation: Any) -> Iterator[type]:
 
 
 def test_what_is_registered_and_its_options_are_at_the_top_level() -> None:
+    from curator_core.recipes.options import options_of
+
     needed = {kind for kind in _registered() if isinstance(kind, type)}
     for kind in list(needed):
         for option in options_of(kind).options.values():
@@ -57,4 +60,6 @@ def test_every_name_at_the_top_level_is_there(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
+    from curator_core.testing import modules_loaded_by
+
     assert not HEAVY & modules_loaded_by(f"import {package}")
