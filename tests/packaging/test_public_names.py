@@ -14,9 +14,7 @@ HEAVY = {"ray", "torch", "transformers", "numpy", "pandas", "PIL", "av", "pydant
 
 def _registered() -> Iterator[Any]:
     """Every stage, executor and workflow that one of our packages offers."""
-    from curator_core.plugins.registry import (
-        plugins,
-    )  # wheels are checked where it is not installed
+    from curator_core.plugins.registry import plugins  # not installed where wheels are checked
 
     found = plugins()
     for catalog in (found.stages, found.executors, found.workflows):
