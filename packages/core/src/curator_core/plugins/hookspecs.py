@@ -7,7 +7,7 @@ A plugin is a module that an installed package lists in the entry-point group `c
 
 A complete `curator_shout/plugin.py`:
 
-    from curator_core.plugins.hookspecs import hookimpl
+    from curator_core import hookimpl
 
     @hookimpl
     def curator_stages() -> dict[str, str]:

@@ -73,9 +73,6 @@ class _Noting:
         self._before(number, frame)
 
 
-_NOT_KEPT = "; nothing is kept without a run_dir"
-
-
 def interruption(stopping: StopRequest, what: str, kept: str | None) -> RunInterrupted:
     """Return the error of an interrupted run; `kept` says what was kept, or is None."""
     told = (
