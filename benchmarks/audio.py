@@ -23,7 +23,7 @@ from audio_running import memory, workers
 from audio_sizes import QUICK, Sizes
 from audio_speech import finding, in_noise
 from audio_transcripts import error_rates
-from curator_audio._torchaudio import torchaudio  # noqa: F401 - before silero_vad asks for it
+from curator_audio.torchaudio_compat import torchaudio  # noqa: F401 - before silero_vad asks for it
 from measuring.rows import Row, run_rows
 
 ROWS: dict[str, Row[Sizes]] = {

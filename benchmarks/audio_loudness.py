@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from audio_sizes import Sizes
-from curator_audio.measuring.loudness import IntegratedLoudness
-from curator_audio.waveforms import Waveform
+from curator_audio.measures.loudness import IntegratedLoudness
+from curator_audio.waveform import Waveform
 from measuring.figures import Figure
 from sounds import Samples, tone, voice
 
@@ -42,11 +42,11 @@ def _recordings(sizes: Sizes) -> Iterator[tuple[Samples, int]]:
 
 
 def _ours(samples: Samples, rate: int) -> float:
-    listener = IntegratedLoudness()
+    accumulator = IntegratedLoudness()
     step = rate * 10
     for first in range(0, samples.shape[1], step):
-        listener.hear(Waveform(samples[:, first : first + step], rate))
-    return float(listener.answer() or 0.0)
+        accumulator.add(Waveform(samples[:, first : first + step], rate))
+    return float(accumulator.result() or 0.0)
 
 
 def _pyloudnorm(samples: Samples, rate: int) -> float:

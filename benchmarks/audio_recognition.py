@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from audio_sizes import Sizes
 from curator_audio import SPEECH, AudioBatch, SpeechRecognizer
-from curator_audio.transcripts.rates import Normalization, word_error_rate
+from curator_audio.transcripts.error_rates import Normalization, word_error_rate
 from curator_core import WorkerInfo
 from measuring.figures import Figure
 from measuring.read_speech import RATE, Samples, heard, labelled, passages

@@ -9,7 +9,7 @@ import av
 import numpy as np
 from audio_sizes import Sizes
 from curator_audio.encoding import encode
-from curator_audio.waveforms import Waveform
+from curator_audio.waveform import Waveform
 from measuring.figures import Figure
 from measuring.read_speech import RATE, Samples, heard, labelled, noisy, passages, prompts
 from measuring.timing import in_turns, run_job

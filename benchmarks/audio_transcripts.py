@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import jiwer
 from audio_sizes import Sizes
-from curator_audio.transcripts.rates import character_error_rate, word_error_rate
+from curator_audio.transcripts.error_rates import character_error_rate, word_error_rate
 from measuring.figures import Figure
 
 _WORDS = (

@@ -4,9 +4,8 @@ import math
 import random
 from collections.abc import Iterator
 
-from curator_dedup.fuzzy.permutations import Permutations
+from curator_dedup.fuzzy.minhash import Permutations, Signing
 from curator_dedup.fuzzy.shingles import Shingling
-from curator_dedup.fuzzy.signatures import Signing
 from dedup_sizes import Sizes
 from measuring.figures import Figure
 

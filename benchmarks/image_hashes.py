@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core.testing import run_stage
-from curator_dedup.hashes.distances import table_of_distances, words_of
-from curator_image.batches import ImageBatch
-from curator_image.duplicates.workflows import THRESHOLDS
-from curator_image.hashing.stages import PerceptualHash
+from curator_dedup.columns import words_in
+from curator_dedup.hamming import distance_table
+from curator_image.dedup.workflow import THRESHOLDS
+from curator_image.hashing import PerceptualHash
+from curator_image.image_batch import ImageBatch
 from image_sizes import Sizes
 from measuring.distortions import DISTORTIONS, FRAMES
 from measuring.figures import Figure
@@ -146,8 +147,8 @@ def _by_hash(sets: dict[str, list[bytes]], kind: str) -> Found:
     words = {}
     for name, images in sets.items():
         [hashed] = run_stage(PerceptualHash(kind), batch_of(images))  # type: ignore[arg-type]
-        words[name] = words_of(hashed.data[kind])
-    found = Found(table_of_distances(words[""], words[""]).astype(np.float64))
+        words[name] = words_in(hashed.data[kind])
+    found = Found(distance_table(words[""], words[""]).astype(np.float64))
     for name in filter(None, sets):
         found.copies[name] = np.bitwise_count(words[""] ^ words[name]).sum(axis=1).astype(float)
     return found

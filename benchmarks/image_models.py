@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
-from curator_core import AnyStage, CuratorError, WorkerInfo
-from curator_core.model.stages import flatten
+from curator_core import AnyStage, CuratorError, WorkerInfo, flatten
 from curator_image import FaceDetector, ImageEmbedder, NSFWFilter, TextAreaFilter
-from curator_image.batches import ImageBatch
+from curator_image.image_batch import ImageBatch
 from image_hashes import batch_of
 from image_sizes import Sizes
 from measuring.figures import Figure

@@ -13,8 +13,8 @@ from random import Random
 import numpy as np
 from curator_core import FileGroup, FilePart
 from curator_image.decoding import decode
-from curator_image.shards.reading import WebDatasetReader, WebDatasetReading
-from curator_image.views import View
+from curator_image.pixel_view import View
+from curator_image.readers.webdataset import WebDatasetReader, WebDatasetReading
 from image_sizes import Sizes
 from measuring.figures import Figure
 from PIL import Image

@@ -14,7 +14,7 @@ from statistics import mean, median
 
 from curator_core import DocumentBatch, WorkerInfo
 from curator_text import LanguageFilter, LanguageIdentifier
-from curator_text.languages.models import missing_for
+from curator_text.language_id.models import model_problem
 from measuring.figures import Figure
 from measuring.paragraphs import OF_EACH, Paragraph, paragraphs
 from measuring.rows import Row, run_rows
@@ -39,7 +39,7 @@ QUICK = Sizes(rounds=1, paragraphs=10)
 
 
 def identified(model: str, sizes: Sizes) -> Iterator[Figure]:
-    if why := missing_for(model):
+    if why := model_problem(model):
         yield Figure(model, f">= {LEAST_SPEED:,}, >= {LEAST_PARAGRAPHS}", why, None)
         return
     texts = paragraphs(sizes.paragraphs)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import curator_text
-from curator_text import Text, TextFilter
+from curator_text import DocumentText, TextFilter
 from measuring.peers import peer_python
 from peers.nemo_rules import REQUIREMENTS
 
@@ -72,7 +72,7 @@ def difference(rule: TextFilter, text: str, said: dict[str, Any]) -> str | None:
         return "theirs fails" if text.strip() or rule.passes(text) else "blank"
     if not text.strip():
         return "blank" if not rule.passes(text) else "blank, but passes"
-    score = float(rule.score(Text(text)))
+    score = float(rule.score(DocumentText(text)))
     if "among" in said and score != said["score"]:
         return "tie" if score in said["among"] else f"{score} is none of {said['among']}"
     same = score == said["score"] and rule.keeps(score) == said["keeps"]

@@ -4,12 +4,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from curator_video.clips import Span
-from curator_video.cutting.copying import copied
-from curator_video.cutting.encoders import Encoder
-from curator_video.cutting.encoding import ExactCutter
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.cutting.encoders import VideoEncoder
+from curator_video.cutting.exact import ExactCutter
+from curator_video.cutting.stream_copy import copy_clip
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import ClipSpan
 from measuring.figures import Figure
 from measuring.films import real_film
 from measuring.programs import program, run
@@ -40,14 +40,14 @@ def copying(sizes: Sizes) -> Iterator[Figure]:
 
     def ours() -> None:
         for clip in clips:
-            copied(clip, True)
+            copy_clip(clip, True)
 
     what = f"{len(clips)} clips copied, against ffmpeg and ffprobe"
     yield against(what, LEAST_COPY, sizes.rounds, ours, theirs)
 
 
 def encoding(sizes: Sizes) -> Iterator[Figure]:
-    name, encoder = "x264 of the same preset", Encoder(preset="veryfast")
+    name, encoder = "x264 of the same preset", VideoEncoder(preset="veryfast")
     yield from _encoding(_real(sizes), encoder, X264, name, LEAST_EXACT, sizes.rounds)
     told = f"{name}, rendered film"
     yield from _encoding(sizes.film, encoder, X264, told, LEAST_EXACT, sizes.rounds)
@@ -56,7 +56,7 @@ def encoding(sizes: Sizes) -> Iterator[Figure]:
 def encoding_vp9(sizes: Sizes) -> Iterator[Figure]:
     """Ours asks for as much quality as theirs has."""
     name = "libvpx-vp9 as NeMo Curator sets it"
-    yield from _encoding(_real(sizes), Encoder(quality=23.5), VP9, name, LEAST_VP9, 1)
+    yield from _encoding(_real(sizes), VideoEncoder(quality=23.5), VP9, name, LEAST_VP9, 1)
 
 
 def _real(sizes: Sizes) -> Path:
@@ -65,7 +65,12 @@ def _real(sizes: Sizes) -> Path:
 
 
 def _encoding(
-    film: Path, encoder: Encoder, settings: Sequence[str], name: str, target: float, rounds: int
+    film: Path,
+    encoder: VideoEncoder,
+    settings: Sequence[str],
+    name: str,
+    target: float,
+    rounds: int,
 ) -> Iterator[Figure]:
     clips = _clips(film)
     program("ffmpeg")
@@ -87,7 +92,7 @@ def _encoding(
 
 
 def _likeness(
-    clips: Sequence[Span], made: Sequence[bytes], cut: Sequence[bytes]
+    clips: Sequence[ClipSpan], made: Sequence[bytes], cut: Sequence[bytes]
 ) -> Iterator[Figure]:
     """Less work counts only where no less comes out of it."""
     wanted = sum(round((clip.end - clip.start) * clip.facts.fps) for clip in clips)
@@ -103,16 +108,16 @@ def _likeness(
     yield Figure("bytes of the pictures", f"<= {LARGEST:g} of theirs", value, share <= LARGEST)
 
 
-def _clips(film: Path) -> list[Span]:
+def _clips(film: Path) -> list[ClipSpan]:
     source = VideoSource(str(film))
     facts = probe(source)
     starts = [CLIP_S * number for number in range(int(facts.duration / CLIP_S + 0.9))]
     ends = [min(start + CLIP_S, facts.duration) for start in starts]
-    return [Span(source, facts, *edges) for edges in zip(starts, ends, strict=True)]
+    return [ClipSpan(source, facts, *edges) for edges in zip(starts, ends, strict=True)]
 
 
 def _cut_by_ffmpeg(
-    film: Path, clips: Sequence[Span], settings: Sequence[str], folder: Path
+    film: Path, clips: Sequence[ClipSpan], settings: Sequence[str], folder: Path
 ) -> list[Path]:
     """All in one call, as NeMo Curator does it."""
     paths = [folder / f"{number}.mp4" for number in range(len(clips))]

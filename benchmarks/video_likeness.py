@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import av
 import numpy as np
-from curator_video.clips import Span
-from curator_video.decoding import Shown, pictures
-from curator_video.opening import opened
+from curator_video.container import open_video
+from curator_video.decoding import TimedFrame, decode_frames
+from curator_video.tasks import ClipSpan
 
 _WHITE = 255.0
 _LEAST = 0.05
@@ -24,18 +24,18 @@ class Likeness:
     decibels: float
 
 
-def likeness(clips: Sequence[Span], contents: Sequence[bytes]) -> Likeness:
+def likeness(clips: Sequence[ClipSpan], contents: Sequence[bytes]) -> Likeness:
     found = [one for pair in zip(clips, contents, strict=True) for one in _decibels(*pair)]
     size = sum(map(_size, contents))
     return Likeness(len(found), size, float(np.mean(found)))
 
 
-def _decibels(clip: Span, content: bytes) -> Iterator[float]:
-    with opened(clip.source) as video, av.open(io.BytesIO(content)) as container:
-        source = pictures(video, clip.start, clip.end)
+def _decibels(clip: ClipSpan, content: bytes) -> Iterator[float]:
+    with open_video(clip.source) as video, av.open(io.BytesIO(content)) as container:
+        source = decode_frames(video, clip.start, clip.end)
         for frame in container.decode(video=0):
             shown = next(source)
-            assert isinstance(shown, Shown), "the source is damaged"
+            assert isinstance(shown, TimedFrame), "the source is damaged"
             error = _luma(shown.frame) - _luma(frame)
             yield float(10 * np.log10(_WHITE**2 / max(float((error**2).mean()), _LEAST)))
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import av
 import numpy as np
-from curator_video.analysis.examining import examined
-from curator_video.analysis.wants import Sampling, Wanted
-from curator_video.clips import Span
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.analysis.measurements import FrameNeeds
+from curator_video.analysis.sampling import Sampling
+from curator_video.analysis.shared_decode import analyze_span
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import ClipSpan
 from measuring.figures import Figure
 from measuring.films import film_file
 from measuring.peers import peer_python
@@ -27,17 +28,17 @@ SECOND = Sampling(1.0)
 PROBES = 20
 LEAST_PROBE, LEAST_FUSED, LEAST_FRAMES, LEAST_MOTION, MOST_MEGABYTES = 8.0, 2.5, 1.2, 8.0, 300
 APART = (
-    Wanted(thumbs=True),
-    Wanted(luma=True),
-    Wanted(motion=True),
-    Wanted(frames=frozenset({SECOND})),
+    FrameNeeds(thumbs=True),
+    FrameNeeds(luma=True),
+    FrameNeeds(motion=True),
+    FrameNeeds(frames=frozenset({SECOND})),
 )
 
 
-def whole(path: Path) -> Span:
+def whole(path: Path) -> ClipSpan:
     source = VideoSource(str(path))
     facts = probe(source)
-    return Span(source, facts, 0.0, facts.duration)
+    return ClipSpan(source, facts, 0.0, facts.duration)
 
 
 def probing(sizes: Sizes) -> Iterator[Figure]:
@@ -59,20 +60,20 @@ def fused(sizes: Sizes) -> Iterator[Figure]:
         "thumbnails, luma, motion and pictures in one decode, against four",
         LEAST_FUSED,
         sizes.rounds,
-        lambda: examined(span, together),
-        lambda: [examined(span, wanted) for wanted in APART],
+        lambda: analyze_span(span, together),
+        lambda: [analyze_span(span, wanted) for wanted in APART],
     )
 
 
 def frames(sizes: Sizes) -> Iterator[Figure]:
     path, ffmpeg = sizes.film, program("ffmpeg")
-    span, wanted = whole(path), Wanted(frames=frozenset({SECOND}))
-    chosen = [picture for _, picture in examined(span, wanted).pictures(SECOND)]
+    span, wanted = whole(path), FrameNeeds(frames=frozenset({SECOND}))
+    chosen = [picture for _, picture in analyze_span(span, wanted).sampled_frames(SECOND)]
     known = list(_all_decoded(path))
     same = len(chosen) == len(known) and all(map(np.array_equal, chosen, known))
     raw = ["-vf", "fps=1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
     works = {
-        "ours": lambda: examined(span, wanted),
+        "ours": lambda: analyze_span(span, wanted),
         "ffmpeg": lambda: run(ffmpeg, "-threads", "1", "-i", str(path), *raw),
         "av": lambda: list(_all_decoded(path)),
     }
@@ -122,5 +123,5 @@ def motion(sizes: Sizes) -> Iterator[Figure]:
 
 
 def _site_of(python: str) -> str:
-    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    ask_all = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    return subprocess.run(ask_all, capture_output=True, text=True, check=True).stdout.strip()

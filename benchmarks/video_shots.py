@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from curator_core import WorkerInfo
-from curator_video.analysis.examining import watched
-from curator_video.analysis.observing import Observation, Pixels
-from curator_video.analysis.wants import Wanted
-from curator_video.sources import VideoSource
-from curator_video.splitting.detecting import HistogramDetector, ShotDetector
-from curator_video.splitting.learned import TransNetShotSplitter
+from curator_video.analysis.measurements import FrameMeasurements, FrameNeeds, Pixels
+from curator_video.analysis.shared_decode import measure_frames
+from curator_video.source import VideoSource
+from curator_video.splitters.histogram import HistogramDetector
+from curator_video.splitters.shots import ShotDetector
+from curator_video.splitters.transnet import TransNetShotSplitter
 from measuring.figures import Figure
 from measuring.films import MIXED, Film, known_film
 from measuring.peers import PeerMissingError
@@ -85,8 +85,10 @@ def _reference() -> Callable[[Sequence[Pixels]], Any]:
 
 
 def _thumbs(path: Path) -> list[Pixels]:
-    seen = watched(VideoSource(str(path)), Wanted(thumbs=True))
-    return [one.thumb for one in seen if isinstance(one, Observation) and one.thumb is not None]
+    seen = measure_frames(VideoSource(str(path)), FrameNeeds(thumbs=True))
+    return [
+        one.thumb for one in seen if isinstance(one, FrameMeasurements) and one.thumb is not None
+    ]
 
 
 def _ends(detector: ShotDetector, thumbs: Sequence[Pixels]) -> list[int]:
@@ -114,21 +116,21 @@ def _alike(ours: Sequence[float], theirs: Sequence[float]) -> int:
 
 
 def _f1(films: Sequence[tuple[Path, Film]], made: Callable[[], ShotDetector]) -> float:
-    hits = found = there = 0
+    selects = found = there = 0
     for path, film in films:
         cuts = _cuts(_ends(made(), _thumbs(path)))
-        hits += _hits(film, cuts)
+        selects += _hits(film, cuts)
         found, there = found + len(cuts), there + len(film.transitions)
-    return 2 * hits / max(1, found + there)
+    return 2 * selects / max(1, found + there)
 
 
 def _hits(film: Film, cuts: Sequence[float]) -> int:
     """Transitions that a cut of their own was found for: at most two pictures beside a hard cut."""
-    left, hits = list(cuts), 0
+    left, selects = list(cuts), 0
     for one in film.transitions:
         far = one.frames / 2 + 3 if one.frames else 2
         near = min((cut for cut in left if abs(cut - one.at) <= far), default=None)
         if near is not None:
             left.remove(near)
-            hits += 1
-    return hits
+            selects += 1
+    return selects

@@ -19,12 +19,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from curator_core import DocumentBatch, WorkerInfo
-from curator_core.model.files import FileGroup, FilePart
+from curator_core import DocumentBatch, FileGroup, FilePart, WorkerInfo
 from curator_text import HtmlExtractor
-from curator_text.html.algorithms import extractor
-from curator_text.html.charsets import decoded
-from curator_text.sources.warc import WarcReading
+from curator_text.html.algorithms import make_extractor
+from curator_text.html.charset import decode_page
+from curator_text.readers.warc import WarcReading
 from measuring.figures import Figure
 from measuring.paragraphs import pages as book_pages
 from measuring.rows import Row, run_rows
@@ -226,7 +225,7 @@ def charsets(sizes: Sizes) -> Iterator[Figure]:
         charset
         for page, charset in pages
         if (data := page.encode(charset, "xmlcharrefreplace"))
-        and decoded(data) == data.decode(charset)
+        and decode_page(data) == data.decode(charset)
     )
     asked = Counter(charset for _, charset in pages)
     share = right.total() / len(pages)
@@ -253,7 +252,7 @@ def stop_lists(sizes: Sizes) -> Iterator[Figure]:
     """What jusText keeps of pages in some languages, here and by itself."""
     from justext import get_stoplist, justext
 
-    extract = extractor("justext", {})
+    extract = make_extractor("justext", {})
     kept = {}
     differing = 0
     for locale, (language, name) in STOP_LISTS.items():

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from corpus.archives import make_archives
-from curator_core import RunResult, WorkflowResult
-from curator_core.local.executor import LocalExecutor
-from curator_core.progress import Manner, manner
-from curator_core.recipes import load_recipe
+from curator_cli.recipes import load_recipe
+from curator_core import LocalExecutor, RunResult, WorkflowResult
 from curator_dedup import ExactDeduplicationWorkflow, FuzzyDeduplicationWorkflow
+from curator_report import transient_progress
 from curator_text import LanguageFilter, StopWordLanguageFilter
-from curator_text.languages.models import missing_for
+from curator_text.language_id.models import model_problem
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -73,8 +72,8 @@ def clean(raw: Path, output: Path) -> RunResult:
     recipe = load_recipe(RECIPE, [f"{key}={value}" for key, value in settings.items()])
     pipeline = recipe.pipeline()
     pipeline.stages = [_with_what_is_here(stage) for stage in pipeline.stages]
-    with manner(Manner(with_line=False)):  # the table below says all of it
-        return pipeline.run(LocalExecutor())
+    # The table below says all of it, so the progress leaves no line.
+    return pipeline.run(LocalExecutor(), observers=transient_progress(), progress=False)
 
 
 def without_copies(output: Path) -> list[WorkflowResult]:
@@ -82,14 +81,14 @@ def without_copies(output: Path) -> list[WorkflowResult]:
     kept, different, unique = (str(output / name) for name in ("kept", "different", "unique"))
     exact = ExactDeduplicationWorkflow(kept, different)
     fuzzy = FuzzyDeduplicationWorkflow(different, unique)
-    with manner(Manner(with_line=False)):
-        # So few are done before a process of its own would have started.
-        return [way.run(LocalExecutor(workers=0)) for way in (exact, fuzzy)]
+    # So few are done before a process of its own would have started.
+    here = LocalExecutor(workers=0)
+    return [way.run(here, observers=transient_progress(), progress=False) for way in (exact, fuzzy)]
 
 
 def _with_what_is_here(stage: Any) -> Any:
     """The model of languages has no wheel for some machines; stop words do nearly as well here."""
-    if isinstance(stage, LanguageFilter) and missing_for(stage.model):
+    if isinstance(stage, LanguageFilter) and model_problem(stage.model):
         return StopWordLanguageFilter(language="en").with_(name=stage.name)
     return stage
 

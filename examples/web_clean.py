@@ -2,8 +2,7 @@
 
 import sys
 
-from curator_core import Pipeline
-from curator_core.model.stages import AnyStage
+from curator_core import AnyStage, Pipeline
 from curator_text import (
     BlockedDomainsFilter,
     BoilerPlateStringFilter,

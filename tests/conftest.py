@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("CURATOR_EXECUTOR", "local")
 """Where streaming is installed it is the default, and each of these runs would start a cluster."""
 
+IS_WHOLE_RUN = "PYTEST_XDIST_WORKER" in os.environ
+
+if IS_WHOLE_RUN:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    """Processes that share the cores gain nothing by threads in each of them."""
+
 if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not installed
     from hypothesis import HealthCheck, settings
 
@@ -28,9 +35,9 @@ if importlib.util.find_spec("hypothesis"):  # wheels are tested where it is not 
     settings.register_profile(
         "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
-    # Where a quarter of an hour is all there is, each run tries other examples, and fewer.
+    # Where minutes are all there is, each run tries other examples, and fewer.
     settings.register_profile("brief", settings.get_profile("patient"), max_examples=30)
-    settings.load_profile("brief" if os.environ.get("CI") else "patient")
+    settings.load_profile("brief" if IS_WHOLE_RUN or os.environ.get("CI") else "patient")
 
 
 _STARTING_RAY = {"one_ray", "plain_cluster", "script", "start"}
@@ -48,6 +55,24 @@ def group_of(item: pytest.Item) -> str:
     return "/".join(parts)
 
 
+LONGEST = ("executors", "streaming", "docs/", "core/run/", "dedup/", "text/compiled/", "examples/")
+"""Groups, and folders of them, that begin first: no process is left with one of them at the end."""
+
+
+def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The longest groups first, then those of the most tests."""
+    groups = [group_of(item) for item in items]
+    counts = Counter(groups)
+
+    def place(group: str) -> tuple[int, int]:
+        ranks = (rank for rank, name in enumerate(LONGEST)
+                 if group == name or (name[-1] == "/" and group.startswith(name)))  # fmt: skip
+        return next(ranks, len(LONGEST)), -counts[group]
+
+    order = sorted(range(len(items)), key=lambda number: place(groups[number]))
+    return [items[number] for number in order]
+
+
 # Groups by marks, as xdist has them, come to nothing with pytest 9.2: each test would go anywhere,
 # and three processes would start one Ray after the other. So groups are told in a file.
 
@@ -60,6 +85,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     told = getattr(config, "workerinput", None)
     if told is not None:
+        items[:] = in_order(items)
         file = Path(told["groups"])
         mine = file.with_suffix(f".{told['workerid']}")
         mine.write_text(json.dumps({item.nodeid: group_of(item) for item in items}))
@@ -71,6 +97,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.getvalue("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False  # they are in the order of `in_order`
 
     groups: dict[str, str] = {}
 

@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from corpus.shards import write
 from curator_core import LocalExecutor, Pipeline
 from curator_image import WebDatasetReader, WebDatasetWriter
-from curator_image.hashing.stages import PerceptualHash
-from curator_image.measuring.qualities import BlurFilter
-from curator_image.measuring.sizes import SizeFilter
+from curator_image.filters.quality import BlurFilter
+from curator_image.filters.size import SizeFilter
+from curator_image.hashing import PerceptualHash
 
 
 def main() -> None:

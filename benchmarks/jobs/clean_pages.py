@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 

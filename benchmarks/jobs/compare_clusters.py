@@ -21,11 +21,9 @@ ROUNDING = 1e-6
 
 
 def with_curator() -> set[tuple[str, int]]:
-    from curator_core import Pipeline
-    from curator_core.io.shuffle import ExchangeWriter
-    from curator_core.io.shuffle.reader import ExchangeListing
-    from curator_core.local.executor import LocalExecutor
-    from curator_dedup.semantic.comparing import ClusterComparing
+    from curator_core import LocalExecutor, Pipeline
+    from curator_core.io.shuffle import ExchangeListing, ExchangeWriter
+    from curator_dedup.semantic.compare import ClusterComparing
 
     number = int(partitions)
     stages = [

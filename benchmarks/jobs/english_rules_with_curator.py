@@ -7,8 +7,7 @@ import json
 import sys
 
 import curator_text
-from curator_core import Pipeline
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor, Pipeline
 from curator_text import JsonlReader, JsonlWriter, ScoreFilter
 
 PLAIN = (

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor
 from curator_dedup import FuzzyDeduplicationWorkflow
 
 folder, out, *more = sys.argv[1:-1]  # what stands last is when the job began

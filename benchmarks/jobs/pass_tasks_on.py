@@ -5,8 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from curator_core import Pipeline, ProcessingStage, Task
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor, Pipeline, ProcessingStage, Task
 
 
 class FanOut(ProcessingStage[Task[int], Task[int]]):

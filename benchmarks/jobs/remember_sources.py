@@ -4,8 +4,7 @@ import json
 import sys
 import time
 
-from curator_core import FileGroup, Pipeline, ProcessingStage
-from curator_core.local.executor import LocalExecutor
+from curator_core import FileGroup, LocalExecutor, Pipeline, ProcessingStage
 
 
 class PassOn(ProcessingStage[FileGroup, FileGroup]):

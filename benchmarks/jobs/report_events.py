@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "tests" / "core" / "reporting"))
+sys.path.insert(0, str(REPOSITORY / "tests" / "report"))
 
-from curator_core.reporting.pages import write_report  # noqa: E402
+from curator_report.page import write_report  # noqa: E402
 from reportkit import write_run  # noqa: E402 - found by the line above
 
 events, stages, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])

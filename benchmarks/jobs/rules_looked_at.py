@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from curator_core import Pipeline
-from curator_core.local.executor import LocalExecutor
-from curator_core.model.tasks import Dropped, Empty
+from curator_core import Dropped, Empty, LocalExecutor, Pipeline
+from curator_report import PrometheusMetrics
 from curator_text import GopherQualityFilter, GopherRepetitionFilter, JsonlReader
 
 folder, run_dir, how = sys.argv[1:4]
@@ -22,7 +21,7 @@ pipeline = Pipeline("rules", stages=line)
 
 def watched() -> int:
     with pipeline.stream(
-        LocalExecutor(workers=0), run_dir=run_dir, resume=False, metrics=True
+        LocalExecutor(workers=0), run_dir=run_dir, resume=False, observers=[PrometheusMetrics()]
     ) as stream:
         return sum(task.num_items for task in stream)
 
@@ -51,9 +50,9 @@ def is_task(given: Any) -> bool:
 if __name__ == "__main__":
     if how == "watched":
         # To import takes once, however long a run is.
-        from curator_core.local import inline as here  # noqa: F401
-        from curator_core.metrics import collecting, serving  # noqa: F401
+        from curator_core.local import executor as here  # noqa: F401
         from curator_core.run import session as streams  # noqa: F401
+        from curator_report.metrics import collector, server  # noqa: F401
 
     started = time.process_time()
     documents = {"watched": watched, "bare": bare}[how]()

@@ -7,8 +7,7 @@ import json
 import sys
 import time
 
-from curator_core import Pipeline
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor, Pipeline
 from curator_text import (
     C4QualityFilter,
     FineWebQualityFilter,

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from curator_core.local.executor import LocalExecutor
+from curator_core import LocalExecutor
 from curator_dedup import SentenceDeduplicationWorkflow
 
 folder, out = sys.argv[1:3]

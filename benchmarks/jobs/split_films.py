@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 RECIPE = Path(__file__).parents[2] / "examples" / "video" / "split_and_filter.yaml"
 

@@ -9,8 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from curator_core.local.executor import LocalExecutor
-from curator_core.plan.executor import Executor
+from curator_core import Executor, LocalExecutor
 from curator_streaming import StreamingExecutor
 from curator_streaming.options import StreamingOptions
 

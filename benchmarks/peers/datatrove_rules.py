@@ -11,8 +11,8 @@ import json
 import sys
 from collections.abc import Callable
 
-from curator_text.sets.sentences import sentences
-from curator_text.wording import tokenized
+from curator_text.document_text import tokenized
+from curator_text.filters.c4 import sentences
 from datatrove.data import Document
 from datatrove.pipeline.filters import (
     C4ParagraphFilter,

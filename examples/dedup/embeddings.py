@@ -12,7 +12,7 @@ import sys
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from curator_dedup import SemanticDeduplicationWorkflow
-from curator_dedup.semantic.comparing import ROUNDING
+from curator_dedup.semantic.compare import ROUNDING
 
 WIDEST = 0.2
 TRIED = (0.001, 0.01, 0.05, 0.1, WIDEST)

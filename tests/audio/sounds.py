@@ -1,4 +1,4 @@
-"""Recordings for tests: made here, in every codec that can be written."""
+"""Synthetic recordings for tests, in every codec that can be written."""
 
 import io
 import struct
@@ -55,7 +55,7 @@ def voice(seconds: float, rate: int = 16_000, seed: int = 0) -> Samples:
 
 
 def chatter(seconds: float, seed: int) -> Samples:
-    """Noise in bands that come and go eight times a second, at 16 kHz: nobody else's are alike."""
+    """Noise in bands that come and go eight times a second, at 16 kHz; each seed gives another."""
     random = np.random.default_rng(seed)
     count = round(seconds * 16_000)
     sound = np.zeros(count)
@@ -114,3 +114,11 @@ def put(folder: Path, name: str, data: bytes) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(data)
     return str(folder / name)
+
+
+def other_voice(seconds: float, seed: int) -> Samples:
+    """The same vowels a third higher, as from a smaller head."""
+    samples = voice(seconds * 1.34, seed=seed)[0]
+    places = np.arange(round(seconds * 16_000)) * 1.34
+    moved: Samples = np.interp(places, np.arange(len(samples)), samples).astype(np.float32)[None]
+    return moved

@@ -1,4 +1,4 @@
-"""What is wrong with a recording is told of it alone, and all the others come through the line."""
+"""Bad recordings are quarantined alone, each with its reason, and the run continues."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from curator_audio import (
     SpeechFinder,
 )
 from curator_audio.decoding import decode
-from curator_audio.forms import NATIVE
+from curator_audio.waveform import NATIVE
 from curator_core import AnyStage, LocalExecutor, Pipeline
 from curator_core.testing import run_stages
 from fsspec.implementations.memory import MemoryFileSystem
@@ -60,15 +60,15 @@ QUARANTINED = {
     "cut.wav": "cut off after 30000 of 64044 bytes",
     "cut.flac": "damaged or cut off after 0.00 s",
     "zero.wav": "the file is empty (0 bytes)",
-    "text.wav": "no audio of a known format",
-    "no_samples.wav": "the recording holds no samples",
-    "nan.wav": "1 samples after 0.00 s are infinite or no numbers",
-    "inf.wav": "1 samples after 0.00 s are infinite or no numbers",
-    "missing.wav": "the file is not there",
+    "text.wav": "not audio in a supported format",
+    "no_samples.wav": "the recording has no samples",
+    "nan.wav": "1 samples after 0.00 s are infinite or NaN",
+    "inf.wav": "1 samples after 0.00 s are infinite or NaN",
+    "missing.wav": "the file does not exist",
 }
 
 
-def test_the_rest_goes_on(tmp_path: Path) -> None:
+def test_bad_recordings_are_quarantined_and_the_others_written(tmp_path: Path) -> None:
     for name, data in RECORDINGS.items():
         put(tmp_path / "in", name, data)
     lines = [
@@ -93,10 +93,10 @@ def test_the_rest_goes_on(tmp_path: Path) -> None:
     assert kept["twelve.wav"]["channels"] == 12
     dropped = {Path(row["audio_filepath"]).name for row in lines_of(tmp_path / "dropped")}
     assert dropped == {"one_sample.wav", "silence.wav", "hum.wav"}
-    told = {Path(str(one.where)).name: one.reason for one in result.quarantined}
-    assert set(told) == set(QUARANTINED)
+    reasons = {Path(str(one.where)).name: one.reason for one in result.quarantined}
+    assert set(reasons) == set(QUARANTINED)
     for name, reason in QUARANTINED.items():
-        assert told[name].startswith(reason), name
+        assert reasons[name].startswith(reason), name
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,9 @@ def test_a_bad_row_fails_alone(tmp_path: Path, fault: dict[str, Any]) -> None:
     manifest = put(tmp_path, "m.jsonl", "\n".join(map(json.dumps, lines)).encode())
     stages = [ManifestReader(manifest), AudioMeasurer(["duration"])]
 
-    result = Pipeline(name="all", stages=stages).run(LocalExecutor(), on_error="quarantine")
+    result = Pipeline(name="all", stages=stages).run(
+        LocalExecutor(workers=0), on_error="quarantine"
+    )
 
     assert sum(batch.num_items for batch in result) == 4
     (failed,) = result.quarantined
@@ -135,7 +137,7 @@ def test_a_bad_row_fails_alone(tmp_path: Path, fault: dict[str, Any]) -> None:
     ids=lambda stage: stage.name,
 )
 @pytest.mark.parametrize("fault", [{"offset": "soon"}, {"duration": "long"}], ids=str)
-def test_a_row_with_an_impossible_place_fails_alone(stage: AnyStage, fault: dict[str, str]) -> None:
+def test_a_row_with_an_invalid_offset_fails_alone(stage: AnyStage, fault: dict[str, str]) -> None:
     turns = [{"start": 60.0 * n, "end": 60.0 * n + 59, "speaker": f"{n}"} for n in range(2)]
     good = {"offset": "0.0", "duration": "9.0", "speech": [{"start": 0.0, "end": 1.0}]}
     rows = [{"audio_filepath": f"{n}.wav", **good, "turns": turns} for n in range(3)]

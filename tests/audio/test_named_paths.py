@@ -1,16 +1,16 @@
-"""Paths that records name: one that is refused is set aside alone, and no private host is asked."""
+"""Paths in records: a forbidden one is quarantined alone, and private hosts are not contacted."""
 
 import socket
 from pathlib import Path
 
 import pyarrow as pa
 from curator_audio import AudioMeasurer
-from curator_audio.batches import AudioBatch
+from curator_audio.audio_batch import AudioBatch
 from curator_core.testing import run_stages
 from sounds import voice, wav
 
 
-def test_refused_paths_leave_their_neighbours_alone(tmp_path: Path) -> None:
+def test_a_forbidden_path_is_rejected_alone(tmp_path: Path) -> None:
     (tmp_path / "good.wav").write_bytes(wav(voice(1)))
     good = str(tmp_path / "good.wav")
     with socket.create_server(("127.0.0.1", 0)) as server:

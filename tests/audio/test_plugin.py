@@ -1,4 +1,4 @@
-"""Every name leads to a stage, every stage has a name, and naming them wakes no library."""
+"""Every name resolves to a stage, every stage has a name, and neither imports heavy libraries."""
 
 import re
 from importlib import import_module
@@ -7,16 +7,23 @@ from pathlib import Path
 import curator_audio
 import pytest
 from curator_audio.plugin import curator_stages
+from curator_cli.recipes.help import stage_help
 from curator_core.model.stages import ProcessingStage, snake_case
-from curator_core.recipes.describing import stage_help
 from curator_core.testing import modules_loaded_by
 
 README = Path(__file__).parents[2] / "packages/audio/README.md"
-NO_STAGES = {"NATIVE", "SPEECH", "AudioBatch", "AudioDeduplicationWorkflow", "Form", "Waveform"}
+NO_STAGES = {
+    "NATIVE",
+    "SPEECH",
+    "AudioBatch",
+    "AudioDeduplicationWorkflow",
+    "AudioFormat",
+    "Waveform",
+}
 
 
 @pytest.mark.parametrize(("name", "place"), curator_stages().items())
-def test_every_name_leads_to_the_stage_of_that_name(name: str, place: str) -> None:
+def test_every_name_resolves_to_its_stage(name: str, place: str) -> None:
     module, _, attribute = place.partition(":")
     stage = getattr(import_module(module), attribute)
     assert issubclass(stage, ProcessingStage)
@@ -26,7 +33,7 @@ def test_every_name_leads_to_the_stage_of_that_name(name: str, place: str) -> No
     assert [option.name for option in found.options if not option.doc] == []
 
 
-def test_every_stage_of_the_front_door_has_a_name() -> None:
+def test_every_exported_stage_has_a_name() -> None:
     registered = {place.rpartition(":")[2] for place in curator_stages().values()}
     assert registered == set(curator_audio.__all__) - NO_STAGES
     assert all(getattr(curator_audio, name) for name in curator_audio.__all__)
@@ -42,6 +49,6 @@ def test_the_readme_lists_every_stage() -> None:
     assert set(curator_stages()) <= listed
 
 
-def test_naming_stages_wakes_no_library() -> None:
+def test_importing_the_plugin_imports_no_heavy_library() -> None:
     loaded = modules_loaded_by("import curator_audio, curator_audio.plugin")
     assert not {"torch", "torchaudio", "av", "numpy", "pyarrow"} & set(loaded)

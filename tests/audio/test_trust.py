@@ -1,8 +1,8 @@
-"""Models that may run code of their own run it by leave only."""
+"""Models that may run code of their own need permission."""
 
 import pytest
+from curator_cli.recipes import Permissions, load_recipe
 from curator_core import PipelineError
-from curator_core.recipes import Permissions, load_recipe
 
 BY_LEAVE = [
     "stage: audio.speaker_diarizer, backend: pyannote, model: a/b",
@@ -24,12 +24,12 @@ def recipe(step: str) -> str:
 
 
 @pytest.mark.parametrize("step", BY_LEAVE)
-def test_code_of_models_needs_leave(step: str) -> None:
+def test_models_with_code_need_permission(step: str) -> None:
     with pytest.raises(PipelineError, match=r"^<recipe>:3: step .*--trust-code"):
         load_recipe(recipe(step), permissions=Permissions())
     load_recipe(recipe(step), permissions=Permissions(trust_code=True))
 
 
 @pytest.mark.parametrize("step", FREE)
-def test_models_without_code_need_none(step: str) -> None:
+def test_models_without_code_need_no_permission(step: str) -> None:
     load_recipe(recipe(step), permissions=Permissions())

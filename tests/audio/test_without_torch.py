@@ -1,4 +1,4 @@
-"""Recordings are read, measured and written without torch; what needs it says how to get it."""
+"""Recordings are read, measured and written without torch; stages that need it name the extra."""
 
 import json
 import sys

@@ -6,16 +6,16 @@ from contextlib import suppress
 import pytest
 from costkit import check_cost
 from curator_core.errors import CuratorError
-from curator_core.io.listing import Wanted
-from curator_core.io.public_addresses import shown
-from curator_core.io.readers.json_records import parse
+from curator_core.io.http import loggable_url
+from curator_core.io.listing import FileFilter
+from curator_core.io.readers.json_records import parse_lines
 from curator_core.io.readers.lines import Lines
 from curator_core.io.record_paths import check_record_path
-from curator_core.io.writers.partitions import folder_of
+from curator_core.io.writers.base import folder_of
 from curator_core.logs import visible
-from curator_core.model.secrets import hidden_argument, redact
+from curator_core.model.secrets import mask_argument, redact
 
-WANTED = Wanted((".jsonl",), ("*a*b*.json*",), ("*c*d*",))
+WANTED = FileFilter((".jsonl",), ("*a*b*.json*",), ("*c*d*",))
 
 
 def _path(text: str) -> None:
@@ -25,10 +25,10 @@ def _path(text: str) -> None:
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "secrets": redact,
-    "arguments": hidden_argument,
+    "arguments": mask_argument,
     "visible text": visible,
-    "JSON lines": lambda text: parse(Lines(text.encode())),
-    "URLs": shown,
+    "JSON lines": lambda text: parse_lines(Lines(text.encode())),
+    "URLs": loggable_url,
     "paths in records": _path,
     "names of files": WANTED.accepts,
     "names of folders": folder_of,

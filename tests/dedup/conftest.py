@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curator_core import LocalExecutor, Workflow
-from curator_dedup.engines import VARIABLE
+from curator_dedup.fuzzy.minhash import ENGINE_VARIABLE
 
 Record = dict[str, Any]
 
@@ -42,16 +42,16 @@ def records_in(folder: Path) -> list[Record]:
 KilledAt = Callable[[Workflow, Sequence[str]], int]
 
 _FORKS = multiprocessing.get_context("forkserver")
-_PRELOADED = ("exact", "fuzzy", "passages", "semantic")
+_PRELOADED = ("exact", "fuzzy.workflow", "passages.workflow", "semantic.workflow")
 
 
 @pytest.fixture(scope="session")
 def _forks() -> None:
     """Children of a process that has everything imported are there at once."""
-    modules = (f"curator_dedup.{name}.workflows" for name in _PRELOADED)
+    modules = (f"curator_dedup.{name}" for name in _PRELOADED)
     _FORKS.set_forkserver_preload(["__main__", "pyarrow.parquet", *modules])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, "numpy")  # nothing is compiled in them
+        patch.setenv(ENGINE_VARIABLE, "numpy")  # nothing is compiled in them
         forkserver.ensure_running()
 
 

@@ -86,7 +86,13 @@ def test_own_former_entries_are_not_counted(
     assert run(kind) == CHANGES[change]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ExactDeduplicationWorkflow,
+        pytest.param(FuzzyDeduplicationWorkflow, marks=pytest.mark.soak),
+    ],
+)
 def test_worker_processes_give_the_same(run: Run, raw: Path, kind: type) -> None:
     workers = LocalExecutor(workers=2)
     assert run(kind, executor=workers) == [0, 1, 2, 3, 4]
@@ -179,9 +185,10 @@ def private_ray() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("kind", "executor"),
     [
-        (FuzzyDeduplicationWorkflow, "streaming"),
-        (ExactDeduplicationWorkflow, "ray_data"),
-        (ExactDeduplicationWorkflow, "actor_pool"),
+        (ExactDeduplicationWorkflow, "streaming"),
+        pytest.param(FuzzyDeduplicationWorkflow, "streaming", marks=pytest.mark.soak),
+        pytest.param(ExactDeduplicationWorkflow, "ray_data", marks=pytest.mark.soak),
+        pytest.param(ExactDeduplicationWorkflow, "actor_pool", marks=pytest.mark.soak),
     ],
 )
 def test_executors_on_ray_give_the_same(run: Run, raw: Path, kind: type, executor: str) -> None:

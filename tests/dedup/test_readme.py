@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from curator_core.cli.calling import call
+from curator_cli.app import call
 from curator_dedup.plugin import curator_stages, curator_workflows
 
 README = (Path(__file__).parents[2] / "packages/dedup/README.md").read_text()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cpukit import one_cpu
 
 EXAMPLES = Path(__file__).parents[2] / "examples/dedup"
 
@@ -15,7 +16,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples/dedup"
 def run(example: str, *arguments: Path) -> str:
     command = [sys.executable, str(EXAMPLES / example), *map(str, arguments)]
     environment = {"CURATOR_EXECUTOR": "local", "PATH": ""}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    with one_cpu():
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return done.stdout
 
 

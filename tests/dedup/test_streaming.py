@@ -35,7 +35,7 @@ def private_ray() -> Iterator[None]:
     [
         (FuzzyDeduplicationWorkflow, 1, "streaming"),  # numbers are alike
         (ExactDeduplicationWorkflow, 37, "actor_pool"),
-        (ExactDeduplicationWorkflow, 37, "ray_data"),
+        pytest.param(ExactDeduplicationWorkflow, 37, "ray_data", marks=pytest.mark.soak),
     ],
 )
 def test_executors_keep_the_same_documents(

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
-from curator_core.cli.running import run as run_command
+from curator_cli.commands.run import run as run_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
 SHELL = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)

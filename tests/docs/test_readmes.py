@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -13,9 +14,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from cpukit import one_cpu
+from curator_cli.app import call
+from curator_cli.recipes import load_recipe
 from curator_core import PipelineError
-from curator_core.cli.calling import call
-from curator_core.recipes import load_recipe
 
 REPOSITORY = Path(__file__).parents[2]
 READMES = sorted(
@@ -91,18 +93,24 @@ def clips(folder: Path) -> None:
         pq.write_table(table.append_column("embedding", [vectors]), file)
 
 
-INPUTS: dict[str, Callable[[Path], None]] = {
+Inputs = dict[str, Callable[[Path], None]]
+LayOut = Callable[[Inputs, str, Path], None]
+
+INPUTS: Inputs = {
     "README.md": lambda desk: pages(desk / "pages"),
     "packages/audio/README.md": lambda desk: recordings(desk / "recordings"),
     "packages/core/README.md": lambda desk: pages(desk / "raw"),
+    "packages/cli/README.md": lambda desk: pages(desk / "raw"),
     "packages/dedup/README.md": lambda desk: pages(desk / "raw"),
+    "packages/report/README.md": lambda desk: pages(desk / "raw"),
     "packages/image/README.md": lambda desk: shards(desk / "shards"),
     "packages/text/README.md": lambda desk: pages(desk / "raw", ".jsonl.gz"),
     "packages/video/README.md": lambda desk: films(desk / "films"),
 }
 """What a README takes for granted that its reader has."""
 
-SHELL_INPUTS = {
+SHELL_INPUTS: Inputs = {
+    "packages/cli/README.md": lambda desk: None,
     "packages/image/README.md": INPUTS["packages/image/README.md"],
     "packages/video/README.md": lambda desk: clips(desk / "clips"),
 }
@@ -134,6 +142,23 @@ STARTS_RAY = ("connected()", ".open(")
 """Such blocks are run where a Ray is up already: tests/executors/streaming/test_readme.py."""
 
 
+@pytest.fixture(scope="module")
+def lay_out(tmp_path_factory: pytest.TempPathFactory) -> LayOut:
+    """Puts what a README takes for granted into a folder; each is made once, and copied."""
+    made: dict[tuple[int, str], Path] = {}
+
+    def lay_out(inputs: Inputs, name: str, desk: Path) -> None:
+        key = (id(inputs), name)
+        if key not in made and name in inputs:
+            folder = tmp_path_factory.mktemp("made")
+            inputs[name](folder)
+            made[key] = folder
+        if name in inputs:
+            shutil.copytree(made[key], desk, dirs_exist_ok=True)
+
+    return lay_out
+
+
 def skip_unless_installed(readme: str) -> None:
     for source in (REPOSITORY / readme).parent.glob("src/curator_*"):
         pytest.importorskip(source.name)
@@ -141,9 +166,10 @@ def skip_unless_installed(readme: str) -> None:
 
 def run_block(block: str, desk: Path) -> "subprocess.CompletedProcess[str]":
     (desk / "shown.py").write_text(block)
-    return subprocess.run(
-        [sys.executable, "-W", "error", "shown.py"], cwd=desk, capture_output=True, text=True
-    )
+    with one_cpu():
+        return subprocess.run(
+            [sys.executable, "-W", "error", "shown.py"], cwd=desk, capture_output=True, text=True
+        )
 
 
 def kept(desk: Path) -> list[str]:
@@ -154,13 +180,13 @@ def kept(desk: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "block"), BLOCKS)
-def test_what_a_readme_shows_runs(name: str, block: str, tmp_path: Path) -> None:
+def test_what_a_readme_shows_runs(name: str, block: str, tmp_path: Path, lay_out: LayOut) -> None:
     skip_unless_installed(name)
     if name.startswith("packages/executors/"):
         pytest.importorskip("ray")  # the light environment can install them, but has no cluster
         if any(sign in block for sign in STARTS_RAY):
             pytest.skip("run where a Ray is up")
-    INPUTS.get(name, lambda desk: None)(tmp_path)
+    lay_out(INPUTS, name, tmp_path)
     ended = run_block(block, tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
     if '"clean' in block and name in INPUTS:
@@ -168,24 +194,29 @@ def test_what_a_readme_shows_runs(name: str, block: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("name", "block"), all_blocks("bash"))
-def test_what_a_readme_shows_for_a_shell_runs(name: str, block: str, tmp_path: Path) -> None:
+def test_what_a_readme_shows_for_a_shell_runs(
+    name: str, block: str, tmp_path: Path, lay_out: LayOut
+) -> None:
     skip_unless_installed(name)
     pytest.importorskip("curator_dedup")
-    SHELL_INPUTS[name](tmp_path)
+    assert name in SHELL_INPUTS
+    lay_out(SHELL_INPUTS, name, tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "CURATOR_EXECUTOR": "local"}
-    done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment,
-                          capture_output=True, text=True)  # fmt: skip
+    with one_cpu():
+        done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment,
+                              capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("name", "block"), all_blocks("yaml"))
 def test_recipes_in_a_readme_are_sound(
-    name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, block: str, tmp_path: Path, lay_out: LayOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A workflow is run; steps are put between a reader and a writer."""
     skip_unless_installed(name)
-    INPUTS[name](tmp_path)
+    assert name in INPUTS
+    lay_out(INPUTS, name, tmp_path)
     monkeypatch.chdir(tmp_path)
     recipe = tmp_path / "recipe.yaml"
     if block.startswith("workflow:"):
@@ -262,7 +293,7 @@ COMMANDS = re.compile(r"`(curate [a-z]+[^`]*)`|^ +(curate [a-z].*)$", re.MULTILI
 @pytest.mark.parametrize("file", READMES, ids=lambda file: str(file.relative_to(REPOSITORY)))
 def test_every_command_that_a_page_names_exists(file: Path) -> None:
     import click
-    from curator_core.cli.groups import curate
+    from curator_cli.group import curate
 
     skip_unless_installed(str(file.relative_to(REPOSITORY)))
     known = curate.list_commands(click.Context(curate))  # those of plugins included

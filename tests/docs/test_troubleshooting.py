@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from curator_core.cli.calling import call
+from curator_cli.app import call
 
 pytest.importorskip("curator_text")
 

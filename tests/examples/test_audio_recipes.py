@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 for library in ("av", "torch", "silero_vad"):
     if not find_spec(library):
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "audio"))
 
 import numpy as np  # noqa: E402
 from curator_audio.decoding import decode  # noqa: E402
-from curator_audio.forms import NATIVE  # noqa: E402
+from curator_audio.waveform import NATIVE  # noqa: E402
 from sounds import encoded, put, tone, voice, wav  # noqa: E402
 
 RECIPE = Path(__file__).parents[2] / "examples" / "audio" / "speech_segments.yaml"
@@ -36,7 +36,7 @@ def test_speech_segments(tmp_path: Path) -> None:
         "output.dropped_path": tmp_path / "dropped",
     }
     recipe = load_recipe(RECIPE, [f"{name}={value}" for name, value in settings.items()])
-    recipe.pipeline().run(LocalExecutor())
+    recipe.pipeline().run(LocalExecutor(workers=0))
     manifests = list((tmp_path / "out").glob("*.jsonl"))
     rows = [json.loads(line) for path in manifests for line in path.read_text().splitlines()]
     assert len(rows) == 2
@@ -72,7 +72,7 @@ def test_transcribed_segments(tmp_path: Path) -> None:
         RECIPE.with_name("transcribed_segments.yaml"),
         [f"{name}={value}" for name, value in settings.items()],
     )
-    recipe.pipeline().run(LocalExecutor(), allow_empty=True)
+    recipe.pipeline().run(LocalExecutor(workers=0), allow_empty=True)
     (dropped,) = (tmp_path / "dropped").glob("*.jsonl")
     row = json.loads(dropped.read_text())
     assert row["source_text"] == "the quick brown fox"

@@ -10,6 +10,7 @@ import corpus
 import pyarrow.parquet as pq
 import pytest
 from corpus.archives import make_archives
+from cpukit import one_cpu
 
 for module in ("resiliparse", "pycld2", "py3langid"):
     pytest.importorskip(module)
@@ -48,15 +49,16 @@ class Shown:
 
 def run_demo(folder: Path) -> str:
     command = [sys.executable, str(REPOSITORY / "examples" / "demo.py")]
-    done = subprocess.run(
-        [*command, "--out", folder.name, "--pages", str(PAGES)],
-        cwd=folder.parent,
-        env={**os.environ, "COLUMNS": "80", "CURATOR_TEXT_ENGINE": "python"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    with one_cpu():
+        done = subprocess.run(
+            [*command, "--out", folder.name, "--pages", str(PAGES)],
+            cwd=folder.parent,
+            env={**os.environ, "COLUMNS": "80", "CURATOR_TEXT_ENGINE": "python"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from corpus.shards import write
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 RECIPE = Path(__file__).parents[2] / "examples" / "image" / "dedup.yaml"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.shards import samples, write
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor, RunResult
-from curator_core.recipes import load_recipe
 
 RECIPES = Path(__file__).parents[2] / "examples" / "image"
 
@@ -20,7 +20,7 @@ def run(name: str, folder: Path, raw: Path) -> RunResult:
         "output.dropped_path": folder / "dropped",
     }
     recipe = load_recipe(RECIPES / name, [f"{key}={value}" for key, value in settings.items()])
-    return recipe.pipeline().run(LocalExecutor(workers=1))
+    return recipe.pipeline().run(LocalExecutor(workers=0))
 
 
 def members(folder: Path) -> Iterator[tuple[str, bytes]]:

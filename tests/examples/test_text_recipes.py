@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from corpus.archives import make_archives, records
 from corpus.sources import SOURCE_SHARES, make_sources, source_files
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor, RunResult
-from curator_core.recipes import load_recipe
 
 RECIPES = Path(__file__).parents[2] / "examples" / "text"
 
@@ -24,7 +24,7 @@ def run(name: str, folder: Path, raw: str) -> RunResult:
         "output.dropped_path": folder / "dropped",
     }
     recipe = load_recipe(RECIPES / name, [f"{key}={value}" for key, value in settings.items()])
-    return recipe.pipeline().run(LocalExecutor())
+    return recipe.pipeline().run(LocalExecutor(workers=0))
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 pytest.importorskip("av")
 

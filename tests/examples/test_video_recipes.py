@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 pytest.importorskip("av")
 
@@ -26,7 +26,7 @@ def test_split_and_filter(tmp_path: Path) -> None:
     write_video(films / "one.mp4", film, Style(audio="aac"))
     (films / "broken.mp4").write_bytes(b"no video")
     settings = [f"input.file_paths={films}", f"output.path={tmp_path / 'out'}"]
-    result = load_recipe(RECIPE, settings).pipeline().run(LocalExecutor())
+    result = load_recipe(RECIPE, settings).pipeline().run(LocalExecutor(workers=0))
     [record] = result.quarantined
     assert "broken.mp4 cannot be opened as a video" in record.reason
     rows = sorted(pq.read_table(tmp_path / "out" / "index").to_pylist(), key=lambda r: r["start"])

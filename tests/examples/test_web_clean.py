@@ -7,8 +7,8 @@ from pathlib import Path
 
 import corpus
 import pytest
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 RECIPE = Path(__file__).parents[2] / "examples" / "web_clean.yaml"
 DOCUMENTS = 900
@@ -54,7 +54,7 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Cleaned:
     recipe = load_recipe(RECIPE, [f"{key}={value}" for key, value in settings.items()])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURATOR_TEXT_ENGINE", "python")  # compiling takes longer than all of this
-        recipe.pipeline().run(LocalExecutor(workers=1))
+        recipe.pipeline().run(LocalExecutor(workers=0))
     return Cleaned(folder)
 
 

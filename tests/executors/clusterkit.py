@@ -57,6 +57,25 @@ class Where(Tasks):
         return task.with_data((*task.data, met) if isinstance(task.data, tuple) else (met,))
 
 
+@dataclass
+class UntilSeen(Where):
+    """Takes its time until a task has met a node whose id this file names, and none after that.
+
+    So there is work until a node that joined has had some of it, however long that takes.
+    """
+
+    joined: str = ""
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        seen = Path(f"{self.joined}.seen")
+        if seen.exists():
+            return task.with_data(())
+        joined = Path(self.joined)
+        if joined.exists() and joined.read_text() == self._worker.node.node_id:
+            seen.touch()
+        return super().process(task)
+
+
 @contextmanager
 def two_cpus() -> Iterator[None]:
     """Ray on this machine alone, of the size that every machine has."""
@@ -141,9 +160,10 @@ class Grid:
 
     def add(self, **wanted: Any) -> Any:
         from curator_ray.settings import undisturbed
+        from curator_ray.trimming import lean_nodes
 
         wanted.setdefault("object_store_memory", STORE_BYTES)
-        with undisturbed():
+        with undisturbed(), lean_nodes():
             self._added.append(self.cluster.add_node(**wanted))
         return self._added[-1]
 
@@ -151,6 +171,15 @@ class Grid:
         """As a machine that loses its power: nobody there can say goodbye."""
         self._added.remove(node)
         self.cluster.remove_node(node, allow_graceful=False)
+
+    def lose(self, node: Any) -> None:
+        """Kill it, and wait until everybody knows that it is gone."""
+        import ray
+
+        self.kill(node)
+        assert eventually(
+            lambda: all(one["NodeID"] != node.node_id or not one["Alive"] for one in ray.nodes())
+        )
 
     def settle(self) -> None:
         """Those that are there by now belong to it."""
@@ -170,9 +199,10 @@ class Grid:
 def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
     import ray
     from curator_ray.settings import environment, undisturbed
+    from curator_ray.trimming import lean_nodes
     from ray.cluster_utils import Cluster
 
-    with environment({"RAY_TMPDIR": folder}), undisturbed():
+    with environment({"RAY_TMPDIR": folder}), undisturbed(), lean_nodes():
         cluster = Cluster(
             initialize_head=True,
             head_node_args={

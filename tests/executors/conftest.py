@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "core" / "metrics")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "report" / "metrics")]
 """Where `clusterkit` and `prometheuskit` are."""
 
 Start = Callable[[], AbstractContextManager[Any]]

@@ -32,8 +32,8 @@ class Honest(Executor):
     def work(self, worker: StageWorker, run: ActiveRun, source: AnyTask) -> Iterator[AnyTask]:
         call = worker.call([source], run.blame(source))
         for output in call.outputs():
-            yield from run.deliver(output)
-        yield from run.absorb(call.report, [source])
+            yield from run.add_output(output)
+        yield from run.apply_report(call.report, [source])
 
     def end(self, worker: StageWorker) -> None:
         worker.teardown()
@@ -129,7 +129,7 @@ GUILTY: list[tuple[type[Executor], str, str]] = [
     (NamesTasksItself, "test_ids_follow_from_the_source_and_the_position", "assert"),
     (
         HidesFailures,
-        "test_a_failure_ends_the_run_where_it_is_told_to",
+        "test_a_failure_ends_the_run_if_the_policy_says_so",
         "executor lost 1 of the sour",
     ),
 ]

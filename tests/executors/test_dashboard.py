@@ -12,6 +12,9 @@ from prometheuskit import Prometheus, check_dashboard, needed, running_prometheu
 
 pytestmark = needed
 
+OTHERS = [pytest.param(name, marks=pytest.mark.soak) for name in ("actor_pool", "ray_data")]
+"""What they tell is what every executor tells (test_telling.py); core serves it."""
+
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
@@ -19,7 +22,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         yield running
 
 
-@pytest.mark.parametrize("name", ["streaming", "actor_pool", "ray_data"])
+@pytest.mark.parametrize("name", ["streaming", *OTHERS])
 def test_the_dashboard_shows_a_run(name: str, one_ray: Any, prometheus: Prometheus) -> None:
     one_ray.use(two_cpus, Path(__file__).parent)
     executor: Executor = plugins().executors.load(name)()

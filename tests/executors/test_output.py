@@ -18,7 +18,7 @@ from curator_ray_data import RayDataExecutor
 from curator_streaming import StreamingExecutor
 
 LINE = "x" * 1023
-MUCH = 20
+MUCH = 10
 
 
 class Prints(ProcessingStage[Task[int], Task[int]]):

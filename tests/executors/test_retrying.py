@@ -28,7 +28,9 @@ from curator_core.plugins.registry import plugins
 from curator_core.run.result import RunResult
 
 FILES, ROWS = 4, 6
-NAMES = ("core.local", "streaming", "ray_data", "actor_pool")
+OTHERS = [pytest.param(name, marks=pytest.mark.soak) for name in ("ray_data", "actor_pool")]
+NAMES = ["core.local", "streaming", *OTHERS]
+"""A retry is a run of other sources: who can resume can retry, which the contract tries on each."""
 
 
 class Server:

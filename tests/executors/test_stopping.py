@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("ray")
 
+from clusterkit import two_cpus
 from curator_actor_pool import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, RunInterrupted, Task
 from curator_core.plan import stop_request
@@ -52,6 +53,11 @@ class Terminates(ProcessingStage[Task[Any], Task[Any]]):
             return task.with_data(started.wait(20))
         finally:
             started.kill()
+
+
+@pytest.fixture(autouse=True)
+def private_ray(one_ray: Any) -> None:
+    one_ray.use(two_cpus, Path(__file__).parent)
 
 
 @pytest.mark.parametrize("environment", [None, {"env_vars": {"OWN": "1"}}], ids=["forked", "own"])

@@ -1,12 +1,14 @@
 """What every executor on Ray tells of itself: workers, queues, and the time that stages took."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from clusterkit import two_cpus
 from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import Pipeline, Task, processing_stage
-from curator_core.model.snapshot import Pulse
+from curator_core.model.snapshot import RunSnapshot
 from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
 
@@ -22,11 +24,16 @@ def again(task: Task[float]) -> Task[float]:
     return task
 
 
+@pytest.fixture(autouse=True)
+def private_ray(one_ray: Any) -> None:
+    one_ray.use(two_cpus, Path(__file__).parent)
+
+
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
 def test_every_executor_tells_the_same(executor: Any) -> None:
-    seen: list[Pulse] = []
+    seen: list[RunSnapshot] = []
     with Pipeline("told", stages=[doze, again]).stream(executor(), [Task(0.4)] * 12) as stream:
-        stream.run.events.listen(lambda event: seen.append(event["pulse"]), "pulse")
+        stream.run.events.listen(lambda event: seen.append(event["snapshot"]), "snapshot")
         assert len(list(stream)) == 12
     last = seen[-1]
     assert (last.status, last.done, last.left) == ("done", 12, 0)
@@ -37,6 +44,6 @@ def test_every_executor_tells_the_same(executor: Any) -> None:
     assert first.usage.cpu_s < first.usage.seconds
     assert first.usage.setups >= 1
     assert first.usage.rss_bytes > 1e6
-    assert any(pulse.workshop.workers.get("busy") for pulse in seen)
-    assert any(pulse.workshop.at_work for pulse in seen)
-    assert any(pulse.workshop.store_limit_bytes for pulse in seen)
+    assert any(snapshot.executor_state.workers.get("busy") for snapshot in seen)
+    assert any(snapshot.executor_state.at_work for snapshot in seen)
+    assert any(snapshot.executor_state.store_limit_bytes for snapshot in seen)

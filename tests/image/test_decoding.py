@@ -1,3 +1,5 @@
+"""Images of every format decode to upright pixels of the requested size."""
+
 import io
 import pickle
 import struct
@@ -10,11 +12,11 @@ import pytest
 from corpus.drawing import Dice
 from corpus.pictures import drawn
 from corpus.shards import SHARES, samples
-from curator_image import ImageBatch, View, opening, whole_jpegs
-from curator_image.decoding import UndecodableError, decode
-from curator_image.endings import format_of, mismatch
-from curator_image.measuring.pictures import Picture
-from curator_image.views import Mode
+from curator_image import ImageBatch, View, decoding
+from curator_image.decoding import ImageDecodeError, decode
+from curator_image.file_formats import detect_format, extension_mismatch
+from curator_image.filters.picture import Picture
+from curator_image.pixel_view import Mode
 from PIL import Image
 
 
@@ -30,7 +32,7 @@ def psnr(one: np.ndarray, other: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("side", [320, 1280, 2560])
-def test_a_small_view_of_a_jpeg_is_what_decoding_all_of_it_gives(side: int) -> None:
+def test_a_small_view_of_a_jpeg_equals_a_full_decode(side: int) -> None:
     picture = drawn(Dice("view"), side, side * 3 // 4).resize((side, side * 3 // 4))
     data = encoded(picture, quality=90)
     full = Image.open(io.BytesIO(data)).convert("RGB")
@@ -42,7 +44,7 @@ def test_a_small_view_of_a_jpeg_is_what_decoding_all_of_it_gives(side: int) -> N
 
 @pytest.mark.parametrize("view", [View(short_side=64), View(box=(32, 32), resampling="lanczos")])
 @pytest.mark.parametrize("size", [(1607, 1071), (903, 1015)])
-def test_a_side_that_is_no_multiple_of_eight_is_not_stretched(
+def test_sides_that_are_not_multiples_of_eight_are_not_stretched(
     size: tuple[int, int], view: View
 ) -> None:
     data = encoded(drawn(Dice("odd"), *size), quality=90)
@@ -67,34 +69,36 @@ def flaws() -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L"])
-def test_what_simplejpeg_decodes_is_what_pillow_decodes(
+def test_simplejpeg_and_pillow_decode_to_the_same_pixels(
     mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("simplejpeg", reason="the extra `fast`")
     view = View(mode=mode)
-    quickly = [said(data, view) for data in flaws()]
-    monkeypatch.setattr(whole_jpegs, "is_there", lambda: False)
-    assert quickly == [said(data, view) for data in flaws()]
+    quickly = [decode_or_message(data, view) for data in flaws()]
+    monkeypatch.setattr(decoding, "has_simplejpeg", lambda: False)
+    assert quickly == [decode_or_message(data, view) for data in flaws()]
     assert sum(isinstance(one, bytes) for one in quickly) >= 7
 
 
-def said(data: bytes, view: View) -> bytes | str:
+def decode_or_message(data: bytes, view: View) -> bytes | str:
     try:
         pixels = decode(memoryview(data), view)
-    except UndecodableError as error:
+    except ImageDecodeError as error:
         return str(error)
     assert not pixels.flags.writeable
     return repr(pixels.shape).encode() + pixels.tobytes()
 
 
-def test_whole_jpegs_are_left_to_pillow_where_it_alone_can_tell() -> None:
+def test_unusual_jpegs_are_left_to_pillow() -> None:
     pytest.importorskip("simplejpeg", reason="the extra `fast`")
     picture = drawn(Dice("whole"), 40, 30)
     data = encoded(picture)
-    assert whole_jpegs.decoded(data, (40, 30), "RGB") is not None
-    assert whole_jpegs.decoded(data, (40, 31), "RGB") is None
-    assert whole_jpegs.decoded(encoded(picture.convert("CMYK")), (40, 30), "RGB") is None
-    assert whole_jpegs.decoded(data[:-20], (40, 30), "RGB") is None
+    assert decoding.decode_with_simplejpeg(data, (40, 30), "RGB") is not None
+    assert decoding.decode_with_simplejpeg(data, (40, 31), "RGB") is None
+    assert (
+        decoding.decode_with_simplejpeg(encoded(picture.convert("CMYK")), (40, 30), "RGB") is None
+    )
+    assert decoding.decode_with_simplejpeg(data[:-20], (40, 30), "RGB") is None
 
 
 def test_nothing_is_enlarged_and_boxes_are_exact() -> None:
@@ -106,7 +110,7 @@ def test_nothing_is_enlarged_and_boxes_are_exact() -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_pictures_stand_upright(orientation: int, kind: str) -> None:
+def test_pictures_are_turned_upright(orientation: int, kind: str) -> None:
     from PIL import ImageOps
 
     picture = Image.effect_mandelbrot((60, 40), (-2, -1, 1, 0.6), 30).convert("RGB")
@@ -132,18 +136,18 @@ def test_a_heic_file_is_decoded_with_the_extra() -> None:
     assert psnr(decode(data), np.asarray(picture)) > 30
     header = Picture(data).header
     assert (header.width, header.height, header.format) == (96, 64, "heif")
-    assert mismatch("HEIC", data) is None
-    with pytest.raises(UndecodableError, match="damaged"):
+    assert extension_mismatch("HEIC", data) is None
+    with pytest.raises(ImageDecodeError, match="damaged"):
         decode(data[:400])
 
 
 def test_a_heic_file_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    monkeypatch.setattr(opening, "_known_formats", opening._known_formats.__wrapped__)
+    monkeypatch.setattr(decoding, "find_spec", lambda name: None)
+    monkeypatch.setattr(decoding, "_known_formats", decoding._known_formats.__wrapped__)
     monkeypatch.delitem(Image.OPEN, "HEIF", raising=False)
     for brands in (b"heic\0\0\0\0mif1heic", b"mif1\0\0\0\0mif1heic"):
         data = struct.pack(">I", 8 + len(brands)) + b"ftyp" + brands + bytes(100)
-        with pytest.raises(UndecodableError, match=r"HEIF.*pip install 'curator-image\[heic\]'"):
+        with pytest.raises(ImageDecodeError, match=r"HEIF.*pip install 'curator-image\[heic\]'"):
             decode(data)
 
 
@@ -157,11 +161,11 @@ def test_a_heic_file_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
         (b"isom\0\0\0\0isommp41", None),
     ],
 )
-def test_formats_in_one_container_are_told_apart(brands: bytes, kind: str | None) -> None:
-    assert format_of(struct.pack(">I", 8 + len(brands)) + b"ftyp" + brands) == kind
+def test_formats_with_the_same_container_are_distinguished(brands: bytes, kind: str | None) -> None:
+    assert detect_format(struct.pack(">I", 8 + len(brands)) + b"ftyp" + brands) == kind
 
 
-def test_what_is_transparent_lies_on_white() -> None:
+def test_transparent_areas_become_white() -> None:
     picture = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
     picture.putpixel((0, 0), (255, 0, 0, 255))
     for data in (encoded(picture, "PNG"), encoded(picture.convert("P"), "PNG", transparency=0)):
@@ -175,7 +179,7 @@ def test_sixteen_bits_keep_their_upper_eight() -> None:
     assert decode(data, View(mode="L")).tolist() == [[0, 1, 128, 255]]
 
 
-def test_floating_point_counts_from_nought_to_one() -> None:
+def test_floating_point_ranges_from_0_to_1() -> None:
     values = np.array([[0.0, 0.5, 1.0]], np.float32)
     assert decode(encoded(Image.fromarray(values), "TIFF"), View(mode="L")).tolist() == [
         [0, 128, 255]
@@ -184,7 +188,7 @@ def test_floating_point_counts_from_nought_to_one() -> None:
     assert decode(encoded(Image.fromarray(wide), "TIFF"), View(mode="L")).tolist() == [[0, 255, 26]]
 
 
-def test_cmyk_and_animations_become_one_picture() -> None:
+def test_cmyk_and_animations_give_one_rgb_picture() -> None:
     plain = drawn(Dice("cmyk"), 64, 64)
     data = encoded(plain.convert("CMYK"), quality=95)
     assert psnr(decode(data), np.asarray(plain)) > 25
@@ -206,24 +210,27 @@ def bomb(side: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "the image has no bytes at all"),
-        (b"<html>gone</html>", "it is no image of a known format"),
+        (b"", "the image is empty"),
+        (b"<html>gone</html>", "it is not an image of a known format"),
         (
             bomb(13_000),
-            "13000 x 13000 is more than 89,478,485 pixels, the most that are decoded here",
+            "13000 x 13000 pixels exceed the limit of 89,478,485",
         ),
-        (bomb(20_000), "it is larger than Pillow opens (a decompression bomb?)"),
+        (bomb(20_000), "it exceeds Pillow's size limit (a decompression bomb?)"),
         (encoded(drawn(Dice("cut"), 300, 300))[:3000], "damaged image: image file is truncated"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "it is no image of a known format"),
+        (
+            b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
+            "it is not an image of a known format",
+        ),
     ],
 )
-def test_bad_bytes_say_what_is_wrong(data: bytes, reason: str) -> None:
+def test_errors_say_what_is_wrong_with_the_bytes(data: bytes, reason: str) -> None:
     assert len(data) < 90_000
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UndecodableError) as told:
+        with pytest.raises(ImageDecodeError) as caught:
             decode(data, View(short_side=224))
-    assert str(told.value).startswith(reason)
+    assert str(caught.value).startswith(reason)
 
 
 def a_batch() -> ImageBatch:
@@ -237,7 +244,7 @@ def test_a_batch_decodes_once_for_all_that_follows() -> None:
     seen: list[int] = []
     first = a_batch().measure(View(short_side=100), lambda pixels: seen.append(id(pixels)))
     [one] = first.rejected
-    assert (one.reason, one.where) == ("it is no image of a known format", "s key 'k1'")
+    assert (one.reason, one.where) == ("it is not an image of a known format", "s key 'k1'")
     assert (one.row, one.damaged) == (1, True)
     kept, dropped = first.batch.with_columns({"n": [0, 2, 3]}).keep([True, False, True], "odd")
     again = kept.measure(View(short_side=100), id)  # type: ignore[union-attr]
@@ -254,7 +261,7 @@ def test_pixels_stay_in_their_process_and_with_their_picture() -> None:
     assert changed.measure(View(short_side=100), np.shape).values == [(5, 5, 3)] * 3
 
 
-def test_filters_of_columns_give_pictures_back() -> None:
+def test_column_filters_return_picture_batches() -> None:
     import pyarrow.compute as pc
     from curator_text import ColumnFilter, ScoreFilter
 
@@ -264,7 +271,7 @@ def test_filters_of_columns_give_pictures_back() -> None:
     assert kept.keys == ["k0"]
 
 
-def test_every_kind_that_is_planted_decodes_or_says_why() -> None:
+def test_every_kind_of_file_decodes_or_says_why() -> None:
     failed = {"cut off", "empty", "no picture", "bomb"}
     seen = set()
     for kind, made, _ in samples(400):
@@ -272,6 +279,6 @@ def test_every_kind_that_is_planted_decodes_or_says_why() -> None:
         try:
             decode(made.data, View(short_side=64))
             assert kind not in failed
-        except UndecodableError:
+        except ImageDecodeError:
             assert kind in failed
     assert seen == set(SHARES)

@@ -1,4 +1,4 @@
-"""Bytes flipped anywhere: a picture, or a sentence, and never anything else."""
+"""Files with flipped bytes give a picture or an error message, never anything else."""
 
 import io
 import resource
@@ -10,8 +10,8 @@ from corpus.drawing import Dice
 from corpus.pictures import drawn
 from curator_core import FileGroup, FilePart, InputError, Rejected
 from curator_image import ImageBatch, View
-from curator_image.decoding import UndecodableError, decode
-from curator_image.shards.reading import WebDatasetReading
+from curator_image.decoding import ImageDecodeError, decode
+from curator_image.readers.webdataset import WebDatasetReading
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -62,10 +62,10 @@ def flipped(data: bytes, changes: list[tuple[int, int]], end: int) -> bytes:
     return bytes(changed[:end])
 
 
-def said_of(data: bytes, view: View) -> str:
+def decode_or_error(data: bytes, view: View) -> str:
     try:
         return str(decode(data, view).dtype)
-    except UndecodableError as error:
+    except ImageDecodeError as error:
         return str(error)
 
 
@@ -87,7 +87,7 @@ def survive(kind: str, examples: int) -> None:
     def check(flip: tuple[list[tuple[int, int]], int]) -> None:
         broken = flipped(data, *flip)
         for view in (View(short_side=32), View(max_pixels=1_000_000, mode="L")):
-            assert said_of(broken, view)
+            assert decode_or_error(broken, view)
 
     check()
     assert most_kilobytes() - before < MOST_KILOBYTES

@@ -1,4 +1,4 @@
-"""What is registered, what can be imported by name, and what the README lists: the same."""
+"""The registered stages can be imported by name, and the README lists all of them."""
 
 import re
 import subprocess
@@ -15,24 +15,26 @@ PLACES = curator_stages() | curator_workflows()
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-def test_what_is_registered_is_imported_by_its_name(place: str) -> None:
+def test_registered_stages_are_importable_by_name(place: str) -> None:
     module, _, name = place.partition(":")
     assert name in curator_image.__all__
     assert getattr(curator_image, name) is getattr(import_module(module), name)
 
 
-def test_the_readme_lists_just_these() -> None:
+def test_the_readme_lists_exactly_these_stages() -> None:
     rows = re.findall(r"^\| (`.*?) \|", README.read_text(), re.MULTILINE)
     listed = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", row)}
     assert listed == {place.rpartition(":")[2] for place in PLACES.values()}
 
 
-def test_naming_them_all_wakes_no_library() -> None:
+def test_importing_all_names_loads_no_library() -> None:
     code = "import sys, curator_image, curator_image.plugin; print(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"numpy", "pyarrow", "PIL", "torch"} & set(said.stdout.split())
+    message = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "pyarrow", "PIL", "torch"} & set(message.stdout.split())
 
 
-def test_a_name_that_is_none_is_told() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'curator_image' has no attribute 'BlurFliter'"):
         curator_image.BlurFliter  # noqa: B018

@@ -1,106 +1,108 @@
-"""What did not fit is halved, and the rest goes on; answers stay with their rows."""
+"""Batches that do not fit are halved; answers stay with their rows."""
 
 from collections.abc import Sequence
 
 import pytest
 import torch
-from curator_models.batching import MicroBatches, TooLongError, is_out_of_memory
+from curator_models import batching
+from curator_models.batching import MicroBatches, TooLongError
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 class Device:
-    """Has room for so many cells (rows times the longest), and raises torch's own error beyond."""
+    """Holds `room` cells (rows times the longest); with more it raises torch's own error."""
 
     def __init__(self, lengths: Sequence[int], room: int) -> None:
         self.lengths = lengths
         self.room = room
-        self.tried: list[int] = []
+        self.batch_sizes: list[int] = []
 
     def __call__(self, rows: Sequence[int]) -> list[str]:
-        self.tried.append(len(rows))
+        self.batch_sizes.append(len(rows))
         if len(rows) * max(self.lengths[row] for row in rows) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
         return [f"row {row}" for row in rows]
 
 
-def test_it_halves_until_it_fits_and_stays_there() -> None:
-    said: list[tuple[int, int]] = []
-    released: list[bool] = []
-    device = Device([5] * 20, room=10)
-    batches = MicroBatches(
-        8, say=lambda *facts: said.append(facts), release=lambda: released.append(True)
-    )
+class TestOutOfMemory:
+    def test_batches_are_halved_until_they_fit_and_never_grow_again(self) -> None:
+        device = Device([5] * 20, room=10)
+        batches = MicroBatches(8)
 
-    answers, failed = batches.run(device.lengths, device)
+        answers, errors = batches.run(device.lengths, device)
 
-    assert device.tried == [8, 4, *[2] * 10]
-    assert answers == [f"row {row}" for row in range(20)]
-    assert not failed
-    assert said == [(8, 5)], "once, at the first time"
-    assert released == [True, True], "before each new attempt"
-    again = Device([5] * 4, room=10)
-    batches.run(again.lengths, again)
-    assert again.tried == [2, 2], "it never grows back"
+        assert device.batch_sizes == [8, 4, *[2] * 10]
+        assert answers == [f"row {row}" for row in range(20)]
+        assert not errors
+        again = Device([5] * 4, room=10)
+        batches.run(again.lengths, again)
+        assert again.batch_sizes == [2, 2]
 
+    def test_the_callback_is_called_once(self) -> None:
+        calls: list[tuple[int, int]] = []
+        device = Device([5] * 20, room=10)
+        batches = MicroBatches(8, on_out_of_memory=lambda *numbers: calls.append(numbers))
+        batches.run(device.lengths, device)
+        assert calls == [(8, 5)]
 
-def test_short_rows_still_go_together_in_numbers() -> None:
-    device = Device([100] * 4 + [5] * 40, room=200)
-    answers, _ = MicroBatches(40).run(device.lengths, device)
+    def test_cached_memory_is_released_before_each_new_attempt(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        released: list[bool] = []
+        monkeypatch.setattr(batching, "empty_device_cache", lambda: released.append(True))
+        device = Device([5] * 20, room=10)
+        MicroBatches(8).run(device.lengths, device)
+        assert released == [True, True]
 
-    assert None not in answers
-    assert device.tried[-1] > 4, "a limit in rows alone would be 1 or 2 for ever"
+    def test_short_rows_still_run_in_large_batches(self) -> None:
+        device = Device([100] * 4 + [5] * 40, room=200)
+        answers, _ = MicroBatches(40).run(device.lengths, device)
 
+        assert None not in answers
+        assert device.batch_sizes[-1] > 4, "a limit in rows alone would be 1 or 2 forever"
 
-def test_one_that_is_too_long_alone_is_rejected_alone() -> None:
-    device = Device([3, 50, 4], room=10)
+    def test_other_errors_are_raised(self) -> None:
+        def broken(rows: Sequence[int]) -> list[str]:
+            raise RuntimeError("index out of range")
 
-    answers, failed = MicroBatches(8).run(device.lengths, device)
-
-    assert answers == ["row 0", None, "row 2"]
-    assert list(failed) == [1]
-    assert isinstance(failed[1], TooLongError)
-    assert str(failed[1]) == (
-        "the device has no room for this item alone (length 50); give the stage a larger device"
-    )
-
-
-def test_other_errors_are_not_taken_for_it() -> None:
-    def broken(rows: Sequence[int]) -> list[str]:
-        raise RuntimeError("index out of range")
-
-    with pytest.raises(RuntimeError, match="index out of range"):
-        MicroBatches(8).run([1, 2], broken)
+        with pytest.raises(RuntimeError, match="index out of range"):
+            MicroBatches(8).run([1, 2], broken)
 
 
-def test_signs_of_a_full_device() -> None:
-    assert is_out_of_memory(torch.OutOfMemoryError("full"))
-    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: 12 bytes"))
-    assert not is_out_of_memory(RuntimeError("shapes differ"))
-    assert not is_out_of_memory(ValueError("out of memory"))
+class TestTooLongRows:
+    def test_a_row_that_does_not_fit_alone_fails_alone(self) -> None:
+        device = Device([3, 50, 4], room=10)
+
+        answers, errors = MicroBatches(8).run(device.lengths, device)
+
+        assert answers == ["row 0", None, "row 2"]
+        assert list(errors) == [1]
+        assert isinstance(errors[1], TooLongError)
+        assert "length 50" in str(errors[1])
+        assert "give the stage a larger device" in str(errors[1])
+
+    def test_the_message_can_be_replaced(self) -> None:
+        device = Device([50], room=10)
+        batches = MicroBatches(1, too_long_message=lambda length: f"{length} words are too many")
+        _, errors = batches.run([50], device)
+        assert str(errors[0]) == "50 words are too many"
 
 
 @given(
     lengths=st.lists(st.integers(1, 30), max_size=40),
-    most=st.integers(1, 9),
+    max_rows=st.integers(1, 9),
     room=st.integers(1, 90),
-    by_length=st.booleans(),
+    sort_by_length=st.booleans(),
 )
 def test_every_row_gets_its_own_answer_or_was_too_long(
-    lengths: list[int], most: int, room: int, by_length: bool
+    lengths: list[int], max_rows: int, room: int, sort_by_length: bool
 ) -> None:
     device = Device(lengths, room)
 
-    answers, failed = MicroBatches(most, by_length).run(lengths, device)
+    answers, errors = MicroBatches(max_rows, sort_by_length).run(lengths, device)
 
-    assert set(failed) == {row for row, length in enumerate(lengths) if length > room}
-    expected = [None if row in failed else f"row {row}" for row in range(len(lengths))]
+    assert set(errors) == {row for row, length in enumerate(lengths) if length > room}
+    expected = [None if row in errors else f"row {row}" for row in range(len(lengths))]
     assert answers == expected
-    assert max(device.tried, default=0) <= most
-
-
-def test_the_words_for_what_fits_nowhere_can_be_those_of_its_kind() -> None:
-    device = Device([50], room=10)
-    batches = MicroBatches(1, alone=lambda length: f"no room for {length} words")
-    _, failed = batches.run([50], device)
-    assert str(failed[0]) == "no room for 50 words"
+    assert max(device.batch_sizes, default=0) <= max_rows

@@ -1,11 +1,13 @@
-"""Import arrows: all point at core, none leaves what a package declares, none makes a circle."""
+"""Import arrows: all point at core, none leaves what a package declares, none makes a cycle.
+
+Imports in functions and under TYPE_CHECKING count.
+"""
 
 import ast
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ MODELS = CORE | {"curator_models"}
 # Which of our packages each may import, beside itself.
 ARROWS = {
     "curator_core": set[str](),
+    "curator_report": CORE,
+    "curator_cli": CORE | {"curator_report"},
     "curator_models": CORE,
     "curator_text": MODELS,
     "curator_dedup": CORE,
@@ -30,6 +34,12 @@ ARROWS = {
     "curator_ray_data": CORE | {"curator_ray"},
     "curator_actor_pool": CORE | {"curator_ray"},
 }
+FRONT = {"curator_report", "curator_cli", "click"}
+"""What commands and report pages of a package may import, too: only the front ends load them."""
+
+FRONT_FILES = re.compile(r"/curator_\w+/(commands\.py|report/|reporting/)")
+"""Where they are; one package after the other calls its folder `report`."""
+
 IMPORT_NAMES = {
     "fasttext-predict": "fasttext",
     "pyyaml": "yaml",
@@ -41,20 +51,9 @@ IMPORT_NAMES = {
 }
 
 
-def statements(tree: ast.AST, *, into_functions: bool) -> Iterator[ast.AST]:
-    """Every node, but what stands under `if TYPE_CHECKING`, and on demand what is in functions."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not into_functions:
-            continue
-        yield node
-        yield from statements(node, into_functions=into_functions)
-
-
-def imported(tree: ast.AST, *, into_functions: bool) -> Iterator[str]:
-    """Dotted names that are imported; `from a import b` gives a.b, be b a module or not."""
-    for node in statements(tree, into_functions=into_functions):
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Dotted names that are imported; `from a import b` gives a.b, whether b is a module or not."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -62,13 +61,23 @@ def imported(tree: ast.AST, *, into_functions: bool) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def imported_to_run(tree: ast.AST) -> Iterator[str]:
+    """The same, without imports under TYPE_CHECKING, which need not be installed."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imported(ast.Module([node], []))
+        yield from imported_to_run(node)
+
+
 def top_level_imports(package: str) -> dict[str, set[str]]:
-    """What each file of a package imports, anywhere in it: the first part of the name."""
+    """The first part of each name that a file imports anywhere, without what it may import."""
     return {
         str(path.relative_to(REPOSITORY)): {
-            name.partition(".")[0]
-            for name in imported(ast.parse(path.read_text()), into_functions=True)
+            name.partition(".")[0] for name in imported_to_run(ast.parse(path.read_text()))
         }
+        - (FRONT if FRONT_FILES.search(str(path)) else set())
         for path in SOURCES[package].rglob("*.py")
     }
 
@@ -91,7 +100,7 @@ def ancestors(module: str) -> set[str]:
 
 
 def module_graph(source: Path) -> dict[str, set[str]]:
-    """Modules of one package, and which of them each needs before it can be imported."""
+    """Modules of one package, and which others of them each imports anywhere in its code."""
     paths = {
         ".".join(path.relative_to(source.parent).with_suffix("").parts).removesuffix(
             ".__init__"
@@ -100,20 +109,27 @@ def module_graph(source: Path) -> dict[str, set[str]]:
     }
     graph = {}
     for module, path in paths.items():
-        names = imported(ast.parse(path.read_text()), into_functions=False)
+        names = imported(ast.parse(path.read_text()))
         targets = {name if name in paths else name.rpartition(".")[0] for name in names}
-        # Importing a.b.c runs a and a.b too, unless they are already under way.
-        rooms = {room for target in targets for room in ancestors(target) - ancestors(module)}
-        graph[module] = ((targets | rooms) & paths.keys()) - {module}
+        # Importing a.b.c runs a and a.b too, unless they are being imported already.
+        parents = {parent for target in targets for parent in ancestors(target)}
+        graph[module] = ((targets | parents - ancestors(module)) & paths.keys()) - {module}
     return graph
 
 
-def circle(graph: dict[str, set[str]]) -> list[str]:
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
+def modules_in_cycles(graph: dict[str, set[str]]) -> set[str]:
+    """Modules that import themselves, directly or through others."""
+    return {module for module, targets in graph.items() if module in _reached(graph, targets)}
+
+
+def _reached(graph: dict[str, set[str]], targets: set[str]) -> set[str]:
+    reached: set[str] = set()
+    waiting = set(targets)
+    while waiting:
+        module = waiting.pop()
+        reached.add(module)
+        waiting |= graph[module] - reached
+    return reached
 
 
 def test_every_package_has_its_arrows() -> None:
@@ -144,32 +160,42 @@ def test_core_and_modalities_know_no_engine(package: str) -> None:
         assert not declared(package, with_extras=False) & {"torch", "pandas"}
 
 
+STILL_IN_CYCLES = {"curator_core": 5, "curator_streaming": 3, "curator_text": 29}
+"""The most modules in cycles; these numbers may only shrink."""
+
+
 @pytest.mark.parametrize("package", ARROWS)
-def test_no_module_needs_itself(package: str) -> None:
-    assert not circle(module_graph(SOURCES[package]))
+def test_no_module_imports_itself_through_others(package: str) -> None:
+    found = modules_in_cycles(module_graph(SOURCES[package]))
+    assert len(found) <= STILL_IN_CYCLES.get(package, 0), sorted(found)
 
 
 def write_package(folder: Path, **modules: str) -> Path:
     source = folder / "house"
     for name, code in modules.items():
-        path = source / (name.replace("__in__", "/") + ".py")
+        path = source / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code)
     return source
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
-    source = write_package(tmp_path, __init__="", a="import house.b", b="from house.a import x")
-    assert set(circle(module_graph(source))) == {"house.a", "house.b"}
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import house.b",
+        "from house.b import x",
+        "from house import b",
+        "def f():\n    import house.b",
+        "if TYPE_CHECKING:\n    import house.b",
+    ],
+)
+def test_a_cycle_is_found_wherever_the_import_is(tmp_path: Path, code: str) -> None:
+    source = write_package(
+        tmp_path, __init__="", a=code, b="from house.a import x", c="import house.a"
+    )
+    assert modules_in_cycles(module_graph(source)) == {"house.a", "house.b"}
 
 
-def test_a_circle_through_the_front_door_is_found(tmp_path: Path) -> None:
+def test_a_cycle_through_the_package_itself_is_found(tmp_path: Path) -> None:
     source = write_package(tmp_path, __init__="from house.a import x", a="from house import y")
-    assert set(circle(module_graph(source))) == {"house", "house.a"}
-
-
-def test_imports_in_functions_and_for_types_make_no_circle(tmp_path: Path) -> None:
-    late = "def f():\n    import house.b"
-    for_types = "if TYPE_CHECKING:\n    import house.a"
-    source = write_package(tmp_path, __init__="from house import a, b", a=late, b=for_types)
-    assert not circle(module_graph(source))
+    assert modules_in_cycles(module_graph(source)) == {"house", "house.a"}

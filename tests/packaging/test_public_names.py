@@ -1,5 +1,6 @@
 """What users need by name is at the top level of its package, and costs nothing until then."""
 
+import importlib.util
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +32,7 @@ def _classes_in(annotation: Any) -> Iterator[type]:
 
 
 def test_what_is_registered_and_its_options_are_at_the_top_level() -> None:
-    from curator_core.recipes.options import options_of
+    from curator_cli.recipes.options import options_of
 
     needed = {kind for kind in _registered() if isinstance(kind, type)}
     for kind in list(needed):
@@ -61,3 +62,16 @@ def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
     from curator_core.testing import modules_loaded_by
 
     assert not HEAVY & modules_loaded_by(f"import {package}")
+
+
+def test_stubs_are_up_to_date() -> None:
+    script = REPOSITORY / "scripts" / "package_stubs.py"
+    spec = importlib.util.spec_from_file_location("package_stubs", script)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = dict(module.stubs())
+    assert len(found) >= 10
+    outdated = [str(path) for path, text in found.items() if path.read_text() != text]
+    assert not outdated, "hatch run generate"

@@ -1,5 +1,6 @@
 """A package that `curate init --plugin` writes: it installs, is listed, and passes its tests."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,13 +23,14 @@ def test_a_package_of_ones_own(tmp_path: Path) -> None:
     environment, package = tmp_path / "environment", tmp_path / "curator-shout"
     run(sys.executable, "-m", "venv", environment)
     pip = (environment / "bin" / "python", "-m", "pip", "install", "--quiet")
-    run(*pip, REPOSITORY / "packages" / "core")
+    run(*pip, *(REPOSITORY / "packages" / name for name in ("core", "report", "cli")))
     curate = environment / "bin" / "curate"
     run(curate, "init", "--plugin", "shout", package)
 
     run(*pip, f"{package}[test]")
 
-    assert "curator-shout 0.1.0\n  stages     shout.upper\n" in run(curate, "plugins")
+    listed = run(curate, "plugins")
+    assert re.search(r"^curator-shout 0\.1\.0\n +stages +shout\.upper$", listed, re.MULTILINE)
     explained = run(curate, "stages", "shout.upper")
     assert "The column that holds the text." in explained
     assert "3 passed" in run(environment / "bin" / "pytest", "-q", cwd=package)

@@ -57,28 +57,27 @@ class Environment:
         return sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) / MEGABYTE
 
 
-@pytest.fixture(scope="module")
-def core_and_text(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    folder = tmp_path_factory.mktemp("core_and_text")
-    wheels = [
-        build_wheel(REPOSITORY / "packages" / name, folder / name)
-        for name in ("core", "models", "text")
-    ]
+def environment_with(folder: Path, *packages: str) -> Environment:
+    wheels = [build_wheel(REPOSITORY / "packages" / name, folder / name) for name in packages]
     environment = Environment(folder / "environment")
     environment.install(*wheels)
     return environment
+
+
+@pytest.fixture(scope="module")
+def core_and_text(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return environment_with(tmp_path_factory.mktemp("core_and_text"), "core", "models", "text")
+
+
+@pytest.fixture(scope="module")
+def cli_and_text(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    folder = tmp_path_factory.mktemp("cli_and_text")
+    return environment_with(folder, "core", "report", "cli", "models", "text")
 
 
 @pytest.fixture(scope="module")
 def audio(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    folder = tmp_path_factory.mktemp("audio")
-    wheels = [
-        build_wheel(REPOSITORY / "packages" / name, folder / name)
-        for name in ("core", "models", "dedup", "audio")
-    ]
-    environment = Environment(folder / "environment")
-    environment.install(*wheels)
-    return environment
+    return environment_with(tmp_path_factory.mktemp("audio"), "core", "models", "dedup", "audio")
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
@@ -93,13 +92,18 @@ def test_every_package_builds_a_pure_wheel(package: Path, tmp_path: Path) -> Non
     metadata = f"{name}-{project['version']}.dist-info"
     assert "License-Expression: Apache-2.0" in archive.read(f"{metadata}/METADATA").decode()
     assert f"{metadata}/licenses/LICENSE" in files
-    # The script `curate` begins in a module of its own, before anything else is imported.
-    alone = {"_curate.py"} if name == "curator_core" else set()
     assert {file.partition("/")[0] for file in files} == {
         name,
         f"{name}-{project['version']}.dist-info",
-        *alone,
     }
+
+
+def test_wheel_of_reports_contains_the_templates(tmp_path: Path) -> None:
+    package = REPOSITORY / "packages" / "report"
+    files = zipfile.ZipFile(build_wheel(package, tmp_path)).namelist()
+    templates = list((package / "src" / "curator_report" / "templates").iterdir())
+    assert len(templates) > 5
+    assert {f"curator_report/templates/{path.name}" for path in templates} <= set(files)
 
 
 def test_core_and_text_bring_nothing_heavy(core_and_text: Environment) -> None:
@@ -110,6 +114,7 @@ def test_core_and_text_bring_nothing_heavy(core_and_text: Environment) -> None:
         "curator-text",
     }
     assert not installed & {"ray", "torch", "transformers", "pandas"}
+    assert not installed & {"click", "rich", "pydantic", "pyyaml"}
 
 
 def test_core_and_text_are_small(core_and_text: Environment) -> None:
@@ -118,9 +123,66 @@ def test_core_and_text_are_small(core_and_text: Environment) -> None:
     assert megabytes <= 300
 
 
-def test_the_command_works(core_and_text: Environment) -> None:
-    assert "run" in core_and_text.curate("--help")
-    plugins = core_and_text.curate("plugins")
+PYTHON_ONLY = """
+import sys
+from pathlib import Path
+from curator_core import JsonlReader, JsonlWriter, LocalExecutor, Pipeline, PipelineError
+from curator_text import WordCountFilter
+
+folder = Path(sys.argv[1])
+(folder / "in.jsonl").write_text('{"text": "one"}\\n' * 20)
+reader, writer = JsonlReader(str(folder / "in.jsonl")), JsonlWriter(str(folder / "out"))
+pipeline = Pipeline("only", stages=[reader, WordCountFilter(min_words=1), writer])
+result = pipeline.run(LocalExecutor(workers=0))
+print(result.status, len(result.files), result.to_arrow().num_rows)
+print((Path(result.run_dir) / "run.json").exists(), (Path(result.run_dir) / "report.html").exists())
+print(pipeline._repr_html_(), result._repr_html_())
+try:
+    pipeline.to_yaml()
+except PipelineError as error:
+    print(error)
+"""
+
+
+def test_the_python_api_is_complete_without_command_and_reports(
+    core_and_text: Environment, tmp_path: Path
+) -> None:
+    lines = run(core_and_text.python, "-I", "-c", PYTHON_ONLY, tmp_path).splitlines()
+    assert lines[:3] == ["done 1 20", "True False", "None None"]
+    assert "pip install curator-cli" in lines[3]
+
+
+LOGGING = """
+import logging, time
+from curator_core import LocalExecutor, Pipeline, Task, processing_stage
+from curator_core.run.progress_log import ProgressLog
+
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+
+@processing_stage(name="slow")
+def slow(task: Task[int]) -> Task[int]:
+    time.sleep(0.3)
+    return task
+
+tasks = [Task(n) for n in range(6)]
+lines = [ProgressLog(interval_s=0.5)]
+Pipeline("slow", stages=[slow]).run(LocalExecutor(workers=0), tasks, observers=lines)
+"""
+
+
+def test_core_alone_logs_lines_about_progress(core_and_text: Environment) -> None:
+    done = subprocess.run(
+        [core_and_text.python, "-I", "-c", LOGGING], capture_output=True, text=True, check=True
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("slow: ")]
+    assert len(lines) >= 3
+    assert "1 source done" in lines[0]
+    assert "slow: 6 sources in" in lines[-1]
+
+
+def test_the_command_works(cli_and_text: Environment) -> None:
+    assert "run" in cli_and_text.curate("--help")
+    plugins = cli_and_text.curate("plugins")
     assert "curator-core" in plugins
     assert "curator-text" in plugins
 

@@ -13,13 +13,13 @@ from costkit import check_cost
 from curator_core import DocumentBatch, ProcessingStage
 from curator_core.plugins.registry import plugins
 from curator_core.testing import run_stage
-from curator_text.contamination.wording import words_of
-from curator_text.html.algorithms import MODULES, OPTIONS, extractor
-from curator_text.html.charsets import decoded
-from curator_text.html.heads import language_of, title_of
-from curator_text.sources.latex import cleaned
-from curator_text.sources.payloads import media_type, payload_of
-from curator_text.sources.wikitext import plain_text
+from curator_text.decontamination.index import split_words
+from curator_text.html.algorithms import MODULES, OPTIONS, make_extractor
+from curator_text.html.charset import decode_page
+from curator_text.html.sandbox_child import find_language, find_title
+from curator_text.readers.arxiv import clean_latex
+from curator_text.readers.http_response import parse_media_type, parse_response
+from curator_text.readers.wikitext import wikitext_to_text
 
 EXAMPLES = {
     "text.c4_bad_words_filter": {"bad_words": {"en": ["bad", "word"]}},
@@ -58,15 +58,15 @@ def _stages() -> dict[str, ProcessingStage]:
 STAGES = _stages()
 CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "charsets": lambda text: decoded(text.encode()),
-    "languages of pages": language_of,
-    "titles of pages": title_of,
-    "LaTeX": cleaned,
-    "wikitext": plain_text,
-    "answers in archives": lambda text: payload_of(f"HTTP/1.1 200 OK\n{text}".encode(), 10**6),
-    "bodies in archives": lambda text: payload_of(f"{CHUNKED}{text}".encode(), 10**6),
-    "media types": media_type,
-    "words of benchmarks": words_of,
+    "charsets": lambda text: decode_page(text.encode()),
+    "languages of pages": find_language,
+    "titles of pages": find_title,
+    "LaTeX": clean_latex,
+    "wikitext": wikitext_to_text,
+    "answers in archives": lambda text: parse_response(f"HTTP/1.1 200 OK\n{text}".encode(), 10**6),
+    "bodies in archives": lambda text: parse_response(f"{CHUNKED}{text}".encode(), 10**6),
+    "media types": parse_media_type,
+    "words of benchmarks": split_words,
 }
 GUARDED = {"resiliparse": {"divs"}}
 """What costs a library too much all the same: page_timeout_s ends it."""
@@ -97,7 +97,7 @@ def test_functions_take_time_in_proportion_to_the_text(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXTRACTORS)
 def test_extractors_of_pages_take_time_in_proportion_to_the_page(name: str) -> None:
-    extract = extractor(name, {})
+    extract = make_extractor(name, {})
 
     def process(page: str) -> None:
         with suppress(Exception):  # what libraries cannot read is set aside by the process

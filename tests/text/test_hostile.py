@@ -10,6 +10,7 @@ from curator_text import (
     BoilerPlateStringFilter,
     BulletsFilter,
     CommonEnglishWordsFilter,
+    DocumentText,
     EllipsisFilter,
     FunctionFilter,
     LongWordFilter,
@@ -28,7 +29,6 @@ from curator_text import (
     ScoreFilter,
     SubstringFilter,
     SymbolsToWordsFilter,
-    Text,
     TextFilter,
     TokenCountFilter,
     UnigramLogProbFilter,
@@ -95,7 +95,7 @@ SECONDS = 10.0
 def test_every_rule_ends_soon_with_a_score(rule: TextFilter) -> None:
     for kind, text in HOSTILE.items():
         started = time.process_time()
-        score = rule.score(Text(text))
+        score = rule.score(DocumentText(text))
         taken = time.process_time() - started
         assert score == score, f"{kind}: not a number"
         assert rule.keeps(score) in (True, False)

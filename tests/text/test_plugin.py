@@ -2,9 +2,9 @@ from importlib import import_module
 
 import curator_text
 import pytest
+from curator_cli.recipes.help import stage_help
 from curator_core.model.stages import ProcessingStage, snake_case
 from curator_core.plugins.registry import plugins
-from curator_core.recipes.describing import stage_help
 from curator_text.plugin import curator_stages
 
 NO_STAGES = {
@@ -18,7 +18,7 @@ NO_STAGES = {
     "Score",
     "ScoreFilter",
     "ShuffleWorkflow",
-    "Text",
+    "DocumentText",
     "TextFilter",
     "TextModifier",
     "TextRewriter",

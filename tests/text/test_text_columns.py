@@ -12,7 +12,7 @@ from curator_text import (
     NewlineNormalizer,
     WordCountFilter,
 )
-from curator_text.compiled.engines import VARIABLE
+from curator_text.compiled.engine import VARIABLE
 
 KINDS = [
     pa.string(),

@@ -1,4 +1,4 @@
-"""Films are rendered once for all tests; the examples that make them have to be on the path."""
+"""Test videos, rendered once per session by the corpus of examples/."""
 
 import sys
 from collections.abc import Callable
@@ -7,21 +7,21 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from curator_video.clips import Clip, Span
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import Clip, ClipSpan
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "image" / "models"))  # tiny models of pictures
+sys.path.insert(0, str(Path(__file__).parents[1] / "image" / "models"))  # tiny image models
 sys.path.insert(0, str(Path(__file__).parent))
 
 if not (find_spec("torch") and find_spec("transformers")):
-    collect_ignore = ["embedding", "models", "filters/test_models.py", "captioning/test_local.py"]
+    collect_ignore = ["embeddings", "filters/test_models.py", "captions/test_local.py"]
 
 
 @pytest.fixture(scope="session")
 def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where rendered films are kept for as long as the tests run."""
+    """Folder for test videos that several tests share."""
     return tmp_path_factory.mktemp("videos")
 
 
@@ -34,7 +34,7 @@ def broken(videos: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def harbour(videos: Path) -> Path:
-    """Twelve seconds in three shots, with B-frames, sound, and a keyframe every two seconds."""
+    """A video of twelve seconds in three shots, with B-frames, sound, and a keyframe every 2 s."""
     from corpus.films import Film, Shot
     from corpus.videos import Style, write_video
 
@@ -44,7 +44,7 @@ def harbour(videos: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def refreshed(videos: Path) -> Path:
-    """Six seconds without keyframes but the first: parts of pictures are made anew in turns."""
+    """A video of six seconds with intra refresh: no keyframe after the first."""
     from corpus.films import Film, Shot
     from corpus.videos import Style, write_video
 
@@ -55,7 +55,7 @@ def refreshed(videos: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def lossy(videos: Path) -> Path:
-    """Six seconds as from a broadcast: pictures at about 2.6 s did not arrive."""
+    """A transport stream of six seconds that lost packets at about 2.6 s."""
     import av
     from corpus.films import Film, Shot
     from corpus.videos import write_video
@@ -70,7 +70,7 @@ def lossy(videos: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The folder of a tiny model by its name."""
+    """Return the folder of a tiny model by its name."""
     import tiny_video_models
 
     root = tmp_path_factory.mktemp("video_models")
@@ -85,7 +85,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 @pytest.fixture
 def one_thread() -> None:
-    """Tiny matrices gain nothing by threads, and lose much where others use the cores."""
+    """Threads do not speed up tiny matrices, and are slow on a busy machine."""
     import torch
 
     torch.set_num_threads(1)
@@ -93,7 +93,7 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def harbour_clips(harbour: Path) -> list[Clip]:
-    """Two seconds of each of the three shots."""
+    """Clips of two seconds from each of the three shots."""
     source = VideoSource(str(harbour))
     facts = probe(source)
-    return [Clip(Span(source, facts, start, start + 2.0)) for start in (1.0, 5.0, 9.0)]
+    return [Clip(ClipSpan(source, facts, start, start + 2.0)) for start in (1.0, 5.0, 9.0)]

@@ -1,4 +1,4 @@
-"""The package names its stages without importing what they need."""
+"""The package exports its stages without importing heavy libraries."""
 
 import re
 from importlib import import_module
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import curator_video
 import pytest
+from curator_cli.recipes.help import stage_help
 from curator_core.model.stages import ProcessingStage, snake_case
 from curator_core.plugins.registry import plugins
-from curator_core.recipes.describing import stage_help
 from curator_core.testing import modules_loaded_by
 from curator_video.plugin import curator_stages
 
 
-def test_every_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     assert [name for name in curator_video.__all__ if not hasattr(curator_video, name)] == []
 
 
@@ -22,7 +22,7 @@ def test_an_unknown_name_is_refused() -> None:
         curator_video.VideoRaeder  # noqa: B018 - asking is the point
 
 
-def test_naming_and_importing_the_stages_wakes_no_library() -> None:
+def test_importing_stages_loads_no_heavy_library() -> None:
     modules = {place.partition(":")[0] for place in curator_stages().values()}
     loaded = modules_loaded_by("import curator_video, " + ", ".join(sorted(modules)))
     assert not loaded & {"av", "torch", "PIL"}
@@ -30,7 +30,7 @@ def test_naming_and_importing_the_stages_wakes_no_library() -> None:
 
 
 @pytest.mark.parametrize(("name", "place"), curator_stages().items())
-def test_every_registered_name_leads_to_the_stage_of_that_name(name: str, place: str) -> None:
+def test_registered_names_match_their_classes(name: str, place: str) -> None:
     module, _, attribute = place.partition(":")
     stage = getattr(import_module(module), attribute)
     assert issubclass(stage, ProcessingStage)
@@ -38,7 +38,7 @@ def test_every_registered_name_leads_to_the_stage_of_that_name(name: str, place:
     assert attribute in curator_video.__all__
 
 
-def test_the_readme_lists_every_stage_and_no_other() -> None:
+def test_the_readme_lists_every_stage() -> None:
     readme = (Path(__file__).parents[2] / "packages" / "video" / "README.md").read_text()
     listed = readme.partition("## Every stage")[2].partition("\n## ")[0]
     named = set(re.findall(r"`(\w+)`", listed))
@@ -46,7 +46,7 @@ def test_the_readme_lists_every_stage_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in plugins().stages if name.startswith("video.")])
-def test_every_option_is_explained(name: str) -> None:
+def test_every_option_has_a_docstring(name: str) -> None:
     found = stage_help(name)
     assert found.doc
     assert [option.name for option in found.options if not option.doc] == []

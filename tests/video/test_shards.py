@@ -9,13 +9,12 @@ import pytest
 from curator_core import FileGroup, LocalExecutor, Pipeline
 from curator_core.errors import CuratorError
 from curator_core.testing import run_stage, run_stages
-from curator_video.clips import Clip, Span
-from curator_video.cutting.stages import ClipCutter
-from curator_video.reading import VideoProbe, VideoReader
-from curator_video.splitting.stride import FixedStrideSplitter
-from curator_video.stretches import Stretch
-from curator_video.videos import Video
-from curator_video.writing.stages import ClipWriter
+from curator_video.cutting.cutter import ClipCutter
+from curator_video.reader import VideoProbe, VideoReader
+from curator_video.source import FileRange
+from curator_video.splitters.stride import FixedStrideSplitter
+from curator_video.tasks import Clip, ClipSpan, Video
+from curator_video.writers.clip_writer import ClipWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,7 +48,7 @@ def members(broken: dict[str, Path]) -> list[tuple[str, bytes]]:
     ]
 
 
-def test_videos_are_read_in_place_with_what_is_beside_them(
+def test_videos_in_shards_are_read_in_place_with_their_sidecars(
     members: list[tuple[str, bytes]], tmp_path: Path
 ) -> None:
     path = shard(tmp_path / "shard.tar", members)
@@ -67,7 +66,7 @@ def test_videos_are_read_in_place_with_what_is_beside_them(
     with fsspec.open(one.path, "rb") as file:
         assert file.read() == members[1][1], "the path is one that fsspec opens"
     assert any("tar://a/two.mp4" in reason and "is a web page" in reason for reason in reasons)
-    assert any("stands earlier" in reason for reason in reasons)
+    assert any("occurs earlier" in reason for reason in reasons)
     assert len(reasons) == 2
 
 
@@ -76,13 +75,13 @@ def test_clips_are_cut_out_of_shards(members: list[tuple[str, bytes]], tmp_path:
     out = tmp_path / "out"
     stages: list[Any] = [VideoReader(f"file://{tmp_path}"), FixedStrideSplitter(2)]
     stages += [ClipCutter("copy"), ClipWriter(str(out))]
-    Pipeline("cut", stages=stages).run(LocalExecutor())
+    Pipeline("cut", stages=stages).run(LocalExecutor(0))
     assert len(list((out / "clips").glob("*.mp4"))) == 2
     page = json.loads(next((out / "metas" / "v0").glob("*-*.json")).read_text())
     assert page["metadata"]["json"] == {"caption": "a harbour"}
 
 
-def test_shards_of_a_store_are_read_in_place(
+def test_shards_in_an_object_store_are_read_in_place(
     members: list[tuple[str, bytes]], tmp_path: Path
 ) -> None:
     with fsspec.open("memory://shards/shard.tar", "wb") as file:
@@ -92,18 +91,20 @@ def test_shards_of_a_store_are_read_in_place(
     assert [clip.data.encoded.frames for clip in clips] == [50, 50]
 
 
-def test_a_source_in_a_shard_survives_being_kept(
+def test_a_source_in_a_shard_survives_its_payload(
     members: list[tuple[str, bytes]], tmp_path: Path
 ) -> None:
     path = shard(tmp_path / "shard.tar", members[:3])
     [video] = run_stage(VideoProbe(), FileGroup.of([str(path)]))
     again = Video.from_payload(video.to_payload())
-    assert again.data.inside == video.data.inside
-    clip = Clip.from_payload(Clip(Span(again.data, again.probed(), 0, 1)).to_payload())
+    assert again.data.shard_member == video.data.shard_member
+    clip = Clip.from_payload(Clip(ClipSpan(again.data, again.get_facts(), 0, 1)).to_payload())
     assert clip.data.source == video.data
 
 
-def test_damage_between_members_is_told(members: list[tuple[str, bytes]], tmp_path: Path) -> None:
+def test_damage_between_members_is_reported(
+    members: list[tuple[str, bytes]], tmp_path: Path
+) -> None:
     path = shard(tmp_path / "shard.tar", members[:5])
     content = bytearray(path.read_bytes())
     with tarfile.open(path) as tar:
@@ -113,12 +114,10 @@ def test_damage_between_members_is_told(members: list[tuple[str, bytes]], tmp_pa
     videos, [reason] = read(path)
     assert len(videos) == 1
     assert f"no tar header at byte {start}" in reason
-    assert "what follows in the shard is lost" in reason
+    assert "the rest of the shard is lost" in reason
 
 
-def test_a_shard_that_is_cut_short_is_told(
-    members: list[tuple[str, bytes]], tmp_path: Path
-) -> None:
+def test_a_truncated_shard_is_reported(members: list[tuple[str, bytes]], tmp_path: Path) -> None:
     path = shard(tmp_path / "shard.tar", members[:2])
     path.write_bytes(path.read_bytes()[: 2000 + len(members[1][1]) // 2])
     videos, reasons = read(path)
@@ -128,7 +127,7 @@ def test_a_shard_that_is_cut_short_is_told(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reason"),
     [
         ("empty.tar", b"", "empty"),
         ("page.tar", b"<html>" * 500, "cannot be read as a tar file"),
@@ -136,23 +135,23 @@ def test_a_shard_that_is_cut_short_is_told(
         ("packed.tar.gz", b"\x1f\x8b", "cannot be read in place; unpack it"),
     ],
 )
-def test_what_is_no_shard_of_videos_says_so(
-    tmp_path: Path, name: str, content: bytes | None, told: str
+def test_files_that_are_not_shards_of_videos_are_refused(
+    tmp_path: Path, name: str, content: bytes | None, reason: str
 ) -> None:
     path = tmp_path / name
     if content is None:
         shard(path, [("a.txt", b"no video")])
     else:
         path.write_bytes(content)
-    with pytest.raises(CuratorError, match=told):
+    with pytest.raises(CuratorError, match=reason):
         run_stage(VideoProbe(), FileGroup.of([str(path)]))
 
 
 @given(st.binary(max_size=60), st.data())
-def test_a_stretch_reads_as_a_file_of_its_own(content: bytes, data: st.DataObject) -> None:
+def test_a_file_range_reads_like_a_file(content: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(content)))
     size = data.draw(st.integers(0, len(content) - start))
-    ours, known = Stretch(io.BytesIO(content), start, size), io.BytesIO(content[start:][:size])
+    ours, known = FileRange(io.BytesIO(content), start, size), io.BytesIO(content[start:][:size])
     for _ in range(6):
         offset, whence = data.draw(st.sampled_from([(0, 0), (3, 0), (2, 1), (0, 2), (70, 0)]))
         assert ours.seek(offset, whence) == known.seek(offset, whence)

@@ -1,19 +1,17 @@
 from pathlib import Path
 
 import pytest
-from curator_video.clips import Clip, Encoded, Span
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
-from curator_video.videos import Video
-from curator_video.windows import Window
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import CaptionWindow, Clip, ClipSpan, EncodedClip, Video
 
 
 def clip(path: Path, start: float = 1.0) -> Clip:
     source = VideoSource(str(path), 10, "v1")
-    return Clip(Span(source, probe(source), start, 3.0, 2, {"motion": 0.5}), "set", {"k": 1})
+    return Clip(ClipSpan(source, probe(source), start, 3.0, 2, {"motion": 0.5}), "set", {"k": 1})
 
 
-def test_a_video_comes_back_from_its_payload(broken: dict[str, Path]) -> None:
+def test_a_video_payload_round_trips_without_secrets(broken: dict[str, Path]) -> None:
     source = VideoSource(str(broken["good"]), 10, "v1", storage_options={"key": "secret"})
     video = Video(source, "set", {"author": "x"}, facts=probe(source))
     payload = video.to_payload()
@@ -21,28 +19,28 @@ def test_a_video_comes_back_from_its_payload(broken: dict[str, Path]) -> None:
     assert Video.from_payload(payload) == video
 
 
-def test_bytes_in_memory_come_back_too() -> None:
+def test_a_video_payload_keeps_bytes() -> None:
     video = Video.of("a.mp4", b"\x00\xff bytes")
     assert Video.from_payload(video.to_payload()) == video
     assert video.num_bytes == 8
 
 
-def test_a_clip_comes_back_with_what_was_cut(broken: dict[str, Path]) -> None:
+def test_a_clip_payload_keeps_its_file(broken: dict[str, Path]) -> None:
     before = clip(broken["good"])
-    cut = before.with_encoded(Encoded(b"clip", 1, 3, 50, "h264", "exact"))
+    cut = before.with_encoded(EncodedClip(b"clip", 1, 3, 50, "h264", "exact"))
     assert cut.num_bytes == 4
     assert Clip.from_payload(cut.to_payload()) == cut
 
 
-def test_what_models_made_of_a_clip_comes_back(broken: dict[str, Path]) -> None:
-    window = Window(0, 50, 1.0, 3.0).with_caption("caption", "a dog")
+def test_a_clip_payload_keeps_model_outputs(broken: dict[str, Path]) -> None:
+    window = CaptionWindow(0, 50, 1.0, 3.0).with_caption("caption", "a dog")
     before = clip(broken["good"]).with_vector("embedding", [0.6, 0.8]).with_windows([window])
     previewed = before.with_preview(b"webp")
     assert previewed.num_bytes == 4
     assert Clip.from_payload(previewed.to_payload()) == previewed
 
 
-def test_ids_follow_from_path_and_span(broken: dict[str, Path]) -> None:
+def test_clip_ids_depend_on_path_and_span(broken: dict[str, Path]) -> None:
     one, other = clip(broken["good"]), clip(broken["good"], 1.5)
     assert one.clip_id == clip(broken["good"]).with_scores(blur=1.0).clip_id
     assert one.clip_id != other.clip_id
@@ -58,10 +56,10 @@ def test_scores_are_added_to_a_copy(broken: dict[str, Path]) -> None:
     assert after.derived == {"seen": 1}
 
 
-def test_a_video_plays_as_long_as_its_facts_say_and_a_clip_its_span(harbour: Path) -> None:
+def test_playing_time_is_that_of_facts_and_span(harbour: Path) -> None:
     video = Video.of(str(harbour))
     assert video.playing_ms == 0
-    video.facts = video.probed()
+    video.facts = video.get_facts()
     assert video.playing_ms == pytest.approx(12_000, abs=50)
-    span = Span(video.data, video.facts, 1.0, 3.5)
+    span = ClipSpan(video.data, video.facts, 1.0, 3.5)
     assert Clip(span).playing_ms == 2500

@@ -1,16 +1,16 @@
-"""Tiny video models with fixed weights, saved as published ones are."""
+"""Tiny video models with fixed weights, saved like published ones."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from curator_models.importing import transformers
+from curator_models.transformers_compat import import_transformers
 from safetensors.torch import save_file
 from tiny_image_models import RECIPES as IMAGE_RECIPES
 from tiny_image_models import SPECIAL, WORDS, save_clip, save_tokenizer, write_frame
 
-library = transformers()
+library = import_transformers()
 
 SMALL = {
     "hidden_size": 16,
@@ -19,7 +19,7 @@ SMALL = {
     "num_attention_heads": 2,
 }
 
-BROUGHT = """
+OWN_CODE = """
 import torch
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.feature_extraction_utils import BatchFeature
@@ -42,7 +42,7 @@ class TinyProcessor(ProcessorMixin):
         return BatchFeature({"videos": torch.from_numpy(videos).float() / 255})
 
 
-class Told:
+class Output:
     def __init__(self, visual_proj):
         self.visual_proj = visual_proj
 
@@ -56,12 +56,12 @@ class TinyModel(PreTrainedModel):
         self.post_init()
 
     def get_video_embeddings(self, videos):
-        return Told(self.head(videos.mean((3, 4)).flatten(1)))
+        return Output(self.head(videos.mean((3, 4)).flatten(1)))
 """
 
 
-def save_brought(folder: Path) -> None:
-    """As Cosmos-Embed1: code beside the weights, a processor of its own, a method of its own."""
+def save_with_code(folder: Path) -> None:
+    """Save a model like Cosmos-Embed1: with its own code, processor and method."""
     folder.mkdir(parents=True)
     torch.manual_seed(21)
     head = torch.nn.Linear(12, 6)
@@ -79,11 +79,11 @@ def save_brought(folder: Path) -> None:
         },
     }
     (folder / "config.json").write_text(json.dumps(settings))
-    (folder / f"{module}.py").write_text(BROUGHT)
+    (folder / f"{module}.py").write_text(OWN_CODE)
 
 
 def save_x_clip(folder: Path) -> None:
-    """A model that compares videos with texts."""
+    """Save a model that compares videos with texts."""
     torch.manual_seed(22)
     config = library.XCLIPConfig(
         text_config=SMALL | {"vocab_size": 20, "max_position_embeddings": 8},
@@ -106,14 +106,14 @@ def save_x_clip(folder: Path) -> None:
 
 
 def save_video_mae(folder: Path) -> None:
-    """A model that gives a vector for each part of its pictures, and says no mean and spread."""
+    """Save a model with a vector per patch, and without settings for mean and deviation."""
     torch.manual_seed(23)
     config = library.VideoMAEConfig(**SMALL, image_size=32, patch_size=8, num_frames=4)
     library.VideoMAEModel(config).save_pretrained(folder)
 
 
 def save_words(folder: Path) -> None:
-    """A model of texts."""
+    """Save a language model."""
     torch.manual_seed(25)
     save_tokenizer(folder)
     config = library.LlamaConfig(
@@ -125,7 +125,7 @@ def save_words(folder: Path) -> None:
 
 RECIPES: dict[str, Callable[[Path], None]] = {
     **IMAGE_RECIPES,
-    "brought": save_brought,
+    "own_code": save_with_code,
     "clip": save_clip,
     "video_mae": save_video_mae,
     "words": save_words,

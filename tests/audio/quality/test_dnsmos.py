@@ -1,4 +1,4 @@
-"""Scores are those of speechmos, whatever goes through the networks together."""
+"""Scores equal those of speechmos, whichever recordings share a model call."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from curator_audio import AudioBatch, DnsmosFilter
-from curator_audio.cutting import CuttingListener
-from curator_audio.quality.windows import MosCut
-from curator_audio.waveforms import Waveform
+from curator_audio.model_stage import PieceCollector
+from curator_audio.quality.dnsmos_networks import DnsmosCutter
+from curator_audio.waveform import Waveform
 from curator_core import PipelineError, StageError
 from curator_core.testing import check_stage, run_stage, run_stages
 from sounds import Samples, put, voice, wav
@@ -21,7 +21,7 @@ KNOWN = {
     (12.0, 0.03, 3): (3.4420, 1.6943, 1.9166, 2.4215),
     (27.3, 0.01, 4): (3.5758, 2.3688, 2.3298, 2.4408),
 }
-"""What speechmos 0.0.1.1 says of noisy vowels of so many seconds."""
+"""Scores of speechmos 0.0.1.1 for noisy vowels, by their length in seconds."""
 
 PERSONALIZED = (4.1158, 1.5249, 2.0602, 2.4215)
 
@@ -43,7 +43,7 @@ def batch(folder: Path, *sounds: Samples) -> AudioBatch:
 
 
 @here
-def test_scores_are_those_of_speechmos(tmp_path: Path) -> None:
+def test_scores_equal_those_of_speechmos(tmp_path: Path) -> None:
     recordings = batch(tmp_path, *(noisy(*about) for about in KNOWN))
     (scored,) = run_stage(DnsmosFilter(model_batch_size=3), recordings)
     for row, expected in zip(scored.to_pylist(), KNOWN.values(), strict=True):
@@ -53,14 +53,14 @@ def test_scores_are_those_of_speechmos(tmp_path: Path) -> None:
 
 @here
 @pytest.mark.skipif(not find_spec("librosa"), reason="speechmos itself needs librosa")
-def test_speechmos_itself_agrees(tmp_path: Path) -> None:
+def test_scores_equal_those_of_the_installed_speechmos(tmp_path: Path) -> None:
     from speechmos import dnsmos
 
     sounds = [noisy(seconds, 0.02, 5) for seconds in (0.4, 9.01, 10.999, 33.0)]
     (scored,) = run_stage(DnsmosFilter(), batch(tmp_path, *sounds))
     for row, sound in zip(scored.to_pylist(), sounds, strict=True):
-        told = dnsmos.run(sound[0], 16_000)
-        expected = [told[f"{name.removeprefix('dnsmos_')}_mos"] for name in SCORES]
+        scores = dnsmos.run(sound[0], 16_000)
+        expected = [scores[f"{name.removeprefix('dnsmos_')}_mos"] for name in SCORES]
         assert [row[name] for name in SCORES] == pytest.approx(expected, abs=0.002)
 
 
@@ -84,23 +84,23 @@ def test_other_voices_can_count_as_noise(tmp_path: Path) -> None:
 
 
 @here
-def test_it_keeps_what_stages_promise(tmp_path: Path) -> None:
+def test_stages_pass_the_contract(tmp_path: Path) -> None:
     check_stage(DnsmosFilter(), batch(tmp_path, noisy(9.5, 0.01, 1)))
 
 
 def heard(seconds: float, block: int) -> list[tuple[int, int, float]]:
     """The pieces of a recording that comes in blocks: start, length, and weight."""
-    from curator_audio.cutting import Awaited
+    from curator_audio.model_stage import PendingPiece
 
-    listener = CuttingListener(MosCut(), Awaited)
+    accumulator = PieceCollector(DnsmosCutter(), PendingPiece)
     sound = np.zeros((1, round(seconds * 16_000)), np.float32)
     for first in range(0, sound.shape[1], block):
-        listener.hear(Waveform(sound[:, first : first + block], 16_000))
-    return [(one.piece.start, one.piece.length, one.piece.weight) for one in listener.answer()]
+        accumulator.add(Waveform(sound[:, first : first + block], 16_000))
+    return [(one.piece.start, one.piece.length, one.piece.weight) for one in accumulator.result()]
 
 
 @pytest.mark.parametrize("seconds", [0.1, 9.005, 9.01, 10.0, 24.9, 25.0, 40.5, 41.0, 200.3])
-def test_windows_do_not_depend_on_how_a_recording_comes(seconds: float) -> None:
+def test_windows_do_not_depend_on_the_block_size(seconds: float) -> None:
     pieces = heard(seconds, 160_000)
     assert pieces == heard(seconds, 1_601_000) == heard(seconds, 7_919)
     whole = 0.1 * 2**7 if seconds == 0.1 else seconds * (2 if seconds < 9.01 else 1)
@@ -112,24 +112,28 @@ def test_windows_do_not_depend_on_how_a_recording_comes(seconds: float) -> None:
     assert sum(weight for _, _, weight in pieces) == len(expected)
 
 
-def test_nothing_is_held_back_for_long_recordings() -> None:
+def test_long_recordings_are_scored_while_they_are_decoded() -> None:
     assert max(length for _, length, _ in heard(300.0, 160_000)) <= 25 * 16_000
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
-    told = list(DnsmosFilter(ovrl_at_least=7, weights="no/such/folder/x.onnx").check())
-    assert told[0] == (
-        "DNSMOS: there is no file no/such/folder/x.onnx; give the path of its weights, or a name "
+def test_invalid_options_are_reported(tmp_path: Path) -> None:
+    problems = list(DnsmosFilter(ovrl_at_least=7, weights="no/such/folder/x.onnx").check())
+    assert problems[0] == (
+        "DNSMOS: no such file: no/such/folder/x.onnx; give the path of its weights, or a name "
         "at Hugging Face such as 'owner/name'"
     )
-    assert told[-1] == "ovrl_at_least is 7, but scores go from 1 to 5"
+    assert problems[-1] == "ovrl_at_least is 7, but scores go from 1 to 5"
     wrong = tmp_path / "wrong.onnx"
     wrong.write_bytes(b"\xffsomething else")
-    with pytest.raises((PipelineError, StageError), match=r"wrong\.onnx is no ONNX file"):
+    with pytest.raises(
+        (PipelineError, StageError), match=r"wrong\.onnx is not a readable ONNX file"
+    ):
         run_stage(DnsmosFilter(weights=str(wrong)), batch(tmp_path, noisy(1, 0.1, 1)))
 
 
-def test_the_wheel_is_named_where_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_wheel_is_reported_with_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("curator_models.weights.find_spec", lambda name: None)
     assert list(DnsmosFilter().check()) == [
         "DNSMOS has no weights: install them (pip install 'curator-audio[quality]'), or give the "

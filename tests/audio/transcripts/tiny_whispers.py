@@ -1,11 +1,11 @@
-"""Models of speech with chance weights, made and saved as their libraries save real ones."""
+"""Speech models with random weights, saved in the format of each library."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import torch
-from curator_models.importing import transformers
+from curator_models.transformers_compat import import_transformers
 
 _SPECIAL = ["<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|de|>", "<|translate|>",
             "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>",
@@ -15,7 +15,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz'"
 
 def whisper(folder: Path) -> Path:
     """Two layers of width 16, the bytes as its tokens, and two languages."""
-    library = transformers()
+    library = import_transformers()
     torch.manual_seed(0)
     tokens = _tokenizer(library, folder)
     ids = {name: tokens.convert_tokens_to_ids(name) for name in _SPECIAL}
@@ -59,7 +59,7 @@ def _tokenizer(library: Any, folder: Path) -> Any:
 
 def wav2vec(folder: Path) -> Path:
     """Letters, one for each 20 ms, as wav2vec 2.0 and its relatives give them."""
-    library = transformers()
+    library = import_transformers()
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     names = ["<pad>", "<s>", "</s>", "<unk>", "|", *_LETTERS]

@@ -4,14 +4,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from curator_dedup.passages import hashing, windows
-from curator_dedup.passages.hashing import (
+from curator_dedup.passages import rolling_hash, windows
+from curator_dedup.passages.rolling_hash import (
     hashes_of_stretches,
     hashes_of_windows,
     sliding_minimum,
 )
-from curator_dedup.passages.units import units_of
-from curator_dedup.passages.windows import PassageRule, chunks_of, windows_of
+from curator_dedup.passages.units import find_units
+from curator_dedup.passages.windows import PassageRule, chunk_texts, find_windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ TEXTS = st.lists(
 
 
 def found(texts: list[str | None], unit: Any, *, normalize: bool = False) -> list[list[str]]:
-    units = units_of(texts, unit, normalize=normalize)
+    units = find_units(texts, unit, normalize=normalize)
     joined = "".join(text or "" for text in texts)
     per_text: list[list[str]] = [[] for _ in texts]
     for owner, start, end in zip(units.texts, units.starts, units.ends, strict=True):
@@ -54,11 +54,11 @@ def test_sentences_end_where_the_rule_says() -> None:
 
 def test_form_makes_no_difference_when_it_is_not_to() -> None:
     texts: list[str | None] = ["Ab, c\u2014D", "aB c d!", None, "--", "", "abcd", "ab cd \u00c9"]
-    lines = units_of(texts, "lines", normalize=True)
+    lines = find_units(texts, "lines", normalize=True)
     assert lines.texts.tolist() == [0, 1, 5, 6]
     assert lines.hashes[0] == lines.hashes[1] == lines.hashes[2] != lines.hashes[3]
-    assert len(set(units_of(texts, "lines", normalize=False).hashes.tolist())) == 5
-    small, large = (units_of([text], "words", normalize=True) for text in ("\u00e9", "\u00c9"))
+    assert len(set(find_units(texts, "lines", normalize=False).hashes.tolist())) == 5
+    small, large = (find_units([text], "words", normalize=True) for text in ("\u00e9", "\u00c9"))
     assert small.hashes == large.hashes
 
 
@@ -67,12 +67,12 @@ def test_form_makes_no_difference_when_it_is_not_to() -> None:
 def test_equal_units_have_equal_hashes_and_others_have_others(
     texts: list[str], unit: Any, step: int
 ) -> None:
-    before = hashing._STEP
-    hashing._STEP = step
+    before = rolling_hash._STEP
+    rolling_hash._STEP = step
     try:
-        units = units_of(texts, unit, normalize=False)
+        units = find_units(texts, unit, normalize=False)
     finally:
-        hashing._STEP = before
+        rolling_hash._STEP = before
     single = list(chain.from_iterable(found(list(texts), unit)))
     named = dict(zip(single, units.hashes.tolist(), strict=True))
     assert [named[one] for one in single] == units.hashes.tolist()
@@ -81,12 +81,12 @@ def test_equal_units_have_equal_hashes_and_others_have_others(
 
 @given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 12), st.sampled_from([1, 5, 99]))
 def test_windows_have_one_hash_each(values: list[int], size: int, step: int) -> None:
-    before = hashing._STEP
-    hashing._STEP = step
+    before = rolling_hash._STEP
+    rolling_hash._STEP = step
     try:
         hashes = hashes_of_windows(np.array(values, np.uint64) + np.uint64(7), size)
     finally:
-        hashing._STEP = before
+        rolling_hash._STEP = before
     wanted = [tuple(values[at : at + size]) for at in range(len(values) - size + 1)]
     named = dict(zip(wanted, hashes.tolist(), strict=True))
     assert [named[one] for one in wanted] == hashes.tolist()
@@ -103,12 +103,12 @@ def test_the_least_of_each_window(values: list[int], size: int) -> None:
 @given(st.lists(st.text(alphabet="ab ", max_size=40), max_size=5), st.sampled_from([8, 11]))
 def test_equal_windows_have_anchors_at_as_many_places(texts: list[str], size: int) -> None:
     """What makes it safe to look only at windows whose anchor is there twice."""
-    made = windows_of(texts, PassageRule("characters", size))
+    made = find_windows(texts, PassageRule("characters", size))
     if not len(made.firsts):
         return
     anchors = made.anchors()
-    places = anchors.places(made.firsts).tolist()
-    hashes = [tuple(pair) for pair in made.words().tolist()]
+    places = anchors.by_position(made.firsts).tolist()
+    hashes = [tuple(pair) for pair in made.hashes().tolist()]
     for name, anchor in zip(hashes, anchors.values().tolist(), strict=True):
         assert places.count(anchor) >= hashes.count(name) > 0
 
@@ -122,5 +122,5 @@ def test_stretches_far_longer_than_a_step() -> None:
 
 def test_chunks_hold_all_texts_in_order() -> None:
     texts = [None, "", "x" * windows._CHARACTERS, "y" * (windows._CHARACTERS + 1), "z", None]
-    assert [(c.start, c.stop) for c in chunks_of(texts)] == [(0, 3), (3, 4), (4, 6)]
-    assert list(chunks_of([])) == []
+    assert [(c.start, c.stop) for c in chunk_texts(texts)] == [(0, 3), (3, 4), (4, 6)]
+    assert list(chunk_texts([])) == []

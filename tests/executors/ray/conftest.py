@@ -39,10 +39,11 @@ def two_nodes() -> Iterator[Any]:
     import ray
     from curator_ray.facts import GPU_MEMORY_LABEL
     from curator_ray.settings import environment, undisturbed
+    from curator_ray.trimming import lean_nodes
     from ray.cluster_utils import Cluster
 
     with short_path() as folder:
-        with environment({"RAY_TMPDIR": folder}), undisturbed():
+        with environment({"RAY_TMPDIR": folder}), undisturbed(), lean_nodes():
             cluster = Cluster(
                 initialize_head=True,
                 head_node_args={

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from curator_core.local.shared_status import Note
-from curator_core.model.crash_attribution import FROM_OUTSIDE
+from curator_core.local.shared_status import StageStatus
+from curator_core.model.crash_attribution import OUTSIDE_KILL_WEIGHT
 from curator_ray.deaths import death_from, is_death
 from curator_ray.posts import LastWords
 from ray import exceptions
 
-NOTE = Note(2, ["a.1"], 0.0, 1.5, True)
+NOTE = StageStatus(2, ["a.1"], 0.0, 1.5, True)
 SILENT = LastWords(NOTE, "", "the end of its log", False)
 LOST = Exception(
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker "
@@ -81,7 +81,7 @@ class TestDeathFrom:
     ) -> None:
         death = death_from(words, error, node_is_alive=True)
         assert death.reason == f"died; Ray says: {reason}"
-        assert death.weight == FROM_OUTSIDE
+        assert death.weight == OUTSIDE_KILL_WEIGHT
 
     def test_what_it_says_of_a_sigkill_is_worth_nothing(self) -> None:
         assert death_from(SILENT, LOST, node_is_alive=True).reason == "died"

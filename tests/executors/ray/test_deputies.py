@@ -34,14 +34,14 @@ class Same(ProcessingStage[Task[int], Task[int]]):
 def drives(plan: Plan, run: Any) -> Iterator[AnyTask]:
     """Hands on what it gets."""
     for source in run.sources():
-        yield from run.deliver(source)
-        yield from run.absorb(CallReport(), [source])
+        yield from run.add_output(source)
+        yield from run.apply_report(CallReport(), [source])
 
 
 def asks(plan: Plan, run: Any) -> Iterator[AnyTask]:
-    assert run.void_mixed() == set()  # nothing is void yet, so nobody is asked
-    again = run.again("s", "it died")
-    run.events.tell("answered", task_id=again[0].task_id, mixed=sorted(run.void_mixed()))
+    assert run.take_mixed_sources() == set()  # nothing is void yet, so nobody is asked
+    again = run.restart_source("s", "it died")
+    run.events.emit("answered", task_id=again[0].task_id, mixed=sorted(run.take_mixed_sources()))
     yield from ()
 
 
@@ -91,7 +91,13 @@ def test_sources_come_as_they_are_wanted_and_outputs_before_their_reports() -> N
     few = packed([(source(number), None) for number in (1, 2)])
     assert deputy.heed(packed(Word(sources=few, has_all=True))) == 0
     notes = until_the_end(deputy)
-    assert [note.kind for note in notes] == ["deliver", "absorb", "deliver", "absorb", "end"]
+    assert [note.kind for note in notes] == [
+        "add_output",
+        "apply_report",
+        "add_output",
+        "apply_report",
+        "end",
+    ]
     assert [note.told[0][0].data for note in notes[:3:2]] == [1, 2]
     assert notes[1].told[1] == (("1", 1),)
     assert notes[-1].told[0] is None
@@ -107,8 +113,10 @@ def test_who_is_short_of_sources_says_so_at_once() -> None:
 
 def test_questions_are_answered() -> None:
     deputy = sent(asks)
-    assert [note.kind for note in heard(deputy)] == ["again"]
-    assert [note.kind for note in heard(deputy, Word(answers=[[source(7)]]))] == ["void_mixed"]
+    assert [note.kind for note in heard(deputy)] == ["restart_source"]
+    assert [note.kind for note in heard(deputy, Word(answers=[[source(7)]]))] == [
+        "take_mixed_sources"
+    ]
     told, *_ = heard(deputy, Word(answers=[{"s"}]))
     assert told.told == ("answered", {"task_id": "7", "mixed": ["s"]})
 
@@ -125,7 +133,7 @@ def test_outputs_that_nobody_takes_hold_the_driver_up() -> None:
     deputy = sent(gives_much)
     time.sleep(0.2)
     first = heard(deputy)
-    assert sum(len(note.told[0]) for note in first if note.kind == "show") < 100
+    assert sum(len(note.told[0]) for note in first if note.kind == "emit") < 100
     assert len(first) + len(until_the_end(deputy)) == 2001  # each after its credit, and the end
 
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curator_core.execution.timeouts import BrokenOffError
-from curator_core.local.shared_status import Board
+from curator_core.errors import AbortedError
+from curator_core.local.shared_status import SharedStatus
 from curator_ray import errands
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import look
 from curator_ray.posts import Post
 
 
-def _is_broken_off(board: Board) -> bool:
+def _is_broken_off(board: SharedStatus) -> bool:
     try:
         board.begin(5, [], None)
-    except BrokenOffError:
+    except AbortedError:
         return True
     return False
 
@@ -50,7 +50,7 @@ class TestErrands:
         worker = script(WORKER, POST=f"{post.folder}|{post.node_id}|{post.worker_id}")
         assert worker.communicate(timeout=90) == ("", "")
         handle = os.open(post.board, os.O_RDWR)
-        board = Board(handle)
+        board = SharedStatus(handle)
         if not is_near:  # this process sees no files of the node, as if it were another machine
             monkeypatch.setattr(errands, "is_here", lambda post: False)
         words = last_words(post)

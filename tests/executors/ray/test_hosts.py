@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from curator_core import NodeInfo, Pipeline, ProcessingStage, Resources, Task, WorkerInfo
-from curator_core.model.lineage import whole
+from curator_core.model.lineage import whole_credit
 from curator_core.plan.plan import Plan
 from curator_ray.answers import Answer
 from curator_ray.facts import look
@@ -84,7 +84,7 @@ def plan_of(*stages: ProcessingStage[Any, Any], **changes: Any) -> Plan:
 def source(data: Any, source_id: str = "s") -> Task[Any]:
     task = Task(data)
     task.task_id = source_id
-    task.lineage = whole(source_id, 0)
+    task.lineage = whole_credit(source_id, 0)
     return task
 
 

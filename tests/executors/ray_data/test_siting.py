@@ -37,7 +37,7 @@ class Told:
         self.events = self
         self.said: list[str] = []
 
-    def tell(self, kind: str, **facts: str) -> None:
+    def emit(self, kind: str, **facts: str) -> None:
         self.said.append(kind)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from curator_core import FileGroup, Pipeline, PipelineError, Task
 from curator_core.run.run import ActiveRun
-from curator_core.run.sources import GivenTasks
-from curator_core.run.store import NothingKept
+from curator_core.run.sources import TaskListing
+from curator_core.run.store import NoStore
 from curator_core.testing.contract.stages import Adds
 
 pytest.importorskip("ray.data")
@@ -51,7 +51,7 @@ class TestJobs:
     def run_of(self, count: int, **options: Any) -> Sources:
         given = tasks(count)
         plan = Pipeline("p", stages=[Adds(1)]).build(tasks=given)
-        run = ActiveRun(plan, GivenTasks(given), NothingKept())
+        run = ActiveRun(plan, TaskListing(given), NoStore())
         return Sources(run, RayDataOptions(**options))
 
     def test_take_so_many_sources_and_no_more(self) -> None:

@@ -8,8 +8,8 @@ from curator_core.execution.worker import StageWorker
 from curator_core.model.resources import WorkerInfo
 from curator_core.model.tasks import AnyTask
 from curator_core.run.run import ActiveRun
-from curator_core.run.sources import GivenTasks
-from curator_core.run.store import NothingKept
+from curator_core.run.sources import TaskListing
+from curator_core.run.store import NoStore
 from curator_streaming.accounts import Accounts, Final
 from curator_streaming.outboxes import Outbox
 
@@ -30,7 +30,7 @@ class Fetched(Accounts):
     """Final outputs are here already, instead of in an object store."""
 
     def _fetch(self, final: Final) -> Any:
-        self._sink.put([one for o in final.ref for one in self._run.show(o)], final.size)
+        self._sink.put([one for o in final.ref for one in self._run.emit(o)], final.size)
         return [output.lineage for output in final.ref]
 
 
@@ -42,7 +42,7 @@ def called(worker: StageWorker, tasks: list[AnyTask]) -> tuple[list[AnyTask], An
 
 def test_calls_on_the_parts_of_one_source_are_all_counted_before_it_is_done() -> None:
     plan = Pipeline("p", stages=[Twice(), Same()]).build(tasks=[])
-    run = ActiveRun(plan, GivenTasks([Task(1)]), NothingKept())
+    run = ActiveRun(plan, TaskListing([Task(1)]), NoStore())
     outbox = Outbox(threading.Event())
     accounts = Fetched(run, outbox)
     [source] = run.sources()

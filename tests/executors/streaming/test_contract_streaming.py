@@ -3,7 +3,7 @@
 import pytest
 from curator_core import Executor
 from curator_core.testing import ExecutorContract
-from curator_core.testing.contracts import (
+from curator_core.testing.executor_contract import (
     FailuresContract,
     LifetimesContract,
     ResultsContract,

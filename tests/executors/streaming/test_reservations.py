@@ -12,6 +12,7 @@ from typing import Any
 
 import ray
 from curator_core import Pipeline, ProcessingStage, Task
+from curator_ray.trimming import lean_nodes
 from curator_streaming.executor import StreamingExecutor
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s")
@@ -49,7 +50,10 @@ def until_free(cpus):
     return free()
 
 
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
+with lean_nodes():
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000
+    )
 print("all", run(), until_free(2.0))
 print("half", run(cpu_allocation_percentage=0.5), until_free(2.0))
 one = ray.remote(num_cpus=1)(hold).remote(9)

@@ -1,4 +1,4 @@
-"""Tiny models, saved once for all tests; tests that need none run without torch too."""
+"""Tiny models, saved once for all tests; some tests need no model and run without torch."""
 
 import sys
 from collections.abc import Callable
@@ -10,9 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-WITHOUT_TORCH = {
-    "test_thresholds.py", "test_endpoints.py", "test_blurring_faces.py",
-}  # fmt: skip
+WITHOUT_TORCH = {"test_endpoint_captioner.py", "test_face_blurrer.py"}
 
 if not (find_spec("torch") and find_spec("transformers")):
     collect_ignore = [
@@ -23,7 +21,7 @@ if not (find_spec("torch") and find_spec("transformers")):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The folder of a tiny model by its name."""
+    """Return the folder of a tiny model by its name."""
     import tiny_image_models as made
 
     root = tmp_path_factory.mktemp("image_models")
@@ -38,7 +36,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
-    """Tiny matrices gain nothing by threads, and lose much where others use the cores."""
+    """Use one thread: tiny matrices gain nothing from more."""
     if find_spec("torch"):
         import torch
 

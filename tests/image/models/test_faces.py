@@ -1,11 +1,11 @@
-"""Faces: maps of a network become boxes, boxes become counts."""
+"""The maps of the network become boxes, and boxes become counts."""
 
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from curator_core.testing import run_stage
-from curator_image.models.faces import FaceDetector, boxes_in
+from curator_image.models.faces import FaceDetector, decode_boxes
 from drawings import batch, drawn, encoded
 from PIL import Image
 
@@ -19,10 +19,10 @@ def test_each_face_is_one_box() -> None:
     heat = np.zeros((20, 30), np.float32)
     sizes = np.full((2, 20, 30), np.log(8), np.float32)  # 32 pixels high and wide
     heat[10, 5], heat[10, 6], heat[3, 20] = 0.9, 0.8, 0.6
-    boxes = boxes_in(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.5)
+    boxes = decode_boxes(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.5)
     assert boxes.tolist() == [[6, 26, 38, 58], [66, -2, 98, 30]], "the weaker neighbour is the same"
-    assert len(boxes_in(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.7)) == 1
-    assert boxes_in(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.95).shape == (0, 4)
+    assert len(decode_boxes(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.7)) == 1
+    assert decode_boxes(heat, sizes, np.zeros((2, 20, 30), np.float32), 0.95).shape == (0, 4)
 
 
 @needs_faces
@@ -40,7 +40,7 @@ def test_an_astronaut_has_a_face_and_a_drawing_has_none() -> None:
 
 
 @pytest.mark.skipif(bool(find_spec("cv2")), reason="OpenCV is installed")
-def test_what_lacks_is_named_with_its_command() -> None:
+def test_a_missing_library_is_named_with_its_command() -> None:
     [part] = FaceDetector(device="cpu").parts()
     [problem] = part.check()
     assert problem == (

@@ -1,4 +1,4 @@
-"""Vectors of pictures, written to Parquet, are what curator-dedup removes near duplicates by."""
+"""curator-dedup removes near duplicates by vectors that were written to Parquet."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_a_picture_that_was_made_smaller_is_found(tmp_path: Path) -> None:
+def test_resized_and_mirrored_copies_are_duplicates(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     for number in range(6):

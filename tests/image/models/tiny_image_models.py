@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from curator_models.importing import transformers
+from curator_models.transformers_compat import import_transformers
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-library = transformers()
+library = import_transformers()
 
 WORDS = ["a", "red", "blue", "circle", "square", "photo", "of", "the", "drawing", "dog"]
 SPECIAL = ["[PAD]", "[UNK]", "[BOS]", "[EOS]"]

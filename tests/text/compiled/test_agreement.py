@@ -36,9 +36,9 @@ from curator_text import (
     WordCountFilter,
     WordsWithoutAlphabetsFilter,
 )
-from curator_text.compiled.engines import VARIABLE
-from curator_text.filtering import JudgingStage
-from curator_text.scoring import TextScore
+from curator_text.compiled.engine import VARIABLE
+from curator_text.filters.base import TextRule
+from curator_text.filters.scoring import TextScore
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -72,7 +72,7 @@ FILTERS: list[TextFilter] = [
     WordCountFilter(3, words="punctuation"),
     WordsWithoutAlphabetsFilter(),
 ]
-SETS: list[JudgingStage] = [
+SETS: list[TextRule] = [
     C4ParagraphFilter(1, 8),
     C4QualityFilter(),
     C4QualityFilter(filter_no_terminal_punct=False),
@@ -140,22 +140,18 @@ def environment() -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-def outcome(engine: str, stages: Sequence[JudgingStage], batch: DocumentBatch) -> Any:
-    """What is left after a row of stages, and what was dropped by which of them, and why."""
-    gone = []
-    rows = [stage.followed_by(stages[place + 1 :]) for place, stage in enumerate(stages)]
+def outcome(engine: str, rule: TextRule, batch: DocumentBatch) -> Any:
+    """What is left after a rule, what was dropped, and why."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, engine)
-        for stage in rows:
-            kept, *others = stage.process(batch)  # type: ignore[misc]
-            for other in others:
-                assert isinstance(other, Dropped)
-                assert callable(other.records)
-                ids = other.records().data["id"].to_pylist()
-                gone.append((stage.name, other.reason, other.items, ids))
-            assert isinstance(kept, DocumentBatch)
-            batch = kept
-    return batch.data.schema, batch.to_pylist(), gone
+        kept, *dropped = rule.process(batch)
+    assert isinstance(kept, DocumentBatch)
+    reasons = []
+    for other in dropped:
+        assert isinstance(other, Dropped)
+        assert callable(other.records)
+        reasons.append((other.reason, other.items, other.records().data["id"].to_pylist()))
+    return kept.data.schema, kept.to_pylist(), reasons
 
 
 def batch_of(texts: Sequence[str | None], kind: pa.DataType | None = None) -> DocumentBatch:
@@ -163,9 +159,9 @@ def batch_of(texts: Sequence[str | None], kind: pa.DataType | None = None) -> Do
     return DocumentBatch(pa.table({"id": ids, "text": pa.array(texts, kind or pa.string())}))
 
 
-def agree(stages: Sequence[JudgingStage], texts: Sequence[str | None]) -> None:
+def agree(rule: TextRule, texts: Sequence[str | None]) -> None:
     batch = batch_of(texts)
-    assert outcome("compiled", stages, batch) == outcome("python", stages, batch)
+    assert outcome("compiled", rule, batch) == outcome("python", rule, batch)
 
 
 HOSTILE = [
@@ -183,11 +179,11 @@ HOSTILE = [
 @example(texts=["".join(PIECES), " ".join(PIECES), "\n".join(PIECES), *PIECES])
 @settings(deadline=None, max_examples=60)
 def test_filters_score_and_decide_alike(rule: TextFilter, texts: list[str | None]) -> None:
-    agree([rule], texts)
+    agree(rule, texts)
     scored = rule.with_()
     scored.score_field = "score"
-    agree([scored], texts)
-    agree([TextScore(rule, "score")], texts)
+    agree(scored, texts)
+    agree(TextScore(rule, "score"), texts)
 
 
 @pytest.mark.parametrize("rules", SETS, ids=lambda rules: f"{rules.name}")
@@ -195,5 +191,5 @@ def test_filters_score_and_decide_alike(rule: TextFilter, texts: list[str | None
 @example(texts=HOSTILE)
 @example(texts=["".join(PIECES), " ".join(PIECES), "\n".join(PIECES), *PIECES])
 @settings(deadline=None, max_examples=100)
-def test_sets_decide_and_edit_alike(rules: JudgingStage, texts: list[str | None]) -> None:
-    agree([rules], texts)
+def test_sets_decide_and_edit_alike(rules: TextRule, texts: list[str | None]) -> None:
+    agree(rules, texts)

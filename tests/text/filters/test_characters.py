@@ -1,6 +1,6 @@
 import pytest
 from curator_text import NonAlphaNumericFilter, NumbersFilter, UrlsFilter
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from curator_text.texts import Text
 def test_non_alpha_numeric_counts_all_but_ascii_letters_digits_and_plain_marks(
     text: str, score: float
 ) -> None:
-    assert NonAlphaNumericFilter().score(Text(text)) == pytest.approx(score)
+    assert NonAlphaNumericFilter().score(DocumentText(text)) == pytest.approx(score)
 
 
 def test_non_alpha_numeric_keeps_exactly_a_quarter() -> None:
@@ -26,8 +26,8 @@ def test_non_alpha_numeric_keeps_exactly_a_quarter() -> None:
 
 
 def test_numbers_are_the_digits_from_0_to_9() -> None:
-    assert NumbersFilter().score(Text("ab12")) == 0.5
-    assert NumbersFilter().score(Text("\u0663\u0664 \u00bd")) == 0.0
+    assert NumbersFilter().score(DocumentText("ab12")) == 0.5
+    assert NumbersFilter().score(DocumentText("\u0663\u0664 \u00bd")) == 0.0
 
 
 def test_numbers_keep_exactly_fifteen_percent() -> None:
@@ -36,9 +36,9 @@ def test_numbers_keep_exactly_fifteen_percent() -> None:
 
 
 def test_urls_are_measured_by_their_characters() -> None:
-    assert UrlsFilter().score(Text("see http://a.b/c now")) == pytest.approx(12 / 20)
-    assert UrlsFilter().score(Text("see https://a.b/?q=1&r=%20 ")) == pytest.approx(22 / 27)
-    assert UrlsFilter().score(Text("ftp://a.b/c and http:/a")) == 0.0
+    assert UrlsFilter().score(DocumentText("see http://a.b/c now")) == pytest.approx(12 / 20)
+    assert UrlsFilter().score(DocumentText("see https://a.b/?q=1&r=%20 ")) == pytest.approx(22 / 27)
+    assert UrlsFilter().score(DocumentText("ftp://a.b/c and http:/a")) == 0.0
 
 
 def test_urls_drop_above_a_fifth() -> None:

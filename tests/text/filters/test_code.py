@@ -3,11 +3,11 @@ from curator_core import DocumentBatch
 from curator_core.testing import check_stage
 from curator_text import (
     AlphaFilter,
+    DocumentText,
     GeneralCommentToCodeFilter,
     HTMLBoilerplateFilter,
     NumberOfLinesOfCodeFilter,
     PythonCommentToCodeFilter,
-    Text,
     TextFilter,
     XMLHeaderFilter,
 )
@@ -47,7 +47,9 @@ def named(rule: TextFilter) -> str:
 
 def test_python_counts_comments_and_docstrings() -> None:
     counted = ["# a comment", "What it is.\nAdds.\n\nMore."]
-    assert PythonCommentToCodeFilter().score(Text(PYTHON)) == sum(map(len, counted)) / len(PYTHON)
+    assert PythonCommentToCodeFilter().score(DocumentText(PYTHON)) == sum(map(len, counted)) / len(
+        PYTHON
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,12 +88,12 @@ def test_python_with_too_few_or_too_many_goes(code: str, stays: bool) -> None:
 )
 def test_comments_of_other_languages(language: str, code: str, comments: str) -> None:
     rule = GeneralCommentToCodeFilter(language=language)
-    assert rule.score(Text(code)) == len(comments) / len(code)
+    assert rule.score(DocumentText(code)) == len(comments) / len(code)
 
 
 def test_a_comment_that_never_ends_cannot_be_read() -> None:
     rule = GeneralCommentToCodeFilter(language="text/x-c")
-    assert rule.score(Text("int a; /* and so on")) == 9999
+    assert rule.score(DocumentText("int a; /* and so on")) == 9999
     assert not rule.passes("int a; /* and so on")
 
 
@@ -142,7 +144,7 @@ def test_limits(rule: TextFilter, text: str, stays: bool) -> None:
     ],
 )
 def test_what_is_seen_of_html(source: str, seen: str) -> None:
-    assert HTMLBoilerplateFilter(0, 0).score(Text(source)) == len(seen) / len(source)
+    assert HTMLBoilerplateFilter(0, 0).score(DocumentText(source)) == len(seen) / len(source)
 
 
 @pytest.mark.parametrize("rule", FILTERS, ids=named)

@@ -5,6 +5,7 @@ from curator_text import (
     BoilerPlateStringFilter,
     BulletsFilter,
     CommonEnglishWordsFilter,
+    DocumentText,
     EllipsisFilter,
     LongWordFilter,
     MeanWordLengthFilter,
@@ -21,7 +22,6 @@ from curator_text import (
     RepeatingTopNGramsFilter,
     SubstringFilter,
     SymbolsToWordsFilter,
-    Text,
     TextFilter,
     UrlsFilter,
     WhiteSpaceFilter,
@@ -72,7 +72,7 @@ EXPECTED: list[tuple[TextFilter, str, float]] = [
 
 @pytest.mark.parametrize(("rule", "text", "score"), EXPECTED)
 def test_scores(rule: TextFilter, text: str, score: float) -> None:
-    assert rule.score(Text(text)) == pytest.approx(score)
+    assert rule.score(DocumentText(text)) == pytest.approx(score)
 
 
 LIMITS: list[tuple[TextFilter, float, float]] = [
@@ -113,7 +113,7 @@ def test_defaults_include_their_limit(rule: TextFilter, stays: float, goes: floa
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        (UrlsFilter(url_regex="["), "url_regex is no regular expression: unterminated char"),
+        (UrlsFilter(url_regex="["), "url_regex is not a regular expression: unterminated char"),
         (SubstringFilter("a", "middle"), "position is 'middle', but must be one of prefix, suffix"),  # type: ignore[arg-type]
         (RepeatingTopNGramsFilter(0), "n is 0, but must be 1 or more"),
         (

@@ -97,7 +97,7 @@ def test_several_languages_may_stay() -> None:
 @pytest.mark.usefixtures("model")
 def test_codes_that_no_text_has_are_problems_of_the_plan() -> None:
     assert list(LanguageFilter(["english", "EN"]).check()) == [
-        "language 'english' is no code of two or three letters, such as 'en'",
+        "language 'english' is not a code of two or three letters, such as 'en'",
         "no text has the language 'EN': write 'en'",
     ]
     assert list(LanguageFilter(["zh-Hant", "en", "nb"]).check()) == [

@@ -1,12 +1,16 @@
 import pytest
 from curator_text import BoilerPlateStringFilter, PunctuationFilter, RepeatedLinesFilter
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
 
 
 def test_repeated_lines_compare_different_lines_with_all_of_them() -> None:
-    assert RepeatedLinesFilter().score(Text("a\nb\na\na")) == 0.5
-    assert RepeatedLinesFilter().score(Text("a\n\n  \na")) == 0.5, "blank lines are no lines"
-    assert RepeatedLinesFilter().score(Text("a\na ")) == 1.0, "white space tells lines apart"
+    assert RepeatedLinesFilter().score(DocumentText("a\nb\na\na")) == 0.5
+    assert RepeatedLinesFilter().score(DocumentText("a\n\n  \na")) == 0.5, (
+        "blank lines are no lines"
+    )
+    assert RepeatedLinesFilter().score(DocumentText("a\na ")) == 1.0, (
+        "white space tells lines apart"
+    )
 
 
 def test_repeated_lines_keep_exactly_seven_of_ten() -> None:
@@ -17,7 +21,7 @@ def test_repeated_lines_keep_exactly_seven_of_ten() -> None:
 
 @pytest.mark.parametrize("end", [".", "?", "!", '"', "'", ".  "])
 def test_lines_that_end_like_sentences(end: str) -> None:
-    assert PunctuationFilter().score(Text(f"A line{end}\nno end")) == 0.5
+    assert PunctuationFilter().score(DocumentText(f"A line{end}\nno end")) == 0.5
 
 
 def test_punctuation_drops_where_more_than_85_percent_have_no_end() -> None:
@@ -27,7 +31,7 @@ def test_punctuation_drops_where_more_than_85_percent_have_no_end() -> None:
 
 def test_boilerplate_is_counted_by_paragraph() -> None:
     text = "This site uses cookies.\nMore.\n\nA page.\n\nSee our Privacy Policy."
-    assert BoilerPlateStringFilter().score(Text(text)) == pytest.approx(2 / 3)
+    assert BoilerPlateStringFilter().score(DocumentText(text)) == pytest.approx(2 / 3)
     assert not BoilerPlateStringFilter().passes(text)
     assert BoilerPlateStringFilter().passes(text + "\n\nAnother page.\n\nAnd another.")
 

@@ -7,7 +7,7 @@ import pytest
 from curator_core import DocumentBatch
 from curator_core.errors import PluginError, StageError
 from curator_core.testing import run_stage
-from curator_text import Score, Text, TokenCountFilter
+from curator_text import DocumentText, Score, TokenCountFilter
 from curator_text.filters import tokens
 
 
@@ -21,12 +21,12 @@ class Halves:
 def test_any_function_counts_tokens() -> None:
     rule = TokenCountFilter(str.split, min_tokens=2, max_tokens=3)
     assert [rule.passes(text) for text in ("a", "a b", "a b c", "a b c d")] == [0, 1, 1, 0]
-    assert rule.reason == "not 2 to 3 tokens"
+    assert rule.reason == "fewer than 2 or more than 3 tokens"
     assert TokenCountFilter(list, min_tokens=2).reason == "fewer than 2 tokens"
 
 
 def test_an_object_that_encodes_does_too() -> None:
-    assert TokenCountFilter(Halves()).score(Text("abcde")) == 3  # type: ignore[arg-type]
+    assert TokenCountFilter(Halves()).score(DocumentText("abcde")) == 3  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_an_empty_vocabulary_is_no_tokenizer(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(PluginError, match=r"no tokenizer can be loaded from .*: there is no v"):
-        TokenCountFilter(hf_model_name=str(tmp_path)).score(Text("a"))
+        TokenCountFilter(hf_model_name=str(tmp_path)).score(DocumentText("a"))
 
 
 def _without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
@@ -93,7 +93,7 @@ def test_a_text_is_counted_whole_whatever_the_tokenizer_was_saved_with(folder: P
     saved = folder.parent / "short"
     saved.mkdir(exist_ok=True)
     short.save(str(saved / "tokenizer.json"))
-    assert TokenCountFilter(hf_model_name=str(saved)).score(Text("one two one")) == 3
+    assert TokenCountFilter(hf_model_name=str(saved)).score(DocumentText("one two one")) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_is_missing_is_a_problem_of_the_plan(
     assert "'x/y'" in problem
     assert f"curator-text[{extra}]" in problem
     with pytest.raises(PluginError) as caught:
-        rule.score(Text("a"))
+        rule.score(DocumentText("a"))
     assert str(caught.value) == problem
 
 
@@ -140,7 +140,7 @@ def test_the_token_is_handed_on_and_never_shown(monkeypatch: pytest.MonkeyPatch)
     _without(monkeypatch, "transformers")
     rule = TokenCountFilter(None, "x/y", "hf_abc", transformers_init_kwargs={"revision": "v1"})
     with pytest.raises(PluginError, match="401 Unauthorized"):
-        rule.score(Text("a"))
+        rule.score(DocumentText("a"))
     assert asked == [{"names": ("x/y", "tokenizer.json"), "token": "hf_abc", "revision": "v1"}]
     assert "hf_abc" not in repr(rule)
 
@@ -150,7 +150,7 @@ def test_exactly_one_of_both_says_how_to_count() -> None:
         "tokenizer and hf_model_name are both missing; give one"
     ]
     assert list(TokenCountFilter(list, "x").check()) == [
-        "tokenizer and hf_model_name are both set, but one must decide"
+        "tokenizer and hf_model_name are both set; set only one"
     ]
     risky = TokenCountFilter(
         hf_model_name="x", transformers_init_kwargs={"trust_remote_code": True}

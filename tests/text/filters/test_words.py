@@ -5,7 +5,7 @@ from curator_text import (
     SymbolsToWordsFilter,
     WordCountFilter,
 )
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
 
 
 @pytest.mark.parametrize(("words", "passes"), [(49, False), (50, True), (51, True)])
@@ -19,7 +19,7 @@ def test_word_count_has_an_upper_limit() -> None:
 
 
 def test_mean_word_length_is_a_mean() -> None:
-    assert MeanWordLengthFilter().score(Text("a bb cccccc")) == 3.0
+    assert MeanWordLengthFilter().score(DocumentText("a bb cccccc")) == 3.0
     assert MeanWordLengthFilter().passes("a bb cccccc")
     assert not MeanWordLengthFilter().passes("a bb ccccc")
     assert not MeanWordLengthFilter().passes("x" * 11)
@@ -37,7 +37,7 @@ def test_mean_word_length_is_a_mean() -> None:
     ],
 )
 def test_symbols_are_hashes_and_ellipses_that_stand_alone(text: str, score: float) -> None:
-    assert SymbolsToWordsFilter().score(Text(text)) == pytest.approx(score)
+    assert SymbolsToWordsFilter().score(DocumentText(text)) == pytest.approx(score)
 
 
 def test_symbols_keep_exactly_one_in_ten() -> None:
@@ -47,8 +47,8 @@ def test_symbols_keep_exactly_one_in_ten() -> None:
 
 def test_common_words_count_each_time_and_only_in_lower_case() -> None:
     full = CommonEnglishWordsFilter(stop_at_false=False)
-    assert full.score(Text("the cat and the dog")) == 3
-    assert CommonEnglishWordsFilter().score(Text("the cat and the dog")) == 2
+    assert full.score(DocumentText("the cat and the dog")) == 3
+    assert CommonEnglishWordsFilter().score(DocumentText("the cat and the dog")) == 2
     assert not CommonEnglishWordsFilter().passes("THE CAT AND THE DOG")
     assert not CommonEnglishWordsFilter().passes("the cat, the.")
     assert CommonEnglishWordsFilter(min_num_common_words=1).passes("the cat")

@@ -12,7 +12,7 @@ Corpus = Callable[..., Path]
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    """Writes a folder of JSON lines: so many documents in so many files."""
+    """Write a folder of JSON lines with a number of documents and files."""
 
     def write(name: str, documents: int, files: int = 1, text: str = "") -> Path:
         folder = tmp_path / name

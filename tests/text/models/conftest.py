@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-WITHOUT_TORCH = {"test_buckets.py", "test_routing.py", "test_fasttext.py", "test_imports.py"}
+WITHOUT_TORCH = {"test_fasttext.py", "test_imports.py"}
 
 if not (find_spec("torch") and find_spec("transformers")):
     collect_ignore = [

@@ -15,7 +15,7 @@ from curator_core import DocumentBatch, Pipeline, PipelineError, StageError, Wor
 from curator_core.model.resources import Resources
 from curator_core.model.stages import flatten
 from curator_core.testing import check_stage, run_stage, run_stages
-from curator_models.importing import transformers
+from curator_models.transformers_compat import import_transformers
 from curator_text import (
     ContentTypeClassifier,
     DomainClassifier,
@@ -24,7 +24,7 @@ from curator_text import (
     QualityClassifier,
     SequenceClassifier,
 )
-from curator_text.models.education import label_of, rounded
+from curator_text.models.classifiers import quality_label, round_score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ def rows_of(stage: Any, *texts: str | None) -> list[dict[str, Any]]:
 
 def by_hand(folder: str, text: str) -> torch.Tensor:
     """What the saved model says about one text, worked out with transformers alone."""
-    library = transformers()
+    library = import_transformers()
     tokens = library.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
     model = library.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.inference_mode():
@@ -52,7 +52,7 @@ def by_hand(folder: str, text: str) -> torch.Tensor:
     return outputs.logits[0]
 
 
-def test_a_sequence_model_gives_what_transformers_gives(tiny: Tiny) -> None:
+def test_sequence_model_agrees_with_transformers(tiny: Tiny) -> None:
     folder = tiny("labels")
     stage = SequenceClassifier(
         model=folder, score_field="sure", probabilities_field="all", device="cpu"
@@ -65,16 +65,18 @@ def test_a_sequence_model_gives_what_transformers_gives(tiny: Tiny) -> None:
         assert row["sure"] == pytest.approx(max(row["all"]))
 
 
-def test_nvidias_way_is_the_first_token_of_a_deberta_under_one_layer(tiny: Tiny) -> None:
+def test_first_token_model_agrees_with_a_linear_layer_on_deberta(tiny: Tiny) -> None:
     folder = Path(tiny("quality"))
     [row] = rows_of(
         QualityClassifier(model=str(folder), probabilities_field="all", device="cpu"), TEXTS[0]
     )
     state = made.load_state(folder)
-    backbone = transformers().DebertaV2Model(made.deberta_config()).eval()
+    backbone = import_transformers().DebertaV2Model(made.deberta_config()).eval()
     inside = {k.removeprefix("model."): v for k, v in state.items() if k.startswith("model.")}
     backbone.load_state_dict(inside)
-    tokens = transformers().AutoTokenizer.from_pretrained(folder)(TEXTS[0], return_tensors="pt")
+    tokens = import_transformers().AutoTokenizer.from_pretrained(folder)(
+        TEXTS[0], return_tensors="pt"
+    )
     with torch.inference_mode():
         hidden = backbone(tokens["input_ids"], tokens["attention_mask"]).last_hidden_state
         logits = hidden[0, 0] @ state["fc.weight"].T + state["fc.bias"]
@@ -84,7 +86,7 @@ def test_nvidias_way_is_the_first_token_of_a_deberta_under_one_layer(tiny: Tiny)
     assert row["quality_pred"] == ["High", "Medium", "Low"][int(expected.argmax())]
 
 
-def test_settings_of_the_transformer_may_lie_elsewhere(tiny: Tiny) -> None:
+def test_transformer_configuration_may_come_from_another_folder(tiny: Tiny) -> None:
     folder = tiny("bare")
     named = rows_of(DomainClassifier(model=folder, device="cpu"), *TEXTS)
     given = rows_of(
@@ -95,7 +97,7 @@ def test_settings_of_the_transformer_may_lie_elsewhere(tiny: Tiny) -> None:
     assert {row["domain_pred"] for row in named} <= {"A", "B"}
 
 
-def test_the_published_models_and_their_limits() -> None:
+def test_defaults_of_the_published_models() -> None:
     found = {
         kind.__name__: (kind().model, kind().max_chars, kind().max_seq_length)
         for kind in (
@@ -139,7 +141,7 @@ def up(kind: type, folder: str, size: int, by_length: bool) -> Up:
 
 @settings(max_examples=15)
 @given(data=st.data())
-def test_answers_depend_neither_on_order_nor_on_batches(tiny: Tiny, data: st.DataObject) -> None:
+def test_answers_are_independent_of_order_and_batches(tiny: Tiny, data: st.DataObject) -> None:
     words = st.lists(st.sampled_from(made.WORDS), min_size=1, max_size=40).map(" ".join)
     texts = data.draw(st.lists(words, min_size=2, max_size=9, unique=True))
     order = data.draw(st.permutations(texts))
@@ -152,7 +154,7 @@ def test_answers_depend_neither_on_order_nor_on_batches(tiny: Tiny, data: st.Dat
             assert found[text] == pytest.approx(expected[text], abs=1e-5)
 
 
-def test_texts_that_are_missing_or_blank_have_no_label_and_stay(tiny: Tiny) -> None:
+def test_missing_and_blank_texts_have_no_label_and_are_kept(tiny: Tiny) -> None:
     stage = SequenceClassifier(model=tiny("labels"), score_field="sure", device="cpu")
     found = rows_of(stage, None, "", " \n\t", "river")
 
@@ -164,7 +166,7 @@ def test_texts_that_are_missing_or_blank_have_no_label_and_stay(tiny: Tiny) -> N
     assert nothing[0].to_pylist()[0]["label"] is None
 
 
-def test_what_is_not_asked_for_is_dropped_by_its_label(tiny: Tiny) -> None:
+def test_filter_by_counts_dropped_documents_by_label(tiny: Tiny) -> None:
     labels = [row["label"] for row in rows_of(
         SequenceClassifier(model=tiny("labels"), device="cpu"), *made.WORDS)]  # fmt: skip
     kept = labels[0]
@@ -174,11 +176,11 @@ def test_what_is_not_asked_for_is_dropped_by_its_label(tiny: Tiny) -> None:
     rows = [row for task in run.outputs for row in task.to_pylist()]
     assert [row["label"] for row in rows] == [kept] * labels.count(kept)
     expected = {f"label is {label}": labels.count(label) for label in set(labels) - {kept}}
-    assert dict(run.report.of(2).reasons) == {**expected, "no text to tell a label by": 1}
-    assert expected, "the tiny model has to tell its words apart"
+    assert dict(run.report.of(2).reasons) == {**expected, "no text to label": 1}
+    assert expected, "the tiny model must give its words different labels"
 
 
-def test_only_so_much_of_a_text_is_seen(tiny: Tiny) -> None:
+def test_max_chars_limits_the_text(tiny: Tiny) -> None:
     options: Any = {"model": tiny("labels"), "probabilities_field": "all", "device": "cpu"}
     short, long, blank = rows_of(
         SequenceClassifier(max_chars=9, **options),
@@ -192,13 +194,13 @@ def test_only_so_much_of_a_text_is_seen(tiny: Tiny) -> None:
     assert cut["all"] == whole["all"], "two words, and the marks around them"
 
 
-def test_more_tokens_than_the_model_knows_are_not_shown(tiny: Tiny) -> None:
+def test_tokens_are_limited_to_the_positions_of_the_model(tiny: Tiny) -> None:
     stage = SequenceClassifier(model=tiny("labels"), max_seq_length=5000, device="cpu")
     [row] = rows_of(stage, "river " * 900)
     assert row["label"] is not None
 
 
-def test_the_run_remembers_which_weights_judged(tiny: Tiny) -> None:
+def test_run_records_the_digest_of_the_weights(tiny: Tiny) -> None:
     stage = FineWebEduClassifier(model=tiny("score"), device="cpu")
     report = run_stages([stage], [batch(*TEXTS)]).report
     [(known_as, texts)] = report.of(1).models.items()  # behind the tokens
@@ -206,33 +208,33 @@ def test_the_run_remembers_which_weights_judged(tiny: Tiny) -> None:
     assert texts == len(TEXTS)
 
 
-def test_education(tiny: Tiny) -> None:
+def test_fineweb_edu_scores_and_labels(tiny: Tiny) -> None:
     stage = FineWebEduClassifier(model=tiny("score"), device="cpu")
     for row, text in zip(rows_of(stage, *TEXTS), TEXTS, strict=True):
         score = float(by_hand(tiny("score"), text)[0])
         assert row["fineweb-edu-score-float"] == pytest.approx(score, abs=1e-5)
-        assert row["fineweb-edu-score-int"] == rounded(score)
-        assert row["fineweb-edu-score-label"] == label_of(score)
-    assert [rounded(score) for score in (-3.0, 0.4, 2.6, 7.0)] == [0, 0, 3, 5]
-    assert [label_of(score) for score in (2.49, 2.5)] == ["low_quality", "high_quality"]
+        assert row["fineweb-edu-score-int"] == round_score(score)
+        assert row["fineweb-edu-score-label"] == quality_label(score)
+    assert [round_score(score) for score in (-3.0, 0.4, 2.6, 7.0)] == [0, 0, 3, 5]
+    assert [quality_label(score) for score in (2.49, 2.5)] == ["low_quality", "high_quality"]
 
 
-def test_a_number_needs_no_label(tiny: Tiny) -> None:
+def test_regression_model_adds_a_number(tiny: Tiny) -> None:
     stage = SequenceClassifier(
         model=tiny("score"), label_field=None, score_field="worth", device="cpu"
     )
     [row] = rows_of(stage, "river")
     assert row["worth"] == pytest.approx(float(by_hand(tiny("score"), "river")[0]), abs=1e-5)
-    with pytest.raises(StageError, match="gives one number and no labels: set label_field to null"):
+    with pytest.raises(StageError, match="one number and no labels: set label_field to null"):
         rows_of(SequenceClassifier(model=tiny("score"), device="cpu"), "river")
     wrong = SequenceClassifier(
         model=tiny("labels"), label_field=None, score_field="worth", device="cpu"
     )
-    with pytest.raises(StageError, match="tells 3 labels and gives no single number"):
+    with pytest.raises(StageError, match=r"outputs 3 labels .* set label_field"):
         rows_of(wrong, "river")
 
 
-def test_several_labels_at_once_are_each_likely_on_their_own(tmp_path: Path) -> None:
+def test_multi_label_model_has_independent_probabilities(tmp_path: Path) -> None:
     folder = str(made.save_sequence_model(
         tmp_path / "m", ["x", "y"], problem_type="multi_label_classification"))  # fmt: skip
     stage = SequenceClassifier(model=folder, probabilities_field="all", device="cpu")
@@ -241,7 +243,7 @@ def test_several_labels_at_once_are_each_likely_on_their_own(tmp_path: Path) -> 
     assert row["all"] == pytest.approx(expected.tolist(), abs=1e-5)
 
 
-def test_it_keeps_what_every_stage_promises(tiny: Tiny) -> None:
+def test_stage_fulfills_the_stage_contract(tiny: Tiny) -> None:
     sample = batch("the river", None, "click now", "river")
     check_stage(SequenceClassifier(model=tiny("labels"), device="cpu"), sample)
     check_stage(FineWebEduClassifier(model=tiny("score"), device="cpu"), sample)
@@ -250,18 +252,18 @@ def test_it_keeps_what_every_stage_promises(tiny: Tiny) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"filter_by": ["god"]}, r"filter_by names the label 'god' \(did you mean good\?\)"),
+        ({"filter_by": ["god"]}, r"unknown label 'god' in filter_by \(did you mean good\?\)"),
         ({"filter_by": "good"}, r"filter_by is the text 'good', but must be a list: \[good\]"),
         ({"filter_by": []}, "filter_by is empty, so every document would be dropped"),
         ({"model_inference_batch_size": 0}, "model_inference_batch_size is 0, but must be 1 or"),
         ({"max_chars": 0}, "max_chars is 0, but must be 1 or more"),
-        ({"score_field": "label"}, "two of its results would be written to one column: label, lab"),
+        ({"score_field": "label"}, "same column: label, label"),
         ({"label_field": "text"}, "its results would replace 'text', the column that holds the te"),
         ({"token_variable": "NO_SUCH"}, "'NO_SUCH', but no such environment variable is set"),
-        ({"model": "./gone"}, "model './gone' is no folder; give the folder of a model, or its na"),
+        ({"model": "./gone"}, "model './gone' is not a folder; give the folder of a model"),
     ],
 )
-def test_mistakes_are_found_before_anything_runs(
+def test_invalid_options_are_problems_of_the_plan(
     tiny: Tiny, options: dict[str, Any], problem: str
 ) -> None:
     stage = SequenceClassifier(**{"model": tiny("labels"), "device": "cpu", **options})
@@ -269,13 +271,13 @@ def test_mistakes_are_found_before_anything_runs(
         Pipeline("p", stages=[stage]).run(tasks=[batch("river")])
 
 
-def test_a_column_that_is_not_there_is_named(tiny: Tiny) -> None:
+def test_missing_column_is_named(tiny: Tiny) -> None:
     stage = SequenceClassifier(model=tiny("labels"), text_field="txt", device="cpu")
     with pytest.raises(StageError, match=r"no column 'txt' \(did you mean text\?\)"):
         rows_of(stage, "river")
 
 
-def test_bytes_that_are_no_text_end_one_row_only(tiny: Tiny) -> None:
+def test_invalid_bytes_quarantine_only_their_row(tiny: Tiny) -> None:
     texts = pa.array([b"river", b"\xff\xfe", b"click"], pa.binary()).view(pa.string())
     task = DocumentBatch(pa.table({"text": texts}))
     stage = SequenceClassifier(model=tiny("labels"), device="cpu")
@@ -284,19 +286,19 @@ def test_bytes_that_are_no_text_end_one_row_only(tiny: Tiny) -> None:
     assert run.report.of(0).items_rejected == 1
 
 
-def test_resources_are_for_the_model_alone(tiny: Tiny) -> None:
+def test_resources_apply_only_to_the_model(tiny: Tiny) -> None:
     stage = SequenceClassifier(model=tiny("labels"), filter_by=["good"], device="cpu")
     wide = stage.with_(name="wide", resources=Resources(cpus=3), num_workers=2)
     parts = flatten([wide])
     assert [part.name for part in parts] == ["wide_tokens", "wide_model", "wide"]
     assert [part.resources.cpus for part in parts] == [1, 3, 1]
-    assert [part.wants_workers for part in parts] == [None, 2, None]
+    assert [part.requested_workers for part in parts] == [None, 2, None]
     assert flatten([QualityClassifier(device="cuda")])[1].resources == Resources(gpus=1)
 
 
-def test_weights_of_another_model_are_told(tiny: Tiny, tmp_path: Path) -> None:
+def test_weights_of_another_model_are_refused(tiny: Tiny, tmp_path: Path) -> None:
     stage = QualityClassifier(model=tiny("labels"), device="cpu")
-    with pytest.raises(StageError, match="are those of another kind of model"):
+    with pytest.raises(StageError, match="belong to another kind of model"):
         rows_of(stage, "river")
     folder = made.save_first_token_model(tmp_path / "m", ["a", "b"])
     settings = json.loads((folder / "config.json").read_text())
@@ -306,7 +308,7 @@ def test_weights_of_another_model_are_told(tiny: Tiny, tmp_path: Path) -> None:
         rows_of(QualityClassifier(model=str(folder), device="cpu"), "river")
 
 
-def test_a_batch_in_random_order_keeps_its_order(tiny: Tiny) -> None:
+def test_row_order_is_kept(tiny: Tiny) -> None:
     texts = [" ".join(random.Random(n).choices(made.WORDS, k=1 + n * 7 % 30)) for n in range(40)]
     stage = SequenceClassifier(model=tiny("labels"), model_inference_batch_size=7, device="cpu")
     assert [row["text"] for row in rows_of(stage, *texts)] == texts
@@ -318,16 +320,16 @@ def test_a_batch_in_random_order_keeps_its_order(tiny: Tiny) -> None:
         (
             QualityClassifier,
             {},
-            "label_field is null, but QualityClassifier tells labels: name a c",
+            "label_field is null, but QualityClassifier outputs labels",
         ),
         (SequenceClassifier, {"model": "m"}, "name a column for the number in score_field"),
         (
             SequenceClassifier,
             {"model": "m", "score_field": "x", "filter_by": ["good"]},
-            "label_field is null, so there is nothing for filter_by",
+            "label_field is null, so filter_by",
         ),
     ],
 )
-def test_no_option_is_ignored(kind: Any, options: dict[str, Any], problem: str) -> None:
+def test_conflicting_options_are_refused(kind: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(PipelineError, match=problem):
         kind(label_field=None, **options)

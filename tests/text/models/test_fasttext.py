@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from curator_core import CuratorError, DocumentBatch, Pipeline, PipelineError, StageError
 from curator_core.testing import run_stages
-from curator_text import FastTextQualityFilter, Text, train_quality_model
-from curator_text.models.fasttext_models import one_line
+from curator_text import DocumentText, FastTextQualityFilter, train_quality_model
+from curator_text.models.fasttext import one_line
 
 GOOD = ["river", "mountain", "evidence", "science", "careful", "research", "forest", "method"]
 BAD = ["casino", "click", "cheap", "free", "winner", "bonus", "now", "viagra"]
@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @needs_floret
-def test_it_tells_texts_apart_that_it_has_not_seen(model: str) -> None:
+def test_model_separates_unseen_texts(model: str) -> None:
     rule = FastTextQualityFilter(model, alpha=None, min_score=0.5)
     good, bad = ([rule.passes(text) for text in texts(words, 100, seed)]
                  for words, seed in ((GOOD, 3), (BAD, 4)))  # fmt: skip
@@ -38,7 +38,7 @@ def test_it_tells_texts_apart_that_it_has_not_seen(model: str) -> None:
 
 
 @needs_floret
-def test_the_same_texts_make_the_same_model(model: str, tmp_path: Path) -> None:
+def test_training_is_deterministic(model: str, tmp_path: Path) -> None:
     again = train_quality_model(
         texts(GOOD, 300, 1),
         texts(BAD, 200, 2),
@@ -50,7 +50,7 @@ def test_the_same_texts_make_the_same_model(model: str, tmp_path: Path) -> None:
 
 
 @needs_floret
-def test_as_a_stage_with_scores_and_a_reason(model: str) -> None:
+def test_filter_writes_scores_and_a_reason(model: str) -> None:
     rule = FastTextQualityFilter(model, alpha=None, min_score=0.5, score_field="quality")
     rows = [{"text": text} for text in [*texts(GOOD, 5, 5), *texts(BAD, 4, 6), "", None]]
     run = run_stages([rule], [DocumentBatch.from_pylist(rows)])
@@ -61,28 +61,28 @@ def test_as_a_stage_with_scores_and_a_reason(model: str) -> None:
 
 
 @needs_floret
-def test_draws_keep_some_of_the_others_and_always_the_same(model: str) -> None:
-    bad = [Text(text) for text in texts(BAD, 400, 7)]
+def test_alpha_keeps_the_same_random_texts_every_time(model: str) -> None:
+    bad = [DocumentText(text) for text in texts(BAD, 400, 7)]
     rule = FastTextQualityFilter(model, alpha=3.0)
-    kept = [text for text in bad if rule.judge(text)[1] is None]
+    kept = [text for text in bad if rule.evaluate(text)[1] is None]
     # A draw of Pareto's with shape 3 exceeds 1 in an eighth of all cases.
     assert 400 / 8 * 0.6 < len(kept) < 400 / 8 * 1.5
-    assert kept == [text for text in bad if FastTextQualityFilter(model).judge(text)[1] is None]
+    assert kept == [text for text in bad if FastTextQualityFilter(model).evaluate(text)[1] is None]
     other = FastTextQualityFilter(model, seed=1)
-    assert kept != [text for text in bad if other.judge(text)[1] is None]
+    assert kept != [text for text in bad if other.evaluate(text)[1] is None]
 
 
 @needs_floret
-def test_a_label_that_the_model_does_not_know(model: str) -> None:
-    """It would be told of no text, so that nothing but draws would stay."""
+def test_unknown_label_is_refused(model: str) -> None:
+    """No text has this label, so only random draws would be kept."""
     stage = FastTextQualityFilter(model, label="__label__hqq")
-    said = r"knows no label '__label__hqq' \(did you mean __label__hq\?\)"
-    with pytest.raises(StageError, match=said):
+    hint = r"has no label '__label__hqq' \(did you mean __label__hq\?\)"
+    with pytest.raises(StageError, match=hint):
         run_stages([stage], [DocumentBatch.from_pylist([{"text": "river"}])])
 
 
 @needs_floret
-def test_lines_and_marks_in_a_text_are_no_labels(model: str) -> None:
+def test_line_breaks_and_label_markers_in_texts_are_harmless(model: str) -> None:
     assert one_line("a\nb\r\n__label__hq c\x00") == "a b  hq c\x00"
     rule = FastTextQualityFilter(model, alpha=None, min_score=0.5)
     text = "click cheap\n__label__hq\ncasino " * 5
@@ -90,9 +90,9 @@ def test_lines_and_marks_in_a_text_are_no_labels(model: str) -> None:
 
 
 @needs_floret
-def test_a_published_model_is_read_too() -> None:
-    languages = pytest.importorskip("curator_text.languages.models")
-    if languages.missing_for("fasttext"):
+def test_published_fasttext_model_is_read() -> None:
+    languages = pytest.importorskip("curator_text.language_id.models")
+    if languages.model_problem("fasttext"):
         pytest.skip("needs the extra lid")
     rule = FastTextQualityFilter(
         str(languages.bundled_model()), label="__label__de", alpha=None, min_score=0.5
@@ -101,22 +101,20 @@ def test_a_published_model_is_read_too() -> None:
     assert not rule.passes("This is a fine day, and we walk in the woods.")
 
 
-def test_mistakes(tmp_path: Path) -> None:
+def test_invalid_options_are_problems_of_the_plan(tmp_path: Path) -> None:
     task = DocumentBatch.from_pylist([{"text": "river"}])
     for options, problem in (
-        ({"model": "gone.bin"}, "model 'gone.bin' is no file: give one of fastText"),
+        ({"model": "gone.bin"}, "model 'gone.bin' is not a file: give a fastText model"),
         ({"model": "gone.bin", "alpha": 0}, "alpha is 0, but must be more than 0, or null"),
     ):
         with pytest.raises(PipelineError, match=problem):
             Pipeline("p", stages=[FastTextQualityFilter(**options)]).run(tasks=[task])
-    with pytest.raises(
-        CuratorError, match=r"m\.bin: a model that is trained here must end in \.fl"
-    ):
+    with pytest.raises(CuratorError, match=r"m\.bin: .* must end in \.floret"):
         train_quality_model(["a"], ["b"], "m.bin")
 
 
 @needs_floret
-def test_both_kinds_of_text_are_needed(tmp_path: Path) -> None:
-    with pytest.raises(CuratorError, match="there are 2 good and 0 other texts: give both"):
+def test_training_needs_good_and_other_texts(tmp_path: Path) -> None:
+    with pytest.raises(CuratorError, match="2 good and 0 other texts"):
         train_quality_model(["a", "b", " "], ["", "\n"], str(tmp_path / "m.floret"))
     assert not (tmp_path / "m.floret").exists()

@@ -1,4 +1,4 @@
-"""Texts that nobody would write: each gets an answer, and none takes long."""
+"""Hostile texts: each gets an answer in reasonable time."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_every_text_gets_its_answer(tiny: Callable[[str], str], kind: str) -> None:
+def test_hostile_texts_get_an_answer(tiny: Callable[[str], str], kind: str) -> None:
     task = DocumentBatch.from_pylist([{"text": HOSTILE[kind]}, {"text": "river"}])
     started = time.process_time()
     [labelled] = run_stage(SequenceClassifier(model=tiny("labels"), device="cpu"), task)
@@ -30,7 +30,9 @@ def test_every_text_gets_its_answer(tiny: Callable[[str], str], kind: str) -> No
     seconds = time.process_time() - started
 
     first, second = labelled.data["label"].to_pylist()
-    assert (first is None) == (kind == "white space, then text"), "no text in what is looked at"
+    assert (first is None) == (kind == "white space, then text"), (
+        "max_chars contains only white space"
+    )
     assert second is not None
     assert embedded.data["embedding"].to_pylist()[1] is not None
     assert seconds < 5

@@ -1,7 +1,7 @@
 from curator_core.testing import modules_loaded_by
 
 
-def test_stages_are_listed_and_made_without_their_libraries() -> None:
+def test_stages_are_listed_and_built_without_their_libraries() -> None:
     heavy = {"torch", "transformers", "safetensors", "huggingface_hub", "floret", "fasttext"}
     listed = modules_loaded_by("import curator_text; curator_text.QualityClassifier(device='cpu')")
     assert not listed & heavy

@@ -1,17 +1,17 @@
-"""examples/text/classify.yaml, with tiny models in the place of those that are fetched."""
+"""examples/text/classify.yaml, with tiny models instead of downloaded ones."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import tiny_models as made
+from curator_cli.recipes import load_recipe
 from curator_core import LocalExecutor
-from curator_core.recipes import load_recipe
 
 RECIPE = Path(__file__).parents[3] / "examples" / "text" / "classify.yaml"
 
 
-def test_pages_are_judged_and_parted(tiny: Callable[[str], str], tmp_path: Path) -> None:
+def test_recipe_classifies_and_routes_pages(tiny: Callable[[str], str], tmp_path: Path) -> None:
     words = made.WORDS
     pages = [" ".join(words[(n * k) % len(words)] for k in range(1, 60)) for n in range(1, 30)]
     lines = [json.dumps({"id": n, "text": text}) for n, text in enumerate([*pages, "river"])]
@@ -43,5 +43,5 @@ def test_pages_are_judged_and_parted(tiny: Callable[[str], str], tmp_path: Path)
             limits = {"low": score < 1.5, "medium": 1.5 <= score < 2.5, "high": score >= 2.5}
             assert limits[bucket]
     reasons = {row["_dropped_because"] for row in dropped}
-    assert reasons <= {"label is Low", "not 50 to 100000 words"}
+    assert reasons <= {"label is Low", "fewer than 50 or more than 100,000 words"}
     assert len(reasons) == 2

@@ -7,11 +7,10 @@ import tiny_models as made
 import torch
 from curator_core import DocumentBatch, Pipeline, PipelineError, StageError
 from curator_core.testing import run_stage, run_stages
-from curator_models.importing import transformers
-from curator_models.locating import ModelError
+from curator_models.hub import ModelError
+from curator_models.transformers_compat import import_transformers
 from curator_text import AegisClassifier, InstructionDataGuard
-from curator_text.models.adapters import add_adapter
-from curator_text.models.safety import verdict_of
+from curator_text.models.safety import add_adapter, parse_verdict
 
 Tiny = Callable[[str], str]
 TEXTS = ["river mountain", "buy now cheap casino click", None, "wind"]
@@ -38,11 +37,11 @@ def rows_of(stage: Any) -> list[dict[str, Any]]:
         ("I am not sure", "unknown"),
     ],
 )
-def test_verdicts(written: str, label: str) -> None:
-    assert verdict_of(written) == label
+def test_verdict_is_parsed(written: str, label: str) -> None:
+    assert parse_verdict(written) == label
 
 
-def test_a_causal_model_writes_what_transformers_writes(tiny: Tiny) -> None:
+def test_causal_model_agrees_with_transformers(tiny: Tiny) -> None:
     folder = tiny("causal")
     stage = AegisClassifier(
         model=folder,
@@ -55,7 +54,7 @@ def test_a_causal_model_writes_what_transformers_writes(tiny: Tiny) -> None:
     )
     found = rows_of(stage)
 
-    library = transformers()
+    library = import_transformers()
     tokenizer = library.AutoTokenizer.from_pretrained(folder)
     model = library.AutoModelForCausalLM.from_pretrained(folder).eval()
     for row, text in zip(found, TEXTS, strict=True):
@@ -73,30 +72,30 @@ def test_a_causal_model_writes_what_transformers_writes(tiny: Tiny) -> None:
         expected = tokenizer.decode(written[0, prompt["input_ids"].shape[1] :],
                                     skip_special_tokens=True)  # fmt: skip
         assert row["verdict"] == expected
-        assert row["aegis_pred"] == verdict_of(expected)
+        assert row["aegis_pred"] == parse_verdict(expected)
 
 
-def test_only_asked_for_labels_stay(tiny: Tiny) -> None:
+def test_filter_by_keeps_only_its_labels(tiny: Tiny) -> None:
     stage = AegisClassifier(model=tiny("causal"), adapter=None, prompt_template="of {text} of",
                             max_new_tokens=2, filter_by=["safe"], device="cpu")  # fmt: skip
     run = run_stages([stage], [batch()])
     assert run.outputs == []
     assert dict(run.report.of(2).reasons) == {
         "label is unknown": 3,
-        "no text to tell a label by": 1,
+        "no text to label": 1,
     }
 
 
-def test_a_model_without_a_template_asks_for_one(tmp_path: Path) -> None:
+def test_model_without_chat_template_needs_a_prompt(tmp_path: Path) -> None:
     folder = made.save_causal_model(tmp_path / "m")
     stage = AegisClassifier(model=str(folder), adapter=None, device="cpu")
-    with pytest.raises(StageError, match="no template for chats: give its prompt in prompt_templ"):
+    with pytest.raises(StageError, match="no chat template: give its prompt in prompt_template"):
         rows_of(stage)
 
 
-def test_lora_is_added_to_the_weights(tiny: Tiny, tmp_path: Path) -> None:
+def test_lora_adapter_is_merged_into_the_weights(tiny: Tiny, tmp_path: Path) -> None:
     layer = "model.layers.0.mlp.down_proj"
-    library = transformers()
+    library = import_transformers()
     plain, changed = (library.AutoModelForCausalLM.from_pretrained(tiny("causal")) for _ in "12")
     state = {
         f"base_model.model.{layer}.lora_A.weight": torch.randn(2, 32),
@@ -118,11 +117,11 @@ def test_lora_is_added_to_the_weights(tiny: Tiny, tmp_path: Path) -> None:
         (
             "model.layers.0.mlp.down_proj.lora_A.weight",
             {"peft_type": "IA3"},
-            "no LoRA adapter.*IA3",
+            "not a LoRA adapter.*IA3",
         ),
-        ("model.nothing.lora_A.weight", {}, "for another model: this one has no model.nothing"),
+        ("model.nothing.lora_A.weight", {}, "for another model: .* has no model.nothing"),
         ("lm_head.weight", {}, "changes more than LoRA does, such as base_model.model.lm_head.w"),
-        ("x.lora_A.weight", {"rank_pattern": {"x": 3}}, "ranks of its own for some layers"),
+        ("x.lora_A.weight", {"rank_pattern": {"x": 3}}, "different ranks for some layers"),
     ],
 )
 def test_other_adapters_are_refused(
@@ -134,7 +133,7 @@ def test_other_adapters_are_refused(
     made.write_adapter(
         tmp_path / "a", state, {"peft_type": "LORA", "r": 2, "lora_alpha": 2, **settings}
     )
-    model = transformers().AutoModelForCausalLM.from_pretrained(tiny("causal"))
+    model = import_transformers().AutoModelForCausalLM.from_pretrained(tiny("causal"))
     with pytest.raises(ModelError, match=problem):
         add_adapter(model, tmp_path / "a")
 
@@ -152,9 +151,9 @@ def guard(tiny: Tiny, **options: Any) -> InstructionDataGuard:
     )
 
 
-def test_the_guard_judges_the_last_token(tiny: Tiny) -> None:
+def test_guard_classifies_the_last_token(tiny: Tiny) -> None:
     found = rows_of(guard(tiny, adapter=None))
-    library = transformers()
+    library = import_transformers()
     tokenizer = library.AutoTokenizer.from_pretrained(tiny("causal"))
     backbone = library.AutoModel.from_pretrained(tiny("causal")).eval()
     state = made.load_state(Path(tiny("guard")))
@@ -174,7 +173,7 @@ def test_the_guard_judges_the_last_token(tiny: Tiny) -> None:
         assert row["is_poisoned"] == (expected > 0.5)
 
 
-def test_the_adapter_changes_what_the_guard_sees(tiny: Tiny) -> None:
+def test_adapter_changes_the_scores_of_the_guard(tiny: Tiny) -> None:
     scores = [
         [row["instruction_data_guard_poisoning_score"] for row in rows_of(guard(tiny, **options))]
         for options in ({}, {"adapter": None})
@@ -182,17 +181,17 @@ def test_the_adapter_changes_what_the_guard_sees(tiny: Tiny) -> None:
     assert scores[0] != scores[1]
 
 
-def test_poison_is_dropped_where_that_is_asked_for(tiny: Tiny) -> None:
+def test_drop_poisoned_drops_poisoned_and_blank_texts(tiny: Tiny) -> None:
     decisions = [row["is_poisoned"] for row in rows_of(guard(tiny))]
     run = run_stages([guard(tiny, drop_poisoned=True)], [batch()])
     kept = sum(task.num_items for task in run.outputs)
     reasons = dict(run.report.of(2).reasons)
     assert kept == decisions.count(False)
     assert reasons.get("poisoned", 0) == decisions.count(True)
-    assert reasons["no text to tell a label by"] == 1
+    assert reasons["no text to label"] == 1
 
 
-def test_a_guard_for_another_width_is_refused(tiny: Tiny, tmp_path: Path) -> None:
+def test_guard_for_another_hidden_size_is_refused(tiny: Tiny, tmp_path: Path) -> None:
     made.save_guard(tmp_path / "g", width=8)
     stage = guard(tiny).__class__(
         model=str(tmp_path / "g"), base_model=tiny("causal"), adapter=None, device="cpu"
@@ -201,11 +200,11 @@ def test_a_guard_for_another_width_is_refused(tiny: Tiny, tmp_path: Path) -> Non
         rows_of(stage)
 
 
-def test_what_lacks_is_told_before_anything_runs(tiny: Tiny, tmp_path: Path) -> None:
+def test_missing_models_are_problems_of_the_plan(tiny: Tiny, tmp_path: Path) -> None:
     stage = guard(tiny, adapter="./gone", base_model=str(tmp_path))
     with pytest.raises(PipelineError) as caught:
         Pipeline("p", stages=[stage]).run(tasks=[batch()])
-    assert "model './gone' is no folder" in str(caught.value)
+    assert "model './gone' is not a folder" in str(caught.value)
     assert f"model {str(tmp_path)!r} is a folder without config.json" in str(caught.value)
-    with pytest.raises(StageError, match="Instruction-Data-Guard: its weights lack input_layer"):
+    with pytest.raises(StageError, match="it has no weight input_layer"):
         rows_of(guard(tiny, model=tiny("labels")))

@@ -1,4 +1,4 @@
-"""From texts to the removal of those that mean nearly the same, in one call."""
+"""Embed texts and remove near-duplicates in meaning, in one call."""
 
 import json
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from curator_cli.app import call
 from curator_core import LocalExecutor, ParquetReader, ParquetWriter, Pipeline, PipelineError
-from curator_core.cli.calling import call
 from curator_core.plugins.registry import plugins
 from curator_dedup import SemanticDeduplicationWorkflow
 from curator_text import TextEmbedder
@@ -58,9 +58,9 @@ def test_texts_are_embedded_and_compared(tmp_path: Path, raw: Path, tiny: Tiny) 
     workflow = semantic(raw, tmp_path / "out", embedding_model=tiny("sentences"), id_field="key")
     result = workflow.run(HERE)
     assert list(result.runs) == ["embed", "sample", "train", "assign", "compare", "remove"]
-    told = result.metadata
-    assert (told["documents"], told["empty"], told["no_records"]) == (12, 2, 1)
-    assert (told["groups"], told["duplicates"], told["kept"]) == (3, 7, 5)
+    metadata = result.metadata
+    assert (metadata["documents"], metadata["empty"], metadata["no_records"]) == (12, 2, 1)
+    assert (metadata["groups"], metadata["duplicates"], metadata["kept"]) == (3, 7, 5)
     left = kept(tmp_path / "out")
     assert len(left) == 5
     assert {"k4", "k14"} < set(left)  # without a text
@@ -76,9 +76,7 @@ def test_texts_are_embedded_and_compared(tmp_path: Path, raw: Path, tiny: Tiny) 
     }
 
 
-def test_a_grown_input_is_embedded_only_where_it_is_new(
-    tmp_path: Path, raw: Path, tiny: Tiny
-) -> None:
+def test_only_new_input_is_embedded(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
     workflow = semantic(raw, tmp_path / "out", embedding_model=tiny("sentences"))
     workflow.run(HERE)
     pq.write_table(pa.Table.from_pylist([{"key": "new", "text": "free money"}]), raw / "c.parquet")
@@ -87,16 +85,14 @@ def test_a_grown_input_is_embedded_only_where_it_is_new(
     assert len(kept(tmp_path / "out")) == 6
 
 
-def test_a_shell_needs_one_command(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
+def test_command_line(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
     out = tmp_path / "out"
     command = ["dedup", "semantic", str(raw), str(out), "--embedding-model", tiny("sentences")]
     assert call([*command, "--n-clusters", "1", "--executor", "local", "--workers", "0"]) == 0
     assert len(kept(out)) == 5
 
 
-def test_the_embedder_and_the_workflow_agree_on_the_column(
-    tmp_path: Path, raw: Path, tiny: Tiny
-) -> None:
+def test_embedder_and_workflow_agree_on_the_column(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
     """Two commands, neither of which names it."""
     stages = [
         ParquetReader(str(raw / "b.parquet")),
@@ -104,11 +100,11 @@ def test_the_embedder_and_the_workflow_agree_on_the_column(
         ParquetWriter(str(tmp_path / "embedded")),
     ]
     Pipeline("embed", stages=stages).run(HERE)
-    told = semantic(tmp_path / "embedded", tmp_path / "out").run(HERE).metadata
-    assert (told["documents"], told["groups"], told["kept"]) == (6, 2, 4)
+    metadata = semantic(tmp_path / "embedded", tmp_path / "out").run(HERE).metadata
+    assert (metadata["documents"], metadata["groups"], metadata["kept"]) == (6, 2, 4)
 
 
-def test_mistakes_name_the_way_out(
+def test_errors_name_the_way_out(
     tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def problems(**options: Any) -> str:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from curator_models.importing import transformers
+from curator_models.transformers_compat import import_transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-library = transformers()
+library = import_transformers()
 
 _TEXT = "the a river mountain casino click buy now of and wind stone cheap forest reads slow"
 WORDS = _TEXT.split(" ")

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from corpus.films import Film, Shot
 from corpus.videos import Style, write_video
-from curator_video.analysis.references import _h264_layer, _hevc_layer, lonely
-from curator_video.opening import opened
-from curator_video.sources import VideoSource
+from curator_video.analysis.references import _h264_layer, _hevc_layer, find_disposable
+from curator_video.container import open_video
+from curator_video.source import VideoSource
 
 QUIET = "log-level=none:pools=1:frame-threads=1"
 STYLES = {
@@ -17,11 +17,11 @@ STYLES = {
 
 
 @pytest.mark.parametrize("ending", STYLES)
-def test_pictures_that_no_other_is_made_of_are_told(videos: Path, ending: str) -> None:
+def test_disposable_frames_can_be_skipped(videos: Path, ending: str) -> None:
     path = write_video(videos / f"lonely.{ending}", Film([Shot(40, "pan")]), STYLES[ending])
-    with opened(VideoSource(str(path))) as video:
+    with open_video(VideoSource(str(path))) as video:
         packets = [packet for packet in video.container.demux(video.stream) if packet.size]
-        found = lonely(video.stream, packets)
+        found = find_disposable(video.stream, packets)
         assert not any(
             one.is_keyframe for one, can_go in zip(packets, found, strict=True) if can_go
         )
@@ -35,7 +35,7 @@ def test_pictures_that_no_other_is_made_of_are_told(videos: Path, ending: str) -
     assert 36 <= left <= 40, "the last few were not waited for"
 
 
-def test_parameters_among_the_pictures_are_kept() -> None:
+def test_packets_with_parameter_sets_are_kept() -> None:
     b_slice, parameters = (0x01, 0x80), (0x67, 0x64)
     assert _h264_layer([b_slice, b_slice]) == 1
     assert _h264_layer([parameters, b_slice]) == -1
@@ -43,7 +43,7 @@ def test_parameters_among_the_pictures_are_kept() -> None:
     assert _h264_layer([]) == -1
 
 
-def test_only_the_highest_layer_can_go() -> None:
+def test_only_the_highest_hevc_layer_is_disposable() -> None:
     assert _hevc_layer([(0x00, 0x01)]) == 1
     assert _hevc_layer([(0x02, 0x01)]) == -1
     assert _hevc_layer([(0x00, 0x02)]) == 2

@@ -1,6 +1,6 @@
-"""Pictures that are stored behind a keyframe may be made of what lies before it, too.
+"""Open groups: frames stored after a keyframe may also depend on frames before it.
 
-No player shows them in a copy that begins there, so it begins later than its packets do.
+No player shows them in a copy that begins there, so the copy begins later than its packets do.
 """
 
 import io
@@ -13,14 +13,13 @@ import av
 import numpy as np
 import pytest
 from curator_core.testing import run_stages
-from curator_video.clips import Clip, Span
-from curator_video.cutting.encoders import Encoder
-from curator_video.cutting.stages import ClipCutter
-from curator_video.decoding import Shown
-from curator_video.decoding import pictures as pictures_of
-from curator_video.opening import opened
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.container import open_video
+from curator_video.cutting.cutter import ClipCutter
+from curator_video.cutting.encoders import VideoEncoder
+from curator_video.decoding import TimedFrame, decode_frames
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import Clip, ClipSpan
 
 _OPEN = "open-gop=1:b-adapt=0:keyint=24:min-keyint=24:scenecut=0"
 KINDS = {
@@ -39,7 +38,7 @@ _DIVX = b"\0\0\1\xb2DivX503b1393p\0"
 
 
 def numbered(path: Path, codec: str, options: dict[str, str]) -> Path:
-    """Eighty pictures that have their number on them."""
+    """Write eighty frames that show their number."""
     with av.open(str(path), "w") as container:
         track: Any = container.add_stream(codec, rate=25)
         track.width, track.height, track.pix_fmt = 112, 48, "yuv420p"
@@ -65,20 +64,20 @@ def _frames() -> Iterator[Any]:
 
 
 def _write_divx(path: Path, stored: list[tuple[bytes, bool]]) -> None:
-    """As DivX and XviD do it: two pictures in one packet, and next one in which nothing changes."""
-    packed: list[tuple[bytes, bool]] = []
+    """Write like DivX and XviD: two frames in one packet, followed by an empty frame."""
+    _pack: list[tuple[bytes, bool]] = []
     for content, is_keyframe in stored:
         if content[content.find(_BEGINS) + 4] >> 6 == 2:
-            before, was_keyframe = packed.pop()
-            packed += [(before + content, was_keyframe), (_AS_BEFORE, False)]
+            before, was_keyframe = _pack.pop()
+            _pack += [(before + content, was_keyframe), (_AS_BEFORE, False)]
         else:
-            packed.append((content, is_keyframe))
+            _pack.append((content, is_keyframe))
     with av.open(str(path), "w") as container:
         track: Any = container.add_stream("mpeg4", rate=25)
         track.width, track.height, track.pix_fmt = 112, 48, "yuv420p"
         track.codec_context.extradata = _DIVX
         container.start_encoding()
-        for number, (content, is_keyframe) in enumerate(packed):
+        for number, (content, is_keyframe) in enumerate(_pack):
             packet: Any = av.Packet(content.replace(_BEGINS, _DIVX + _BEGINS, is_keyframe))
             packet.pts = packet.dts = number
             packet.time_base, packet.stream = Fraction(1, 25), track
@@ -95,7 +94,7 @@ def number_on(frame: Any) -> int:
 @pytest.fixture(scope="module", params=KINDS)
 def source(request: pytest.FixtureRequest, videos: Path) -> VideoSource:
     codec, options = KINDS[request.param]
-    if not Encoder(codec).is_there:
+    if not VideoEncoder(codec).is_available:
         pytest.skip(f"this av has no {codec}")
     return VideoSource(str(numbered(videos / f"open.{request.param}", codec, options)))
 
@@ -103,9 +102,9 @@ def source(request: pytest.FixtureRequest, videos: Path) -> VideoSource:
 STARTS = [0.88, 0.92, 1.0, 2.2]
 
 
-def test_a_copy_begins_with_the_picture_that_it_says(source: VideoSource) -> None:
+def test_a_copy_begins_with_the_frame_at_its_start(source: VideoSource) -> None:
     facts = probe(source)
-    clips = [Clip(Span(source, facts, start, start + 0.8)) for start in STARTS]
+    clips = [Clip(ClipSpan(source, facts, start, start + 0.8)) for start in STARTS]
     for done in run_stages([ClipCutter("copy")], clips).outputs:
         made = done.data.encoded
         with av.open(io.BytesIO(made.content)) as container:
@@ -116,12 +115,14 @@ def test_a_copy_begins_with_the_picture_that_it_says(source: VideoSource) -> Non
         assert len(shown) == made.frames
 
 
-def test_a_span_has_each_picture_at_its_time(source: VideoSource) -> None:
+def test_a_span_has_each_frame_at_its_time(source: VideoSource) -> None:
     for start in STARTS:
         first = round(25 * start)
-        with opened(source) as video:
+        with open_video(source) as video:
             items = [
-                one for one in pictures_of(video, start, start + 0.4) if isinstance(one, Shown)
+                one
+                for one in decode_frames(video, start, start + 0.4)
+                if isinstance(one, TimedFrame)
             ]
         found = [(round(25 * item.time), number_on(item.frame)) for item in items]
         assert found == [(number, number) for number in range(first, first + 10)]

@@ -1,4 +1,4 @@
-"""The sound of clips: copied, encoded where its file cannot hold it, or left out with a reason."""
+"""The sound of clips: copied, encoded if the file cannot hold it, or left out with a reason."""
 
 import io
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import av
 import numpy as np
 import pytest
 from curator_core.testing import run_stage
-from curator_video.clips import Clip, Encoded, Span
-from curator_video.cutting.sound import UnfitSoundError, with_sound
-from curator_video.cutting.stages import ClipCutter
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.cutting.cutter import ClipCutter
+from curator_video.cutting.sound import UnsupportedSoundError, cut_with_sound
+from curator_video.facts import probe
+from curator_video.source import VideoSource
+from curator_video.tasks import Clip, ClipSpan, EncodedClip
 
 MODES = ("exact", "copy")
 CASES = {
@@ -24,7 +24,7 @@ CASES = {
 
 
 def film(path: Path, codec: str, rate: int = 48000, from_s: float = 0.0) -> Path:
-    """Four seconds, with a click at each full one, of sound that begins at `from_s`."""
+    """Write four seconds of video; its sound begins at `from_s` and clicks every second."""
     with av.open(str(path), "w") as container:
         track: Any = container.add_stream("mpeg4" if path.suffix == ".avi" else "libx264", rate=25)
         track.width, track.height, track.pix_fmt = 64, 48, "yuv420p"
@@ -52,15 +52,15 @@ def clicking(rate: int, from_s: float, size: int) -> Iterator[av.AudioFrame]:
         yield frame
 
 
-def cut(path: Path, mode: Any, start: float = 1.5, end: float = 3.5) -> Encoded:
+def cut(path: Path, mode: Any, start: float = 1.5, end: float = 3.5) -> EncodedClip:
     source = VideoSource(str(path))
-    [done] = run_stage(ClipCutter(mode), Clip(Span(source, probe(source), start, end)))
-    made: Encoded = done.data.encoded
+    [done] = run_stage(ClipCutter(mode), Clip(ClipSpan(source, probe(source), start, end)))
+    made: EncodedClip = done.data.encoded
     return made
 
 
-def clicks(made: Encoded) -> list[float]:
-    """When it clicks, on the clock of the source."""
+def clicks(made: EncodedClip) -> list[float]:
+    """Return the times of clicks, from the start of the source."""
     found: list[float] = []
     with av.open(io.BytesIO(made.content)) as container:
         for frame in container.decode(audio=0):
@@ -74,14 +74,14 @@ def clicks(made: Encoded) -> list[float]:
     return found
 
 
-def sound_of(made: Encoded) -> str | None:
+def sound_of(made: EncodedClip) -> str | None:
     audio = probe(VideoSource(f"clip.{made.extension}", content=made.content)).audio
     return audio and audio.codec
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("codec", "rate"), CASES.values(), ids=CASES)
-def test_sound_that_no_container_holds_becomes_aac(
+def test_sound_that_no_container_can_hold_becomes_aac(
     tmp_path: Path, codec: str, rate: int, mode: Any
 ) -> None:
     path = film(tmp_path / "film.mov", codec, rate)
@@ -94,44 +94,44 @@ def test_sound_that_no_container_holds_becomes_aac(
 
 
 @pytest.mark.parametrize("codec", ["pcm_mulaw", "pcm_s16le", "mp2", "aac", "ac3"])
-def test_clips_of_avi_have_sound_whose_times_avi_can_tell(tmp_path: Path, codec: str) -> None:
+def test_avi_copies_have_pcm_sound(tmp_path: Path, codec: str) -> None:
     made = cut(film(tmp_path / "film.avi", codec, 8000 if "law" in codec else 48000), "copy")
     assert (made.extension, made.audio, sound_of(made)) == ("avi", "pcm_s16le", "pcm_s16le")
     assert clicks(made)[-2:] == pytest.approx([2.0, 3.0], abs=0.08)
-    is_told = bool(made.changes)
-    assert is_told == (codec != "pcm_s16le")
+    has_changes = bool(made.changes)
+    assert has_changes == (codec != "pcm_s16le")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_copied_sound_needs_no_word(tmp_path: Path, mode: Any) -> None:
+def test_copied_sound_is_not_a_change(tmp_path: Path, mode: Any) -> None:
     made = cut(film(tmp_path / "film.mp4", "aac"), mode)
     assert (made.audio, made.changes) == ("aac", ())
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_sound_that_begins_late_stays_with_its_pictures(tmp_path: Path, mode: Any) -> None:
+def test_sound_that_starts_late_stays_in_sync(tmp_path: Path, mode: Any) -> None:
     made = cut(film(tmp_path / "film.mov", "pcm_mulaw", 8000, from_s=2.5), mode)
     assert clicks(made) == pytest.approx([3.0], abs=0.02)
     assert made.changes[1].startswith("sound is missing in part: it covers")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_clip_without_its_sound_says_why(tmp_path: Path, mode: Any) -> None:
+def test_missing_sound_is_reported_with_the_reason(tmp_path: Path, mode: Any) -> None:
     path = film(tmp_path / "film.mov", "pcm_mulaw", 8000, from_s=3.0)
     made = cut(path, mode, 0.0, 1.0)
     assert (made.audio, sound_of(made)) == (None, None)
-    [told] = made.changes
-    assert told.startswith("sound left out: ")
+    [change] = made.changes
+    assert change.startswith("sound left out: ")
 
 
 @pytest.mark.parametrize("codec", ["wmav2", "adpcm_ms"])
-def test_sound_of_an_archive_becomes_aac(tmp_path: Path, codec: str) -> None:
+def test_wma_and_adpcm_become_aac(tmp_path: Path, codec: str) -> None:
     made = cut(film(tmp_path / "film.avi", codec, 44100), "exact")
     assert (made.extension, made.audio) == ("mp4", "aac")
     assert clicks(made)[-2:] == pytest.approx([2.0, 3.0], abs=0.08)
 
 
-def test_sound_that_cannot_be_decoded_costs_no_clip(tmp_path: Path) -> None:
+def test_undecodable_sound_is_left_out(tmp_path: Path) -> None:
     path = film(tmp_path / "film.avi", "wmav2", 44100)
     with av.open(str(path)) as container:
         sounds = [bytes(packet) for packet in container.demux(audio=0) if packet.size]
@@ -144,29 +144,29 @@ def test_sound_that_cannot_be_decoded_costs_no_clip(tmp_path: Path) -> None:
     assert made.changes == ("sound left out: its wmav2 cannot be decoded",)
 
 
-def test_sound_that_its_file_refuses_is_encoded_and_else_left_out() -> None:
+def test_sound_is_copied_else_encoded_else_left_out() -> None:
     tried: list[str] = []
 
-    def make(way: str) -> Encoded:
+    def make(way: str) -> EncodedClip:
         tried.append(way)
         if way != "none":
-            raise UnfitSoundError("no such codec here")
-        return Encoded(b"", 0, 1, 25, "h264", "exact", changes=("deinterlaced",))
+            raise UnsupportedSoundError("no such codec here")
+        return EncodedClip(b"", 0, 1, 25, "h264", "exact", changes=("deinterlaced",))
 
-    assert with_sound(make).changes == ("deinterlaced", "sound left out: no such codec here")
+    assert cut_with_sound(make).changes == ("deinterlaced", "sound left out: no such codec here")
     assert tried == ["copied", "encoded", "none"]
 
 
-def test_what_was_changed_is_in_the_page_and_the_index(tmp_path: Path) -> None:
-    from curator_video.writing.records import page_of, row_of
+def test_changes_are_in_the_metadata_and_the_index(tmp_path: Path) -> None:
+    from curator_video.writers.records import clip_metadata, index_row
 
     source = VideoSource(str(film(tmp_path / "film.mov", "pcm_mulaw", 8000)))
-    [done] = run_stage(ClipCutter(), Clip(Span(source, probe(source), 0, 2)))
-    told = "sound encoded as aac, was pcm_mulaw"
-    page = page_of(done, None, None)["cut"]
-    assert (page["audio"], page["changes"]) == ("aac", [told])
-    row = row_of(done, None)
-    assert (row["audio"], row["changes"]) == ("aac", told)
+    [done] = run_stage(ClipCutter(), Clip(ClipSpan(source, probe(source), 0, 2)))
+    change = "sound encoded as aac, was pcm_mulaw"
+    page = clip_metadata(done, None, None)["cut"]
+    assert (page["audio"], page["changes"]) == ("aac", [change])
+    row = index_row(done, None)
+    assert (row["audio"], row["changes"]) == ("aac", change)
     again = Clip.from_payload(done.to_payload())
     assert again.data.encoded == done.data.encoded
     assert again.data.facts == done.data.facts

@@ -1,4 +1,4 @@
-"""Models judge pictures of clips, which are decoded once for all of them."""
+"""Model filters score frames of clips, which are decoded once for all of them."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from curator_core.errors import InputError
 from curator_core.testing import check_stage, run_stages
-from curator_video.analysis import examining
-from curator_video.analysis.findings import Findings
-from curator_video.clips import Clip, Span
-from curator_video.embedding.frames import ClipEmbedder
+from curator_video.analysis import frame_stage
+from curator_video.analysis.measurements import ClipAnalysis
+from curator_video.embeddings.embedders import ClipEmbedder
+from curator_video.facts import probe
 from curator_video.filters.models import AestheticFilter, NSFWFilter, TextAreaFilter
 from curator_video.filters.motion import MotionFilter
-from curator_video.models.sampling import pictures_of
-from curator_video.probing import probe
-from curator_video.sources import VideoSource
+from curator_video.source import VideoSource
+from curator_video.tasks import Clip, ClipSpan
 
 Tiny = Callable[[str], str]
 
@@ -37,19 +36,19 @@ def aesthetics(tiny: Tiny, **options: Any) -> AestheticFilter:
 
 @pytest.fixture
 def decodes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was wanted of each decode."""
-    asked: list[Any] = []
-    real = examining.examined
+    """Record the needs of each decode."""
+    ask_all: list[Any] = []
+    real = frame_stage.analyze_span
 
-    def noted(span: Any, wanted: Any) -> Findings:
-        asked.append(wanted)
+    def noted(span: Any, wanted: Any) -> ClipAnalysis:
+        ask_all.append(wanted)
         return real(span, wanted)
 
-    monkeypatch.setattr(examining, "examined", noted)
-    return asked
+    monkeypatch.setattr(frame_stage, "analyze_span", noted)
+    return ask_all
 
 
-def test_all_of_them_share_one_decode(
+def test_model_filters_share_one_decode(
     tiny: Tiny, harbour_clips: list[Clip], decodes: list[Any]
 ) -> None:
     stages: list[Any] = [
@@ -57,8 +56,7 @@ def test_all_of_them_share_one_decode(
         MotionFilter(score_only=True),
         ClipEmbedder(model=tiny("clip"), device="cpu"),
     ]
-    aware = [stage.followed_by(stages[place:]) for place, stage in enumerate(stages)]
-    ran = run_stages(aware, harbour_clips)
+    ran = run_stages(stages, harbour_clips)
     assert len(decodes) == len(harbour_clips)
     assert all(one.motion and len(one.frames) == 1 for one in decodes)
     for clip in ran.outputs:
@@ -66,35 +64,33 @@ def test_all_of_them_share_one_decode(
         assert len(clip.data.vectors["embedding"]) == 12
 
 
-def test_vectors_are_made_once_for_the_head_and_the_column(
+def test_clip_vectors_are_computed_once_for_head_and_column(
     tiny: Tiny, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from curator_image.models.networks import ClipVectors
+    from curator_image.models.embedder import ClipVectors
 
     shown: list[int] = []
-    real = ClipVectors.ask
-    monkeypatch.setattr(ClipVectors, "ask", lambda *a: shown.append(len(a[1])) or real(*a))
+    real = ClipVectors.predict
+    monkeypatch.setattr(ClipVectors, "predict", lambda *a: shown.append(len(a[1])) or real(*a))
     stages = [ClipEmbedder(model=tiny("clip"), device="cpu"), aesthetics(tiny, score_only=True)]
     run_stages(stages, harbour_clips[:1])
     assert shown == [2]
 
 
-def test_the_score_is_what_the_head_says_of_each_picture(
-    tiny: Tiny, harbour_clips: list[Clip]
-) -> None:
-    """Against curator-image itself, picture by picture."""
+def test_scores_equal_those_of_curator_image(tiny: Tiny, harbour_clips: list[Clip]) -> None:
+    """Compare with curator-image, frame by frame."""
 
     from curator_core.model.resources import WorkerInfo
     from curator_image import ImageEmbedder
-    from curator_image.models.heads import head_in
+    from curator_image.models.heads import load_head
 
     stage = aesthetics(tiny, score_only=True, reduction="mean")
     [found] = run_stages([stage], harbour_clips[:1]).outputs
-    pictures = pictures_of(stage, harbour_clips[0], stage.sampling)
+    pictures = stage.sample_frames(harbour_clips[0], stage.sampling)
     [model] = ImageEmbedder(model=tiny("clip"), device="cpu").model_stages()
     model.load(WorkerInfo())
-    vectors = np.stack([model.ask([one])[0] for one in pictures])
-    wanted = head_in(Path(tiny("head")) / "model.safetensors", "linear").scores(vectors)
+    vectors = np.stack([model.predict([one])[0] for one in pictures])
+    wanted = load_head(Path(tiny("head")) / "model.safetensors", "linear").scores(vectors)
     assert len(pictures) == 2
     assert found.scores["aesthetic_score"] == pytest.approx(float(wanted.mean()), abs=1e-5)
     assert str(found.scores["aesthetic_model"]).startswith("model.safetensors sha256:")
@@ -106,7 +102,7 @@ def test_the_score_is_what_the_head_says_of_each_picture(
     assert most.scores["aesthetic_score"] == pytest.approx(float(wanted.max()), abs=1e-5)
 
 
-def test_limits_and_their_opposites(tiny: Tiny, harbour_clips: list[Clip]) -> None:
+def test_score_limits_and_invert(tiny: Tiny, harbour_clips: list[Clip]) -> None:
     keeps = aesthetics(tiny, min_score=-100, score_field="liked")
     [kept] = run_stages([keeps], harbour_clips[:1]).outputs
     assert isinstance(kept.scores["liked"], float)
@@ -114,22 +110,22 @@ def test_limits_and_their_opposites(tiny: Tiny, harbour_clips: list[Clip]) -> No
     assert drops.counts.reasons == {"not beautiful": 1}
     turned = run_stages([aesthetics(tiny, min_score=100, invert=True)], harbour_clips[:1])
     assert len(turned.outputs) == 1
-    gone = run_stages([aesthetics(tiny, min_score=-100, invert=True)], harbour_clips[:1])
-    assert gone.counts.reasons == {"not what aesthetic_filter drops": 1}
+    inverted = run_stages([aesthetics(tiny, min_score=-100, invert=True)], harbour_clips[:1])
+    assert inverted.counts.reasons == {"not what aesthetic_filter drops": 1}
 
 
 @needs_nsfw
-def test_harbours_are_safe_for_work(harbour_clips: list[Clip]) -> None:
+def test_nsfw_filter_scores_and_drops(harbour_clips: list[Clip]) -> None:
     ran = run_stages([NSFWFilter(device="cpu")], harbour_clips[:1])
     [clip] = ran.outputs
     assert 0 <= clip.scores["nsfw_score"] < 0.3
     assert str(clip.scores["nsfw_model"]).startswith("open_nsfw sha256:")
-    gone = run_stages([NSFWFilter(device="cpu", max_score=-1)], harbour_clips[:1])
-    assert gone.counts.reasons == {"likely not safe for work": 1}
+    inverted = run_stages([NSFWFilter(device="cpu", max_score=-1)], harbour_clips[:1])
+    assert inverted.counts.reasons == {"likely not safe for work": 1}
 
 
 def slide(path: Path, lines: int) -> Clip:
-    """Two seconds of a white page with so many lines on it."""
+    """Two seconds of a white page with this number of lines of text."""
     import av
     from PIL import Image, ImageDraw, ImageFont
 
@@ -145,11 +141,11 @@ def slide(path: Path, lines: int) -> Clip:
             file.mux(stream.encode(av.VideoFrame.from_image(page)))
         file.mux(stream.encode(None))
     source = VideoSource(str(path))
-    return Clip(Span(source, probe(source), 0.0, 2.0))
+    return Clip(ClipSpan(source, probe(source), 0.0, 2.0))
 
 
 @needs_ocr
-def test_text_on_the_screen_is_measured(tmp_path: Path) -> None:
+def test_text_area_measures_text_on_screen(tmp_path: Path) -> None:
     clips = [slide(tmp_path / f"{lines}.mp4", lines) for lines in (0, 1, 6)]
     scored = run_stages([TextAreaFilter(device="cpu", score_only=True)], clips).outputs
     none, little, much = [clip.scores["text_area"] for clip in scored]
@@ -160,31 +156,31 @@ def test_text_on_the_screen_is_measured(tmp_path: Path) -> None:
     assert dropped.counts.reasons == {"much text": 1}
 
 
-def test_a_clip_too_short_for_the_rate_is_set_aside_with_a_way_out(
+def test_a_clip_too_short_for_the_rate_is_quarantined_with_a_hint(
     tiny: Tiny, harbour_clips: list[Clip]
 ) -> None:
     from dataclasses import replace
 
     short = harbour_clips[0].with_data(replace(harbour_clips[0].data, start=1.1, end=1.9))
     stage = aesthetics(tiny)
-    with pytest.raises(InputError, match=r"\[1\.10-1\.90 s\] is too short for 1 pictures a second"
-                       r".*give stage 'aesthetic_filter' a larger fps"):  # fmt: skip
-        pictures_of(stage, short, stage.sampling)
+    with pytest.raises(InputError, match=r"\[1\.10-1\.90 s\] is too short for 1 frames per second"
+                       r".*give stage 'aesthetic_filter' a higher fps"):  # fmt: skip
+        stage.sample_frames(short, stage.sampling)
     ran = run_stages([stage, MotionFilter()], [short], on_error="quarantine")
     assert len(ran.report.quarantined) == 1
     assert run_stages([aesthetics(tiny, fps=2, score_only=True)], [short]).outputs
 
 
-def test_wrong_options_are_told(tiny: Tiny) -> None:
-    told = list(aesthetics(tiny, fps=0, height=-1, reduction="median").check())  # type: ignore[arg-type]
-    assert told == [
+def test_wrong_options_are_reported(tiny: Tiny) -> None:
+    reported = list(aesthetics(tiny, fps=0, height=-1, reduction="median").check())  # type: ignore[arg-type]
+    assert reported == [
         "fps is 0, but must be more than 0",
-        "height is -1, but must be 0 (as high as they are) or more",
+        "height is -1, but must be 0 (keep the original height) or more",
         "reduction is 'median' (did you mean mean?)",
     ]
-    [told] = aesthetics(tiny, head_weights="/no/head.pth").check()
-    assert "there is no file /no/head.pth" in told
+    [reported] = aesthetics(tiny, head_weights="/no/head.pth").check()
+    assert "no such file: /no/head.pth" in reported
 
 
-def test_it_keeps_what_every_stage_promises(tiny: Tiny, harbour_clips: list[Clip]) -> None:
+def test_stage_contract(tiny: Tiny, harbour_clips: list[Clip]) -> None:
     check_stage(aesthetics(tiny), harbour_clips[0])

@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from curator_core.io.filesystems import StorageOptions
 
-from curator_audio.forms import HIGHEST_RATE, Form
-from curator_audio.opening import Source, UndecodableError, opened
-from curator_audio.resampling import resampled
-from curator_audio.waveforms import Waveform
+from curator_audio.container import AudioSource, UndecodableError, open_container
+from curator_audio.resampling import resample_blocks
+from curator_audio.waveform import HIGHEST_RATE, AudioFormat, Waveform
 
 if TYPE_CHECKING:
     from av import AudioFrame
 
-    from curator_audio.waveforms import Samples
+    from curator_audio.waveform import Samples
 
-MOST_CHANNELS = 64
+
+MAX_CHANNELS = 64
+
 _BLOCK_SECONDS = 10
+
 _BLOCK_SAMPLES = 8 * 1024 * 1024
 """Samples in all channels together, so that many channels do not make a block larger."""
 
-_TELL_THEIR_LENGTH = ("wav", "w64", "flac", "mov", "aiff", "caf", "au")
+_FORMATS_WITH_LENGTH = ("wav", "w64", "flac", "mov", "aiff", "caf", "au")
 """Formats with the exact length in the header; for others FFmpeg estimates it."""
 
 _MISSING_SECONDS, _MISSING_SHARE = 0.25, 0.01
@@ -42,61 +44,65 @@ class Track:
     blocks: "Iterator[Samples]"
 
 
-def decoded(
-    source: Source,
-    form: Form,
+def decode_blocks(
+    source: AudioSource,
+    audio_format: AudioFormat,
     storage_options: StorageOptions | None = None,
-    tell_seconds: Callable[[float], None] | None = None,
+    on_length: Callable[[float], None] | None = None,
 ) -> Iterator[Waveform]:
     """Yield blocks of about ten seconds; raise UndecodableError if the file is damaged.
 
-    `tell_seconds` is called with the length from the header, before the first block.
+    `on_length` is called with the seconds from the header, before the first block.
     """
-    with opened(source, storage_options) as container:
-        track = track_of(container)
-        if tell_seconds is not None:
-            tell_seconds(_promised(container.streams.audio[0]))
-        given = False
-        for wave in formed(track.blocks, track.sample_rate, form):
-            given = given or wave.samples.shape[1] > 0
+    with open_container(source, storage_options) as container:
+        track = read_track(container)
+        if on_length is not None:
+            on_length(_header_seconds(container.streams.audio[0]))
+        has_samples = False
+        for wave in convert_blocks(track.blocks, track.sample_rate, audio_format):
+            has_samples = has_samples or wave.samples.shape[1] > 0
             yield wave
-        if not given:
-            raise UndecodableError("the recording holds no samples")
+        if not has_samples:
+            raise UndecodableError("the recording has no samples")
 
 
-def formed(blocks: "Iterable[Samples]", sample_rate: int, form: Form) -> Iterator[Waveform]:
-    """Convert native blocks to the wanted form."""
-    rate = form.sample_rate or sample_rate
-    chosen = (_chosen(block, form) for block in blocks)
-    for block in resampled(chosen, sample_rate, rate, form.quality):
+def convert_blocks(
+    blocks: "Iterable[Samples]", sample_rate: int, audio_format: AudioFormat
+) -> Iterator[Waveform]:
+    """Convert native blocks to a format."""
+    rate = audio_format.sample_rate or sample_rate
+    chosen = (_select_channels(block, audio_format) for block in blocks)
+    for block in resample_blocks(chosen, sample_rate, rate, audio_format.quality):
         yield Waveform(block, rate)
 
 
-def decode(source: Source, form: Form, storage_options: StorageOptions | None = None) -> Waveform:
+def decode(
+    source: AudioSource, audio_format: AudioFormat, storage_options: StorageOptions | None = None
+) -> Waveform:
     """Decode a whole file at once; only for short files."""
     import numpy as np
 
-    blocks = list(decoded(source, form, storage_options))
+    blocks = list(decode_blocks(source, audio_format, storage_options))
     joined = blocks[0].samples if len(blocks) == 1 else np.hstack([b.samples for b in blocks])
     return Waveform(joined, blocks[0].sample_rate)
 
 
-def track_of(container: Any) -> Track:
+def read_track(container: Any) -> Track:
     """Return the first audio stream of an open container."""
     stream = container.streams.audio[0]
     if stream.codec_context is None:
-        raise UndecodableError("the codec of its audio is not known to this FFmpeg")
+        raise UndecodableError("this FFmpeg does not support its audio codec")
     rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
     if not rate or not channels:
-        raise UndecodableError("no audio can be made out in it, whatever its name ends in")
-    if not 1 <= rate <= HIGHEST_RATE or not 1 <= channels <= MOST_CHANNELS:
+        raise UndecodableError("it has no readable audio, whatever its file extension says")
+    if not 1 <= rate <= HIGHEST_RATE or not 1 <= channels <= MAX_CHANNELS:
         raise UndecodableError(
-            f"the header tells of {rate} samples a second and {channels} channels; up to "
-            f"{HIGHEST_RATE} and {MOST_CHANNELS} are read"
+            f"its header says {rate} samples per second and {channels} channels; at most "
+            f"{HIGHEST_RATE} and {MAX_CHANNELS} are supported"
         )
     frames = _frames(container, stream)
-    if container.format.name.partition(",")[0] in _TELL_THEIR_LENGTH:
-        frames = _complete(frames, _promised(stream))
+    if container.format.name.partition(",")[0] in _FORMATS_WITH_LENGTH:
+        frames = _check_length(frames, _header_seconds(stream))
     return Track(rate, channels, stream.codec_context.name, _blocks(frames, rate, channels))
 
 
@@ -117,15 +123,15 @@ def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
         except (av.FFmpegError, ValueError, OverflowError) as error:
             damage, bad = error, bad + 1
             if bad > _BAD_PACKETS:
-                raise _damaged(seconds, damage) from None
+                raise _damage_error(seconds, damage) from None
             continue
         for frame in frames:
             if damage is not None:
-                raise _damaged(seconds, damage) from None
+                raise _damage_error(seconds, damage) from None
             yield frame
             seconds += frame.samples / (frame.sample_rate or 1)
     if damage is not None and not seconds:
-        raise _damaged(seconds, damage) from None
+        raise _damage_error(seconds, damage) from None
 
 
 def _packets(container: Any, stream: Any) -> Iterator[Any]:
@@ -140,23 +146,23 @@ def _packets(container: Any, stream: Any) -> Iterator[Any]:
         yield error
 
 
-def _damaged(seconds: float, error: Exception) -> UndecodableError:
-    said = getattr(error, "strerror", None) or str(error)
-    return UndecodableError(f"damaged or cut off after {seconds:.2f} s: {said}")
+def _damage_error(seconds: float, error: Exception) -> UndecodableError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UndecodableError(f"damaged or cut off after {seconds:.2f} s: {reason}")
 
 
-def _promised(stream: Any) -> float:
+def _header_seconds(stream: Any) -> float:
     return float(stream.duration * stream.time_base) if stream.duration else 0.0
 
 
-def _complete(frames: "Iterator[AudioFrame]", promised: float) -> "Iterator[AudioFrame]":
-    """Yield the frames; raise at the end if they are shorter than the header promised."""
+def _check_length(frames: "Iterator[AudioFrame]", expected: float) -> "Iterator[AudioFrame]":
+    """Yield the frames; raise at the end if the header promised more."""
     seconds = 0.0
     for frame in frames:
         yield frame
         seconds += frame.samples / (frame.sample_rate or 1)
-    if seconds < promised * (1 - _MISSING_SHARE) - _MISSING_SECONDS:
-        raise UndecodableError(f"cut off after {seconds:.2f} s of {promised:.2f} s")
+    if seconds < expected * (1 - _MISSING_SHARE) - _MISSING_SECONDS:
+        raise UndecodableError(f"cut off after {seconds:.2f} s of {expected:.2f} s")
 
 
 def _blocks(frames: "Iterable[AudioFrame]", rate: int, channels: int) -> "Iterator[Samples]":
@@ -166,9 +172,9 @@ def _blocks(frames: "Iterable[AudioFrame]", rate: int, channels: int) -> "Iterat
     waiting: list[Samples] = []
     held = position = 0
     for frame in frames:
-        _refuse_changes(frame, rate, channels, position / rate)
-        samples = _samples_of(frame)
-        _refuse_odd_numbers(samples, position / rate)
+        _check_unchanged(frame, rate, channels, position / rate)
+        samples = _to_samples(frame)
+        _check_finite(samples, position / rate)
         waiting.append(samples)
         held += samples.shape[1]
         position += samples.shape[1]
@@ -179,23 +185,23 @@ def _blocks(frames: "Iterable[AudioFrame]", rate: int, channels: int) -> "Iterat
         yield np.hstack(waiting)
 
 
-def _refuse_changes(frame: "AudioFrame", rate: int, channels: int, seconds: float) -> None:
+def _check_unchanged(frame: "AudioFrame", rate: int, channels: int, seconds: float) -> None:
     if frame.sample_rate != rate or frame.layout.nb_channels != channels:
         raise UndecodableError(
-            f"after {seconds:.2f} s the recording goes on with {frame.sample_rate} samples a "
-            f"second and {frame.layout.nb_channels} channels instead of {rate} and {channels}"
+            f"after {seconds:.2f} s the recording changes from {rate} to {frame.sample_rate} "
+            f"samples per second, and from {channels} to {frame.layout.nb_channels} channels"
         )
 
 
-def _refuse_odd_numbers(samples: "Samples", seconds: float) -> None:
+def _check_finite(samples: "Samples", seconds: float) -> None:
     import numpy as np
 
     if not np.isfinite(samples).all():
-        odd = int(samples.size - np.isfinite(samples).sum())
-        raise UndecodableError(f"{odd} samples after {seconds:.2f} s are infinite or no numbers")
+        count = int(samples.size - np.isfinite(samples).sum())
+        raise UndecodableError(f"{count} samples after {seconds:.2f} s are infinite or NaN")
 
 
-def _samples_of(frame: "AudioFrame") -> "Samples":
+def _to_samples(frame: "AudioFrame") -> "Samples":
     """Return samples as fractions of full scale, with a row per channel."""
     import numpy as np
 
@@ -212,17 +218,17 @@ def _samples_of(frame: "AudioFrame") -> "Samples":
     return plain
 
 
-def _chosen(block: "Samples", form: Form) -> "Samples":
+def _select_channels(block: "Samples", audio_format: AudioFormat) -> "Samples":
     import numpy as np
 
-    if form.channels == "all" or (form.channels == "mono" and block.shape[0] == 1):
+    if audio_format.channels == "all" or (audio_format.channels == "mono" and block.shape[0] == 1):
         return block
-    if form.channels == "mono":
+    if audio_format.channels == "mono":
         mixed: Samples = block.mean(axis=0, keepdims=True, dtype=np.float32)
         return mixed
-    number = int(form.channels)
+    number = int(audio_format.channels)
     if number >= block.shape[0]:
         raise UndecodableError(
-            f"channel {number} is wanted, but there are {block.shape[0]}, counted from 0"
+            f"channel {number} does not exist: the recording has {block.shape[0]}, counted from 0"
         )
     return block[number : number + 1]

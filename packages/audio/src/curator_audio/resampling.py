@@ -7,51 +7,52 @@ from itertools import chain
 from math import ceil, floor, gcd
 from typing import TYPE_CHECKING, Any
 
-from curator_audio.forms import Quality
+from curator_audio.waveform import Quality
 
 if TYPE_CHECKING:
-    from curator_audio.waveforms import Samples
+    from curator_audio.waveform import Samples
+
 
 _WIDTH, _ROLLOFF, _BETA = 64, 0.9475937167399596, 14.769656459379492
 """The parameters of librosa's `kaiser_best`: aliases are 148 dB down."""
 
-_TINY = 4096
+_MIN_FFMPEG_SAMPLES = 4096
 
 _AT_ONCE = 256 * 1024
 """Samples to process as a matrix at a time: few enough to stay in the CPU cache."""
 
 
-def resampled(
+def resample_blocks(
     blocks: "Iterable[Samples]", old: int, new: int, quality: Quality
 ) -> "Iterator[Samples]":
     """Yield blocks at the rate `new`, `ceil(count * new / old)` samples in total."""
     if old == new:
         yield from blocks
         return
-    coming = iter(blocks)
-    first = next(coming, None)
+    iterator = iter(blocks)
+    first = next(iterator, None)
     if first is None:
         return
-    is_tiny = first.shape[1] < _TINY  # too short for FFmpeg's filter
-    resample = _windowed if quality == "best" or is_tiny else _filtered
-    yield from resample(chain([first], coming), old, new)
+    is_tiny = first.shape[1] < _MIN_FFMPEG_SAMPLES  # too short for FFmpeg's filter
+    resample = _resample_windowed if quality == "best" or is_tiny else _resample_ffmpeg
+    yield from resample(chain([first], iterator), old, new)
 
 
-def _filtered(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
+def _resample_ffmpeg(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
     """Resample with FFmpeg, each channel alone, so that it does not mix channels by layout."""
     import numpy as np
 
     resamplers: list[Any] = []
-    taken = given = 0
+    num_in = num_out = 0
     for block in blocks:
         resamplers = resamplers or [_resampler(new) for _ in block]
-        rows = [_pushed(one, row, old) for one, row in zip(resamplers, block, strict=True)]
-        taken += block.shape[1]
-        given += rows[0].size
+        rows = [_push(one, row, old) for one, row in zip(resamplers, block, strict=True)]
+        num_in += block.shape[1]
+        num_out += rows[0].size
         if rows[0].size:
             yield np.stack(rows)
-    rest = np.stack([_joined(one.resample(None)) for one in resamplers])
-    missing = -(-taken * new // old) - given
+    rest = np.stack([_join_frames(one.resample(None)) for one in resamplers])
+    missing = -(-num_in * new // old) - num_out
     if missing > 0:
         yield np.pad(rest, ((0, 0), (0, max(0, missing - rest.shape[1]))))[:, :missing]
 
@@ -62,7 +63,7 @@ def _resampler(rate: int) -> Any:
     return AudioResampler(format="fltp", layout="mono", rate=rate)
 
 
-def _pushed(resampler: Any, row: Any, rate: int) -> Any:
+def _push(resampler: Any, row: Any, rate: int) -> Any:
     import av
     import numpy as np
 
@@ -70,38 +71,38 @@ def _pushed(resampler: Any, row: Any, rate: int) -> Any:
         np.ascontiguousarray(row[None]), format="fltp", layout="mono"
     )
     frame.sample_rate = rate
-    return _joined(resampler.resample(frame))
+    return _join_frames(resampler.resample(frame))
 
 
-def _joined(frames: Iterable[Any]) -> Any:
+def _join_frames(frames: Iterable[Any]) -> Any:
     import numpy as np
 
     found = [frame.to_ndarray()[0] for frame in frames]
     return np.concatenate(found) if found else np.zeros(0, np.float32)
 
 
-def _windowed(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
+def _resample_windowed(blocks: "Iterable[Samples]", old: int, new: int) -> "Iterator[Samples]":
     """Compute each output sample as a weighted sum of the input within a window."""
     import numpy as np
 
     bank = _bank(old, new)
-    waiting: Samples | None = None
-    taken = given = 0
+    pending: Samples | None = None
+    num_in = num_out = 0
     for block in blocks:
-        if waiting is None:  # silence precedes the recording
-            waiting = np.zeros((block.shape[0], bank.reach), np.float32)
-        waiting = np.concatenate([waiting, block], axis=1)
-        taken += block.shape[1]
-        steps = (waiting.shape[1] - 2 * bank.reach) // bank.step_in
+        if pending is None:  # silence precedes the recording
+            pending = np.zeros((block.shape[0], bank.reach), np.float32)
+        pending = np.concatenate([pending, block], axis=1)
+        num_in += block.shape[1]
+        steps = (pending.shape[1] - 2 * bank.reach) // bank.step_in
         if steps > 0:
-            yield bank.apply(waiting, steps)
-            given += steps * bank.step_out
-            waiting = waiting[:, steps * bank.step_in :]
-    missing = -(-taken * new // old) - given
-    if waiting is not None and missing > 0:
+            yield bank.apply(pending, steps)
+            num_out += steps * bank.step_out
+            pending = pending[:, steps * bank.step_in :]
+    missing = -(-num_in * new // old) - num_out
+    if pending is not None and missing > 0:
         steps = ceil(missing / bank.step_out)
         size = steps * bank.step_in + 2 * bank.reach
-        padded = np.pad(waiting, ((0, 0), (0, max(0, size - waiting.shape[1]))))
+        padded = np.pad(pending, ((0, 0), (0, max(0, size - pending.shape[1]))))
         yield bank.apply(padded, steps)[:, :missing]
 
 
@@ -153,8 +154,8 @@ def _bank(old: int, new: int) -> _Bank:
     for first in range(0, step_out, size):
         moments = np.arange(first, min(step_out, first + size)) * (old / new)
         start, end = floor(moments[0]), floor(moments[-1]) + 2 * reach + 1
-        apart = (np.arange(start, end)[:, None] - reach - moments[None]) * cutoff
-        inside = np.sqrt(np.maximum(0, 1 - (apart / _WIDTH) ** 2))
-        window = np.where(np.abs(apart) < _WIDTH, np.i0(_BETA * inside) / np.i0(_BETA), 0)
-        groups.append((first, start, (cutoff * np.sinc(apart) * window).astype(np.float32)))
+        distance = (np.arange(start, end)[:, None] - reach - moments[None]) * cutoff
+        inside = np.sqrt(np.maximum(0, 1 - (distance / _WIDTH) ** 2))
+        window = np.where(np.abs(distance) < _WIDTH, np.i0(_BETA * inside) / np.i0(_BETA), 0)
+        groups.append((first, start, (cutoff * np.sinc(distance) * window).astype(np.float32)))
     return _Bank(step_in, step_out, reach, tuple(groups))

@@ -106,6 +106,14 @@ class RunInterrupted(KeyboardInterrupt):
         self.exit_code = 128 + signal_number
 
 
+class TaskTimeoutError(Exception):
+    """A call of a stage took longer than its `timeout_s`."""
+
+
+class AbortedError(BaseException):
+    """The run is stopping and its drain time is over. Stages must not catch this."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name closest to `name`, by spelling or by its last part."""
     names = sorted(set(known))
@@ -143,8 +151,8 @@ def reason_of(error: BaseException) -> str:
     """Return the error as one line, `ValueError: message`; without the class for our own errors."""
     if type(error).__module__.startswith(_PLAIN):
         return str(error)
-    said = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 @cache
@@ -155,7 +163,7 @@ def _installed_folders() -> tuple[str, ...]:
     return tuple(paths[name] for name in ("stdlib", "purelib", "platlib"))
 
 
-def place_of(error: BaseException) -> str:
+def user_code_location(error: BaseException) -> str:
     """Return where the user's code raised an error, as ` (file.py:12)`; empty if it did not."""
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -170,16 +178,16 @@ def place_of(error: BaseException) -> str:
     return place
 
 
-def is_damage(error: BaseException) -> bool:
+def is_damaged_input(error: BaseException) -> bool:
     """Return whether the input is at fault, so that a retry fails until the input is fixed."""
     return isinstance(error, InputError | UnicodeError) and not isinstance(error, UnavailableError)
 
 
 def detail_of(error: BaseException) -> str:
     """Return the traceback without the frames that called the stage."""
-    told = traceback.TracebackException.from_exception(error)
+    formatted = traceback.TracebackException.from_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     modules = [f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(error.__traceback__)]
     first = next((i for i, name in enumerate(modules) if name not in _FRAMEWORK), 0)
-    told.stack = traceback.StackSummary.from_list(frames[first:])
-    return "".join(told.format()).rstrip()
+    formatted.stack = traceback.StackSummary.from_list(frames[first:])
+    return "".join(formatted.format()).rstrip()

@@ -14,10 +14,10 @@ _SHOWN = frozenset("\n\t\u200c\u200d")
 
 def visible(text: str) -> str:
     """Return the text with control and direction characters shown as [U+001B]."""
-    return text if text.isprintable() else "".join(map(_seen, text))
+    return text if text.isprintable() else "".join(map(_replace_control, text))
 
 
-def _seen(character: str) -> str:
+def _replace_control(character: str) -> str:
     kind = unicodedata.category(character)
     if kind[0] != "C" or character in _SHOWN or kind == "Cn":
         return character

@@ -4,41 +4,44 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from curator_core.errors import PipelineError, ResourceError
 from curator_core.io.filesystems import StorageOptions
-from curator_core.model.metrics_address import MetricsAddress
+from curator_core.model.optional_dependencies import import_if_installed, notebook_view
 from curator_core.model.policies import ErrorPolicy, FailureBudget, OnError
 from curator_core.model.stages import AnyStage, ProcessingStage, flatten
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor
+from curator_core.plan.fusion import fuse
 from curator_core.plan.plan import Plan, PlannedStage
-from curator_core.plan.validation import beyond, find_problems, notes_on
+from curator_core.plan.validation import find_problems, plan_notes, unsupported_features
 from curator_core.run.input_changes import InputPolicy, RemovedInputs
+from curator_core.run.observers import Observer, observe
+from curator_core.run.progress_log import ProgressLog
 from curator_core.run.result import RunResult
 
 if TYPE_CHECKING:
     from curator_core.run.session import RunStream
 
 
-def chosen_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
+def choose_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
     """Return the executor, and why it was chosen."""
     if isinstance(wanted, Executor):
-        return wanted, "given"
+        return wanted, "as requested"
     if wanted is not None:
-        return _made(wanted), "given"
+        return _load_executor(wanted), "as requested"
     named = os.environ.get("CURATOR_EXECUTOR")
     if named:
-        return _made(named), "CURATOR_EXECUTOR says so"
+        return _load_executor(named), "set by CURATOR_EXECUTOR"
     from curator_core.plugins.registry import plugins
 
     if "streaming" in plugins().executors.places:
-        return _made("streaming"), "it is installed"
-    return _made("local"), "no other one is installed"
+        return _load_executor("streaming"), "default"
+    return _load_executor("local"), "default; no other executor is installed"
 
 
-def _made(name: str) -> Executor:
+def _load_executor(name: str) -> Executor:
     from curator_core.plugins.registry import plugins
 
     executor: Executor = plugins().executors.load(name)()
@@ -65,17 +68,22 @@ class Pipeline:
     CURATOR_SAMPLES=0 disables this for all pipelines.
     """
 
+    fuse: bool = True
+    """Whether the plan may merge neighbouring stages that share work, such as filters of one text
+    column. Results and counts are the same without it.
+    """
+
     recipe: str = field(default="", repr=False, compare=False)
     """The recipe that the pipeline was made from, if any; runs store it for `curate retry`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, ProcessingStage):
             raise PipelineError("stages is one stage, but must be a list of them: [stage]")
-        self.stages = [_checked(stage, "stages") for stage in self.stages]
+        self.stages = [_require_stage(stage, "stages") for stage in self.stages]
 
     def add_stage(self, stage: AnyStage) -> Self:
         """Append a stage and return the pipeline, so that calls can be chained."""
-        self.stages = [*self.stages, _checked(stage, "add_stage()")]
+        self.stages = [*self.stages, _require_stage(stage, "add_stage()")]
         return self
 
     def build(
@@ -86,17 +94,17 @@ class Pipeline:
     ) -> Plan:
         """Return the validated plan, or raise an error that lists all problems."""
         try:
-            plan = self._planned(on_error)
+            plan = self._make_plan(on_error)
         except ValueError as error:
             raise PipelineError(str(error)) from None
         problems = list(find_problems(plan, has_tasks=tasks is not None))
-        problems += beyond(executor, plan) if executor else ()
+        problems += unsupported_features(executor, plan) if executor else ()
         if problems:
             raise PipelineError(problems)
-        lacking = list(executor.check(plan)) if executor else []
-        if lacking:
-            raise ResourceError("\n".join(lacking))
-        return replace(plan, notes=tuple(notes_on(plan)))
+        missing = list(executor.check(plan)) if executor else []
+        if missing:
+            raise ResourceError("\n".join(missing))
+        return replace(plan, notes=tuple(plan_notes(plan)))
 
     def run(  # noqa: PLR0913 - independent options
         self,
@@ -107,9 +115,10 @@ class Pipeline:
         resume: bool = True,
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
-        metrics: MetricsAddress = None,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
+        observers: Iterable[Observer] = (),
+        progress: bool = True,
     ) -> RunResult:
         """Run the pipeline. If it ends with a writer, running it again processes only what is left.
 
@@ -118,8 +127,9 @@ class Pipeline:
         that output) or "keep". Renamed files are recognized. With `shared`, the group of the run
         directory may resume the run too.
 
-        `storage_options` are for a `run_dir` on another file system than the outputs. `metrics`
-        serves Prometheus metrics: True (the first free port from 9464 on), a port, or "HOST:PORT".
+        `storage_options` are for a `run_dir` on another file system than the outputs. `observers`
+        watch the run, in addition to those of installed packages. `progress=False` turns off the
+        log lines about progress, and the table that curator-report shows on a terminal.
         """
         stream = self.stream(
             executor,
@@ -128,18 +138,15 @@ class Pipeline:
             resume=resume,
             on_error=on_error,
             storage_options=storage_options,
-            metrics=metrics,
             removed_inputs=removed_inputs,
             shared=shared,
+            observers=observers,
+            progress=progress,
         )
         stream.result.tasks = outputs = []
-        try:
-            with stream:
-                for output in stream:  # on errors, the result has earlier outputs
-                    outputs.append(output)
-        finally:
-            if storage_options is None:
-                _leave_report(stream.result)
+        with stream:
+            for output in stream:  # on errors, the result has earlier outputs
+                outputs.append(output)
         return stream.result
 
     def stream(  # noqa: PLR0913 - independent options
@@ -151,20 +158,22 @@ class Pipeline:
         resume: bool = True,
         on_error: OnError | None = None,
         storage_options: StorageOptions | None = None,
-        metrics: MetricsAddress = None,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
+        observers: Iterable[Observer] = (),
+        progress: bool = True,
     ) -> "RunStream":
         """Return a stream of output tasks; closing it early stops the run gracefully."""
-        from curator_core.run.session import OpenedStream, Place
+        from curator_core.run.session import OpenedStream, RunOptions
 
         policy = InputPolicy.of(removed_inputs)
-        chosen, why = chosen_executor(executor)
+        chosen, why = choose_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, on_error)
         folder = None if run_dir is None else os.fspath(run_dir)
-        place = Place(folder, resume, storage_options, metrics, policy, shared)
-        return OpenedStream(plan, chosen, given, place, why)
+        options = RunOptions(folder, resume, storage_options, policy, shared)
+        observation = observe(observers, ProgressLog(), progress=progress)
+        return OpenedStream(plan, chosen, given, options, why, observation)
 
     def retry(
         self,
@@ -173,6 +182,8 @@ class Pipeline:
         *,
         accept_changes: bool = False,
         storage_options: StorageOptions | None = None,
+        observers: Iterable[Observer] = (),
+        progress: bool = True,
     ) -> RunResult:
         """Retry what an earlier run of this pipeline quarantined, and nothing else.
 
@@ -185,57 +196,58 @@ class Pipeline:
         """
         from curator_core.run.retry import retry
 
-        chosen, _ = chosen_executor(executor)
-        result = retry(
-            self.build(chosen),
-            os.fspath(run_dir),
-            chosen,
-            storage_options,
-            accept_changes=accept_changes,
-        )
-        if storage_options is None:
-            _leave_report(result)
+        chosen, _ = choose_executor(executor)
+        plan = self.build(chosen)
+        observation = observe(observers, ProgressLog(), progress=progress)
+        result = None
+        try:
+            result = retry(
+                plan,
+                os.fspath(run_dir),
+                chosen,
+                storage_options,
+                accept_changes=accept_changes,
+                observation=observation,
+            )
+        finally:
+            observation.end(result)
         return result
 
     def describe(self) -> str:
         """Return a short text that lists the stages and their task types."""
         lines = [f"{self.name}: {self.description}" if self.description else self.name]
-        for planned in self._planned(None).stages:
-            kinds = f"{planned.takes.__name__} -> {planned.gives.__name__}"
+        for planned in self._make_plan(None).stages:
+            kinds = f"{planned.input_type.__name__} -> {planned.output_type.__name__}"
             lines.append(f"  {planned.index + 1}. {planned.name} ({kinds})")
         return "\n".join(lines)
 
     def planned_stages(self) -> tuple[PlannedStage, ...]:
         """Return the stages as they would run, with composites decomposed and without checks."""
-        return self._planned(None).stages
+        return self._make_plan(None).stages
 
-    def _repr_html_(self) -> str:
-        from curator_core.reporting.notebooks import pipeline_html
-
-        return pipeline_html(self)
+    def _repr_html_(self) -> str | None:
+        return notebook_view("pipeline", self)
 
     def to_yaml(self) -> str:
         """Return the recipe of this pipeline; all of its stages must be registered."""
-        from curator_core.recipes import pipeline_to_yaml
-
-        return pipeline_to_yaml(self)
+        return str(_recipes("to_yaml").pipeline_to_yaml(self))
 
     @classmethod
     def from_yaml(cls, text: str) -> "Pipeline":
-        from curator_core.recipes import pipeline_from_yaml
+        """Return the pipeline of a recipe that `to_yaml` wrote."""
+        pipeline: Pipeline = _recipes("from_yaml").pipeline_from_yaml(text)
+        return pipeline
 
-        return pipeline_from_yaml(text)
-
-    def _planned(self, on_error: OnError | None) -> Plan:
+    def _make_plan(self, on_error: OnError | None) -> Plan:
         flat = flatten(self.stages)
-        aware = (stage.followed_by(flat[place + 1 :]) for place, stage in enumerate(flat))
-        stages = tuple(self._settled(index, stage, on_error) for index, stage in enumerate(aware))
+        stages = tuple(self._plan_stage(index, stage, on_error) for index, stage in enumerate(flat))
         budget = FailureBudget(self.max_failures)
         samples = self.samples and os.environ.get("CURATOR_SAMPLES") != "0"
-        return Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe,
+        plan = Plan(self.name, stages, self.description, budget, self.allow_empty, self.recipe,
                     samples=samples)  # fmt: skip
+        return fuse(plan) if self.fuse else plan
 
-    def _settled(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
+    def _plan_stage(self, index: int, stage: AnyStage, on_error: OnError | None) -> PlannedStage:
         policy = ErrorPolicy(
             stage.on_error or on_error or self.on_error,
             self.retries if stage.retries is None else stage.retries,
@@ -245,15 +257,14 @@ class Pipeline:
         return PlannedStage.of(index, stage, policy)
 
 
-def _leave_report(result: RunResult) -> None:
-    """Write the report page if the run has a run directory."""
-    if result.run_dir is not None:
-        from curator_core.reporting.pages import leave_report
+def _recipes(method: str) -> Any:
+    recipes = import_if_installed("curator_cli.recipes")
+    if recipes is None:
+        raise PipelineError(f"Pipeline.{method}() needs curator-cli: pip install curator-cli")
+    return recipes
 
-        leave_report(result)
 
-
-def _checked(stage: object, where: str) -> AnyStage:
+def _require_stage(stage: object, where: str) -> AnyStage:
     """Return a stage unchanged; raise an error with a hint for anything else."""
     if isinstance(stage, ProcessingStage):
         return stage
@@ -262,4 +273,4 @@ def _checked(stage: object, where: str) -> AnyStage:
         way_out = f": call it to make one, {stage.__name__}(...)"
     elif callable(stage) and not isinstance(stage, type):
         way_out = ": make a stage of it with @processing_stage(name=...)"
-    raise PipelineError(f"{where} takes stages, but was given {stage!r}{way_out}")
+    raise PipelineError(f"{where}: expected a stage, but got {stage!r}{way_out}")

@@ -8,11 +8,12 @@ from itertools import islice, zip_longest
 from math import ceil
 from typing import Any
 
-from curator_core.execution.timeouts import AlarmClock
+from curator_core.execution.timeouts import AlarmTimer
 from curator_core.execution.worker import StageWorker
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
-from curator_core.model.lineage import fingerprint, whole
+from curator_core.model.ids import fingerprint
+from curator_core.model.lineage import whole_credit
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import CallReport
 from curator_core.model.resources import WorkerInfo
@@ -74,22 +75,22 @@ class Preview:
 
 def preview(plan: Plan, records: int = 20) -> Preview:
     """Sample records across the sources, and run the stages on them one after another."""
-    planned = [_forgiving(stage) for stage in plan.stages if not stage.stage.writes]
+    planned = [_quarantine_failures(stage) for stage in plan.stages if not stage.stage.writes]
     left_out = [stage.name for stage in plan.stages if stage.stage.writes]
-    head = 1 + next((i for i, stage in enumerate(planned) if stage.gives is not FileGroup), 0)
+    head = 1 + next((i for i, stage in enumerate(planned) if stage.output_type is not FileGroup), 0)
     sample = _Sample(records)
     report = CallReport()
     sample.fill(planned[:head], report)
-    stages = [_as_told(stage, report.of(stage.index), report) for stage in planned[:head]]
+    stages = [_reader_preview(stage, report.of(stage.index), report) for stage in planned[:head]]
     tasks = sample.tasks
     for stage in planned[head:]:
-        seen, tasks = _walk(stage, tasks)
+        seen, tasks = _run_stage(stage, tasks)
         stages.append(seen)
     kept = sum(task.num_items for task in tasks)
     return Preview(sample.sources, sample.items, stages, left_out, kept, _rows(tasks))
 
 
-def _forgiving(planned: PlannedStage) -> PlannedStage:
+def _quarantine_failures(planned: PlannedStage) -> PlannedStage:
     """Quarantine failures: a preview shows them and continues with other records."""
     return replace(planned, policy=replace(planned.policy, on_error="quarantine"))
 
@@ -120,9 +121,9 @@ class _Sample:
     def fill(self, stages: Sequence[PlannedStage], report: CallReport) -> None:
         lister, readers = stages[0], stages[1:]
         seed = Empty()
-        seed.lineage = whole("", 0)
+        seed.lineage = whole_credit("", 0)
         failing = replace(lister, policy=replace(lister.policy, on_error="fail"))
-        with _at_work([failing]) as (worker, _):
+        with _worker_for([failing]) as (worker, _):
             listing = worker.call([seed])
             with closing(listing.outputs()) as sources:
                 if readers:
@@ -134,13 +135,13 @@ class _Sample:
     def _read(
         self, sources: list[AnyTask], readers: Sequence[PlannedStage], report: CallReport
     ) -> None:
-        with _at_work(readers) as (worker, _):
+        with _worker_for(readers) as (worker, _):
             for position, source in enumerate(sources):
                 missing, left = self._wanted - self.items, len(sources) - position
                 if missing <= 0:
                     return
                 source.task_id = fingerprint(source.identity() or source.task_id)
-                source.lineage = whole(source.task_id, 1)
+                source.lineage = whole_credit(source.task_id, 1)
                 self.sources += [origin.name for origin in source.origins()]
                 call = worker.call([source])
                 with closing(call.outputs()) as outputs:
@@ -159,11 +160,11 @@ class _Sample:
                 return
 
 
-def _walk(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, list[AnyTask]]:
+def _run_stage(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, list[AnyTask]]:
     before = _rows(tasks)
     if not tasks:
         return StagePreview(planned.name, StageCounts()), []
-    with _at_work([planned]) as (worker, drops):
+    with _worker_for([planned]) as (worker, drops):
         call = worker.call(tasks)
         outputs = list(call.outputs())
     counts = call.report.of(planned.index)
@@ -184,7 +185,7 @@ def _walk(planned: PlannedStage, tasks: list[AnyTask]) -> tuple[StagePreview, li
     return seen, outputs
 
 
-def _as_told(planned: PlannedStage, counts: StageCounts, report: CallReport) -> StagePreview:
+def _reader_preview(planned: PlannedStage, counts: StageCounts, report: CallReport) -> StagePreview:
     failures = [r for r in report.quarantined if r.stage_index == planned.index]
     drops = [DropExample(reason, items) for reason, items in counts.reasons.items()]
     return StagePreview(planned.name, counts, drew=True, drops=drops, quarantined=failures)
@@ -205,7 +206,7 @@ class _Examples(DropSink):
         return []
 
 
-class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
+class _DropRecorder(ProcessingStage[Task[Any], Task[Any]]):
     """Replaces the writer in the plan, to receive dropped records."""
 
     def __init__(self, drops: _Examples) -> None:
@@ -216,12 +217,12 @@ class _Bystander(ProcessingStage[Task[Any], Task[Any]]):
 
 
 @contextmanager
-def _at_work(stages: Sequence[PlannedStage]) -> Iterator[tuple[StageWorker, _Examples]]:
+def _worker_for(stages: Sequence[PlannedStage]) -> Iterator[tuple[StageWorker, _Examples]]:
     """Provide a worker for these stages in this process."""
     drops = _Examples()
-    bystander = replace(stages[0], stage=_Bystander(drops))
+    bystander = replace(stages[0], stage=_DropRecorder(drops))
     plan = Plan("preview", (*stages, bystander))
-    watch = AlarmClock() if AlarmClock.works_here() else None
+    watch = AlarmTimer() if AlarmTimer.works_here() else None
     worker = StageWorker(plan, WorkerInfo("preview"), stages, watch)
     worker.setup_on_node()
     try:

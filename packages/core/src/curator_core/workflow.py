@@ -3,50 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
-from curator_core.logs import log
+from curator_core.model.formatting import counted
 from curator_core.pipeline import Pipeline
 from curator_core.plan.executor import Executor
 from curator_core.plan.stop_request import StopRequest
 from curator_core.run.input_changes import InputPolicy, RemovedInputs
-from curator_core.run.locks import Home, take_home
-from curator_core.run.result import RunResult
-from curator_core.run.signals import signals_noted
-
-_log = log("curator_core.workflow")
-
-
-@dataclass
-class WorkflowResult:
-    """The results of a workflow's pipelines by name, and metadata of the workflow."""
-
-    runs: dict[str, RunResult] = field(default_factory=dict)
-    metadata: dict[str, Any] = field(default_factory=dict)
-    report: str | None = None
-    """Path of the report page, if there is one."""
-
-    @property
-    def seconds(self) -> float:
-        return sum(result.seconds for result in self.runs.values())
-
-    @property
-    def did_nothing(self) -> bool:
-        """Whether everything had been done before."""
-        return not any(result.sources_done for result in self.runs.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything except the tasks as JSON-compatible values."""
-        return {
-            "seconds": round(self.seconds, 3),
-            "did_nothing": self.did_nothing,
-            "metadata": self.metadata,
-            "report": self.report,
-            "runs": {name: result.to_json() for name, result in self.runs.items()},
-        }
+from curator_core.run.locks import LockedFolder, lock_folder
+from curator_core.run.observers import Observer, WorkflowInfo, observe_workflow
+from curator_core.run.result import RunResult, WorkflowResult
+from curator_core.run.signals import note_signals
 
 
 class Workflow(ABC):
@@ -81,9 +51,9 @@ class Workflow(ABC):
         Each has run when the generator resumes, so the next one can depend on `result`.
         """
 
-    def homes(self) -> Iterable[Home]:
+    def locked_folders(self) -> Iterable[LockedFolder]:
         """Yield the folders to lock during the run: the work directory, and shared ones."""
-        yield Home(self.work_dir, "work directory", self.work_option)
+        yield LockedFolder(self.work_dir, "work directory", self.work_option)
 
     def check(self) -> Iterable[str]:
         """Return problems with the options, before anything runs."""
@@ -93,7 +63,7 @@ class Workflow(ABC):
         """Return problems with the input. Not called if empty input is allowed."""
         return ()
 
-    def run(
+    def run(  # noqa: PLR0913 - independent options
         self,
         executor: Executor | str | None = None,
         *,
@@ -101,75 +71,92 @@ class Workflow(ABC):
         allow_empty: bool = False,
         removed_inputs: RemovedInputs | InputPolicy = "stop",
         shared: bool = False,
+        observers: Iterable[Observer] = (),
+        progress: bool = True,
     ) -> WorkflowResult:
         """Run what is left of the workflow, including quarantined work.
 
         If input files of an earlier run were removed but their output still exists, the run raises
         RemovedInputsError before it writes anything, unless `removed_inputs` is "prune" (delete
         that output) or "keep". With `shared`, the group of the work directory may resume the run
-        too.
+        too. `observers` watch each run and the end of the workflow; `progress=False` turns off log
+        lines and tables about progress.
 
         A work directory can be used by one run at a time, and by one workflow only.
         """
+        given = tuple(observers)
         policy = self._input_policy(InputPolicy.of(removed_inputs))
         self.refuse_problems(allow_empty=allow_empty)
         result = WorkflowResult()
         with ExitStack() as held:
             locks = []
-            for home in self.homes():
-                locks.append(take_home(home, self.storage_options, shared=shared))
+            for folder in self.locked_folders():
+                locks.append(lock_folder(folder, self.storage_options, shared=shared))
                 held.callback(locks[-1].release)
             self._refuse_others()
             stopping = StopRequest()
-            with signals_noted(stopping), self._told_unfinished(result):
+            with self._notify(given, result), note_signals(stopping):
                 for pipeline in self.pipelines(result):
                     self._refuse_repeated(pipeline.name, result)
-                    _heed(stopping, result)
+                    _refuse_if_stopping(stopping, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    result.runs[pipeline.name] = self._run(chosen, executor, resume, policy, shared)
+                    result.runs[pipeline.name] = self._run(
+                        chosen,
+                        executor,
+                        resume=resume,
+                        removed_inputs=policy,
+                        shared=shared,
+                        observers=given,
+                        progress=progress,
+                    )
                     for lock in locks:
                         lock.check()
-            result.report = self.write_report(result)
         return result
 
     def _input_policy(self, policy: InputPolicy) -> InputPolicy:
         """Adapt the policy: intermediate files may disappear; their names identify documents."""
-        places = (open_filesystem(home.path, self.storage_options) for home in self.homes())
+        places = (
+            open_filesystem(folder.path, self.storage_options) for folder in self.locked_folders()
+        )
         own = tuple(full_path(fs, path) for fs, path in places)
         return replace(policy, own_folders=own, depends_on_names=True)
 
     def _run(
-        self,
-        pipeline: Pipeline,
-        executor: Executor | str | None,
-        resume: bool,
-        policy: InputPolicy,
-        shared: bool,
+        self, pipeline: Pipeline, executor: Executor | str | None, **options: Any
     ) -> RunResult:
-        """Run what is left of a pipeline; retry what an earlier run had quarantined."""
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
-        done = pipeline.run(
-            executor, run_dir=run_dir, resume=resume, removed_inputs=policy, shared=shared
-        )
+        done = pipeline.run(executor, run_dir=run_dir, **options)
         if done.sources_skipped and any(r.is_worth_retrying for r in done.quarantined):
-            return pipeline.retry(run_dir, executor, storage_options=self.storage_options)
+            return pipeline.retry(
+                run_dir,
+                executor,
+                storage_options=self.storage_options,
+                observers=options["observers"],
+                progress=options["progress"],
+            )
         return done
 
     @contextmanager
-    def _told_unfinished(self, result: WorkflowResult) -> Iterator[None]:
-        """Write a page to the work directory if the workflow ends before it is done."""
-        from curator_core.reporting.unfinished import remove_unfinished, write_unfinished
+    def _notify(self, observers: Iterable[Observer], result: WorkflowResult) -> Iterator[None]:
+        """Tell observers of the end of the workflow, and of the error that ended it."""
+        observation = observe_workflow(observers)
+
+        def end(error: BaseException | None) -> None:
+            info = WorkflowInfo(
+                self.name,
+                self.work_dir,
+                self.storage_options,
+                lambda: self.write_report(result),
+                error,
+            )
+            observation.end_workflow(info, result)
 
         try:
             yield
         except BaseException as error:
-            page = write_unfinished(
-                self.name, result.runs, error, self.work_dir, self.storage_options
-            )
-            if page is not None:
-                _log.warning("%s: what is done, and how to go on: %s", self.name, page)
+            end(error)
             raise
-        remove_unfinished(self.work_dir, self.storage_options)
+        end(None)
 
     def final_run(self, result: WorkflowResult) -> RunResult:
         """Return the result of the pipeline that wrote the output."""
@@ -178,7 +165,10 @@ class Workflow(ABC):
         return RunResult() if name is None else runs[name]
 
     def write_report(self, result: WorkflowResult) -> str | None:
-        """Write a report page, for workflows that have one, and return its path."""
+        """Write a report page, for workflows that have one, and return its path.
+
+        curator-report calls it at the end, so it can import curator-report.
+        """
         return None
 
     def refuse_problems(self, *, allow_empty: bool = False) -> None:
@@ -202,17 +192,15 @@ class Workflow(ABC):
         if name in result.runs:
             raise PipelineError(
                 f"workflow {self.name!r} has two pipelines named {name!r}, whose runs would be "
-                "kept in one place; give each a name of its own"
+                "kept in one place; give each its own name"
             )
 
 
-def _heed(stopping: StopRequest, result: WorkflowResult) -> None:
+def _refuse_if_stopping(stopping: StopRequest, result: WorkflowResult) -> None:
     """Raise if a stop was requested, before the next pipeline starts."""
-    from curator_core.reporting.figures import counted
-
-    if stopping.is_asked:
+    if stopping.is_requested:
         raise RunInterrupted(
             f"stopped by {stopping.reason}: {counted(len(result.runs), 'pipeline')} done and kept; "
-            "run the same command to go on",
+            "run the same command again to resume",
             stopping.signal_number,
         )

@@ -1,12 +1,11 @@
 """Devices: what a model stage requests, which device it gets, and which precision it uses."""
 
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from curator_core import Resources, WorkerInfo
-from curator_core.local.machine import visible_gpus
 from curator_core.logs import log
+from curator_core.model.resources import visible_gpus
 
 if TYPE_CHECKING:
     import torch
@@ -19,38 +18,38 @@ Device: TypeAlias = Literal["auto", "cuda", "cpu"]
 Autocast: TypeAlias = bool | Literal["bf16", "fp16"]
 """True: half precision on a GPU, none on a CPU. By name: on a CPU too."""
 
-A_GPU = Resources(cpus=1.0, gpus=1.0)
+_ONE_GPU = Resources(cpus=1.0, gpus=1.0)
 
 
-def resources_for(device: Device, stage: str) -> Resources:
+def default_resources(device: Device, stage: str) -> Resources:
     """Return the default resources of a stage."""
     if device == "cpu":
         return Resources()
     if device == "auto" and not visible_gpus():
-        _say_there_is_none(stage)
+        _warn_without_gpu(stage)
         return Resources()
-    return A_GPU
+    return _ONE_GPU
 
 
 @cache
-def _say_there_is_none(stage: str) -> None:
+def _warn_without_gpu(stage: str) -> None:
     LOG.warning(
-        "stage %r will run on the CPU: this machine has no GPU (where only the cluster has one, "
-        "set device to 'cuda'; 'cpu' ends this notice)",
+        "stage %r will run on the CPU: this machine has no GPU (if the cluster has one, set device "
+        "to 'cuda'; set it to 'cpu' to silence this warning)",
         stage,
     )
 
 
-def device_of(worker: WorkerInfo, wanted: Resources, stage: str) -> "torch.device":
+def choose_device(worker: WorkerInfo, requested: Resources, stage: str) -> "torch.device":
     """Return the worker's device: its GPU if the stage requested one and torch can use it."""
     import torch
 
-    if not (wanted.needs_gpu and worker.gpu_ids):
+    if not (requested.needs_gpu and worker.gpu_ids):
         return torch.device("cpu")
     if not torch.cuda.is_available():
         LOG.warning(
-            "stage %r was granted a GPU, but this build of torch (%s) finds none: it runs on the "
-            "CPU",
+            "stage %r was granted a GPU, but this build of torch (%s) finds none: the stage runs "
+            "on the CPU",
             stage,
             torch.__version__,
         )
@@ -58,7 +57,7 @@ def device_of(worker: WorkerInfo, wanted: Resources, stage: str) -> "torch.devic
     return torch.device(worker.device)
 
 
-def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None":
+def choose_dtype(device: "torch.device", autocast: Autocast) -> "torch.dtype | None":
     """Return the half precision to use; None for single precision."""
     import torch
 
@@ -69,15 +68,8 @@ def precision(device: "torch.device", autocast: Autocast) -> "torch.dtype | None
     return torch.bfloat16 if autocast == "bf16" else torch.float16
 
 
-def keep_to_cores(worker: WorkerInfo) -> None:
+def limit_threads(worker: WorkerInfo) -> None:
     """Limit torch to the granted cores: by default it uses all of them, and its threads spin."""
     import torch
 
     torch.set_num_threads(max(1, int(worker.granted.cpus)))
-
-
-def release() -> None:
-    """Release cached GPU memory, if a GPU is in use."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -1,48 +1,58 @@
 """Plugin hooks: the stages, commands and reports of curator-video."""
 
-from curator_core.plugins.hookspecs import hookimpl
+from curator_core import hookimpl
 
 _FILTERS = "curator_video.filters"
-_CAPTIONING = "curator_video.captioning"
+_CAPTIONS = "curator_video.captions"
+
+EXPORTS = {
+    "curator_video.analysis.frame_stage": ("FrameStage",),
+    "curator_video.analysis.measurements": ("FrameNeeds",),
+    "curator_video.analysis.sampling": ("Sampling",),
+    "curator_video.facts": ("AudioFacts", "VideoFacts", "probe"),
+    "curator_video.source": ("VideoSource",),
+    "curator_video.tasks": ("Clip", "Video"),
+}
+"""Public names besides what the hooks register, by module."""
 
 
 @hookimpl
-def curator_reports() -> dict[str, str]:
-    return {"video.clips": "curator_video.reporting.exhibits:clips"}
+def curator_report_sections() -> dict[str, str]:
+    return {"video.clips": "curator_video.report.section:clips"}
 
 
 @hookimpl
 def curator_commands() -> dict[str, str]:
-    return {"video.report": "curator_video.reporting.commands:report"}
+    return {"video.report": "curator_video.commands:report"}
 
 
 @hookimpl
 def curator_stages() -> dict[str, str]:
     return {
         "video.aesthetic_filter": f"{_FILTERS}.models:AestheticFilter",
-        "video.black_filter": f"{_FILTERS}.pictures:BlackFilter",
-        "video.blur_filter": f"{_FILTERS}.pictures:BlurFilter",
-        "video.duration_filter": f"{_FILTERS}.shapes:DurationFilter",
-        "video.freeze_filter": f"{_FILTERS}.pictures:FreezeFilter",
+        "video.black_filter": f"{_FILTERS}.quality:BlackFilter",
+        "video.blur_filter": f"{_FILTERS}.quality:BlurFilter",
+        "video.duration_filter": f"{_FILTERS}.size:DurationFilter",
+        "video.freeze_filter": f"{_FILTERS}.quality:FreezeFilter",
         "video.nsfw_filter": f"{_FILTERS}.models:NSFWFilter",
         "video.text_area_filter": f"{_FILTERS}.models:TextAreaFilter",
-        "video.caption_enhancer": f"{_CAPTIONING}.local:CaptionEnhancer",
-        "video.clip_captioner": f"{_CAPTIONING}.local:ClipCaptioner",
-        "video.endpoint_caption_enhancer": f"{_CAPTIONING}.endpoints:EndpointCaptionEnhancer",
-        "video.endpoint_clip_captioner": f"{_CAPTIONING}.endpoints:EndpointClipCaptioner",
-        "video.clip_previewer": "curator_video.previewing:ClipPreviewer",
-        "video.clip_embedder": "curator_video.embedding.frames:ClipEmbedder",
-        "video.video_model_embedder": "curator_video.embedding.clips:VideoModelEmbedder",
+        "video.caption_enhancer": f"{_CAPTIONS}.local:CaptionEnhancer",
+        "video.clip_captioner": f"{_CAPTIONS}.local:ClipCaptioner",
+        "video.endpoint_caption_enhancer": f"{_CAPTIONS}.endpoints:EndpointCaptionEnhancer",
+        "video.endpoint_clip_captioner": f"{_CAPTIONS}.endpoints:EndpointClipCaptioner",
+        "video.clip_previewer": "curator_video.previews:ClipPreviewer",
+        "video.clip_embedder": "curator_video.embeddings.embedders:ClipEmbedder",
+        "video.video_model_embedder": "curator_video.embeddings.embedders:VideoModelEmbedder",
         "video.motion_filter": f"{_FILTERS}.motion:MotionFilter",
-        "video.resolution_filter": f"{_FILTERS}.shapes:ResolutionFilter",
-        "video.histogram_shot_splitter": "curator_video.splitting.shots:HistogramShotSplitter",
+        "video.resolution_filter": f"{_FILTERS}.size:ResolutionFilter",
+        "video.histogram_shot_splitter": "curator_video.splitters.histogram:HistogramShotSplitter",
         "video.scene_detect_shot_splitter": (
-            "curator_video.splitting.borrowing:SceneDetectShotSplitter"
+            "curator_video.splitters.pyscenedetect:SceneDetectShotSplitter"
         ),
-        "video.trans_net_shot_splitter": "curator_video.splitting.learned:TransNetShotSplitter",
-        "video.clip_shard_writer": "curator_video.writing.tars:ClipShardWriter",
-        "video.clip_writer": "curator_video.writing.stages:ClipWriter",
-        "video.clip_cutter": "curator_video.cutting.stages:ClipCutter",
-        "video.fixed_stride_splitter": "curator_video.splitting.stride:FixedStrideSplitter",
-        "video.video_reader": "curator_video.reading:VideoReader",
+        "video.trans_net_shot_splitter": "curator_video.splitters.transnet:TransNetShotSplitter",
+        "video.clip_shard_writer": "curator_video.writers.shard_writer:ClipShardWriter",
+        "video.clip_writer": "curator_video.writers.clip_writer:ClipWriter",
+        "video.clip_cutter": "curator_video.cutting.cutter:ClipCutter",
+        "video.fixed_stride_splitter": "curator_video.splitters.stride:FixedStrideSplitter",
+        "video.video_reader": "curator_video.reader:VideoReader",
     }

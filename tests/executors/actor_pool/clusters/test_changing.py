@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, met
+from clusterkit import Grid, UntilSeen, Where, by, met
 from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task
 from curator_core.errors import ResourceError
@@ -75,14 +75,14 @@ def test_a_node_is_killed_and_the_files_are_those_of_an_undisturbed_run(
     assert {counts.tasks_passed for counts in result.stages.values()} == {80}
 
 
-def test_a_node_that_joins_is_used(field: Grid) -> None:
-    added: list[Any] = []
-    pipeline = Pipeline("p", stages=[Where(0.1)])
+def test_a_node_that_joins_is_used(field: Grid, tmp_path: Path) -> None:
+    joined = tmp_path / "joined"
+    pipeline = Pipeline("p", stages=[UntilSeen(0.25, joined=str(joined))])
 
-    result = ran_with(pipeline, 100, 4, lambda: added.append(field.add(num_cpus=2)))
+    result = ran_with(pipeline, 400, 4, lambda: joined.write_text(field.add(num_cpus=2).node_id))
 
-    assert len(result) == 100
-    assert added[0].node_id in by(met(result, "where"), "node")
+    assert len(result) == 400
+    assert joined.read_text() in by(met(result, "until_seen"), "node")
 
 
 def test_hardware_that_is_gone_is_waited_for_and_not_for_ever(

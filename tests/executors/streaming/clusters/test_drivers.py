@@ -150,7 +150,7 @@ class TestOnAClusterOfOthers:
 
         assert job.wait() == 130, job.err
         assert "stopped by SIGINT" in job.err
-        assert "run the same command to go on" in job.err
+        assert "run the same command again to resume" in job.err
         begun, done = len(job.events("begun")), len(job.events("done"))
         assert begun == done == len(parts(tmp_path)) < 200
         assert len(job.events("teardown")) == len({event.pid for event in job.events("begun")})

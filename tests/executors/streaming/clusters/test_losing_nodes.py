@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, met, say
+from clusterkit import Grid, UntilSeen, Where, by, met, say
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task
 from curator_core.errors import StageError
 from curator_core.testing.contract.stages import Writes
 from curator_streaming.executor import StreamingExecutor
 
 RARE = Resources(cpus=0.5, custom={"rare": 1})
+PLENTY = 400
+"""Tasks that last until a node that joins is at work; it ends early when that has been seen."""
 
 
 def ran_with(pipeline: Pipeline, count: int, after: int, happens: Callable[[], Any]) -> RunResult:
@@ -108,32 +110,37 @@ class TestAKilledNode:
             seen.append(task.data[0])
             if len(seen) == 5:
                 time.sleep(0.5)
-                field.kill(doomed)
+                field.lose(doomed)
                 field.add(num_cpus=1, resources={"here": 1})
         assert ray.is_initialized()
         assert sorted(seen) == list(range(30))
 
 
 class TestANodeThatJoins:
-    def test_it_is_used(self, field: Grid) -> None:
-        added: list[Any] = []
-        pipeline = Pipeline("p", stages=[Where(0.1)])
-
-        result = ran_with(pipeline, 120, 10, lambda: added.append(field.add(num_cpus=2)))
-
-        found = by(met(result, "where"), "node")
-        assert len(result) == 120
-        assert added[0].node_id in found
-
-    def test_a_stage_with_workers_of_its_own_moves_in(self, field: Grid) -> None:
-        nodes = [field.add(num_cpus=1, resources={"rare": 1})]
-        pipeline = Pipeline("p", stages=[Where(0.1).with_(name="rare", resources=RARE)])
+    def test_it_is_used(self, field: Grid, tmp_path: Path) -> None:
+        joined = tmp_path / "joined"
+        pipeline = Pipeline("p", stages=[UntilSeen(0.25, joined=str(joined))])
 
         result = ran_with(
-            pipeline, 80, 10, lambda: nodes.append(field.add(num_cpus=1, resources={"rare": 1}))
+            pipeline, PLENTY, 10, lambda: joined.write_text(field.add(num_cpus=2).node_id)
         )
 
-        assert set(by(met(result, "rare"), "node")) == {node.node_id for node in nodes}
+        assert len(result) == PLENTY
+        assert joined.read_text() in by(met(result, "until_seen"), "node")
+
+    def test_a_stage_with_workers_of_its_own_moves_in(self, field: Grid, tmp_path: Path) -> None:
+        joined = tmp_path / "joined"
+        first = field.add(num_cpus=1, resources={"rare": 1})
+        rare = UntilSeen(0.25, joined=str(joined)).with_(name="rare", resources=RARE)
+        pipeline = Pipeline("p", stages=[rare])
+
+        def join() -> None:
+            joined.write_text(field.add(num_cpus=1, resources={"rare": 1}).node_id)
+
+        result = ran_with(pipeline, PLENTY, 10, join)
+
+        nodes = {first.node_id, joined.read_text()}
+        assert set(by(met(result, "rare"), "node")) == nodes
 
 
 class TestAClusterThatBecomesTooSmall:
@@ -160,7 +167,7 @@ class TestAClusterThatBecomesTooSmall:
         added: list[Any] = []
 
         def lose_and_find() -> None:
-            field.kill(doomed)
+            field.lose(doomed)
             added.append(field.add(num_cpus=1, resources={"rare": 1}))
 
         outputs = list(self.begin(tmp_path / "out", 60, lose_and_find))

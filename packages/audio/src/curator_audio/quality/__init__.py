@@ -1,1 +1,1 @@
-"""Quality: networks that estimate how listeners would rate a recording."""
+"""Speech quality as estimated by models: DNSMOS, UTMOS and SQUIM."""

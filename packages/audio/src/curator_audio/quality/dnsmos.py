@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import WorkerInfo
-from curator_models.devices import device_of
-from curator_models.digests import digest_of
-from curator_models.weights import Packaged, WeightsFile
+from curator_models.devices import choose_device
+from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 
-from curator_audio.cutting import Piece
-from curator_audio.quality.scoring import ScoringModel
-from curator_audio.quality.windows import MosCut, counted
+from curator_audio.model_stage import AudioPiece
+from curator_audio.quality.base import QualityModel
+from curator_audio.quality.dnsmos_networks import DnsmosCutter, counted_windows
 
 _WHEEL, _EXTRA = "speechmos", "curator-audio[quality]"
+
 _FILE, _OPINION_FILE = "sig_bak_ovr.onnx", "model_v8.onnx"
+
 _SCORES = ("sig", "bak", "ovrl", "p808")
 
 
 @dataclass(kw_only=True)
-class DnsmosFilter(ScoringModel):
+class DnsmosFilter(QualityModel):
     """Add DNSMOS scores of speech quality, and drop recordings below a limit.
 
     `dnsmos_sig` rates the speech, `dnsmos_bak` the background, and `dnsmos_ovrl` the whole, from 1
@@ -50,11 +51,16 @@ class DnsmosFilter(ScoringModel):
 
     def sources(self) -> Sequence[WeightsFile]:
         folder = "pdnsmos_models" if self.personalized else "dnsmos_models"
-        own, other = Packaged(_WHEEL, f"{folder}/{_FILE}"), f"dnsmos_models/{_OPINION_FILE}"
+        own, other = PackagedFile(_WHEEL, f"{folder}/{_FILE}"), f"dnsmos_models/{_OPINION_FILE}"
         return (
             WeightsFile("DNSMOS", _EXTRA, (), self.weights, own, _FILE),
             WeightsFile(
-                "DNSMOS", _EXTRA, (), self.opinion_weights, Packaged(_WHEEL, other), _OPINION_FILE
+                "DNSMOS",
+                _EXTRA,
+                (),
+                self.opinion_weights,
+                PackagedFile(_WHEEL, other),
+                _OPINION_FILE,
             ),
         )
 
@@ -73,34 +79,36 @@ class DnsmosFilter(ScoringModel):
         return "dnsmos_model"
 
     def load(self, worker: WorkerInfo) -> str:
-        from curator_audio.quality.graphs import tensors_in
-        from curator_audio.quality.mos_networks import OpinionNetwork, SignalNetwork
+        from curator_audio.quality.dnsmos_networks import OpinionNetwork, SignalNetwork
+        from curator_audio.quality.onnx_tensors import read_tensors
 
         files = [source.file() for source in self.sources()]
-        signal, opinion = map(tensors_in, files)
-        self._device = device_of(worker, self.resources, self.name)
+        signal, opinion = map(read_tensors, files)
+        self._device = choose_device(worker, self.resources, self.name)
         self._signal = SignalNetwork(signal, self._device, personalized=self.personalized)
         self._opinion = OpinionNetwork(opinion, self._device)
-        return f"dnsmos{' personalized' if self.personalized else ''} sha256:{digest_of(files)}"
+        return (
+            f"dnsmos{' personalized' if self.personalized else ''} sha256:{weights_digest(files)}"
+        )
 
     def unload(self) -> None:
         vars(self).pop("_signal", None)
         vars(self).pop("_opinion", None)
 
-    def cut(self) -> MosCut:
-        return MosCut()
+    def cutter(self) -> DnsmosCutter:
+        return DnsmosCutter()
 
-    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+    def predict(self, pieces: Sequence[AudioPiece]) -> Sequence[Any]:
         import torch
 
         with torch.inference_mode():
-            return [self._asked(piece) for piece in pieces]
+            return [self._score_piece(piece) for piece in pieces]
 
-    def _asked(self, piece: Piece) -> Any:
+    def _score_piece(self, piece: AudioPiece) -> Any:
         import numpy as np
         import torch
 
-        windows = counted(piece)
+        windows = counted_windows(piece)
         if not windows:
             return np.zeros(len(_SCORES))
         sound = torch.from_numpy(piece.samples).to(self._device)

@@ -6,19 +6,18 @@ from typing import Any
 
 from curator_core import WorkerInfo
 from curator_core.model.optional_dependencies import not_installed
-from curator_models.devices import device_of
-from curator_models.digests import digest_of
-from curator_models.locating import ModelError
-from curator_models.weights import WeightsFile
+from curator_models.devices import choose_device
+from curator_models.hub import ModelError
+from curator_models.weights import WeightsFile, weights_digest
 
-from curator_audio.cutting import Piece
-from curator_audio.quality.scoring import ScoringModel
+from curator_audio.model_stage import AudioPiece
+from curator_audio.quality.base import QualityModel
 
 _FILE = "squim_objective_dns2020.pth"
 
 
 @dataclass(kw_only=True)
-class SquimFilter(ScoringModel):
+class SquimFilter(QualityModel):
     """Add `squim_stoi`, `squim_pesq` and `squim_si_sdr`; drop low scores.
 
     Recordings below a limit are dropped. The network is part of torchaudio; its weights are
@@ -59,47 +58,47 @@ class SquimFilter(ScoringModel):
         }
 
     def load(self, worker: WorkerInfo) -> str:
-        from curator_audio._torchaudio import torchaudio
-        from curator_audio.quality.networks import weights_of
+        from curator_audio.quality.base import load_weights_only
+        from curator_audio.torchaudio_compat import torchaudio
 
-        self._device = device_of(worker, self.resources, self.name)
+        self._device = choose_device(worker, self.resources, self.name)
         if self.weights is None:
-            network, told = _downloaded(torchaudio), f"squim {_FILE}"
+            network, label = _download_network(torchaudio), f"squim {_FILE}"
         else:
             file = self.sources()[0].file()
             network = torchaudio.models.squim_objective_base()
-            _fill(network, weights_of(file), self.weights)
-            told = f"squim {file.stem} sha256:{digest_of([file])}"
+            _load_state(network, load_weights_only(file), self.weights)
+            label = f"squim {file.stem} sha256:{weights_digest([file])}"
         self._network = network.eval().to(self._device)
-        return told
+        return label
 
     def unload(self) -> None:
         vars(self).pop("_network", None)
 
-    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+    def predict(self, pieces: Sequence[AudioPiece]) -> Sequence[Any]:
         import torch
 
-        from curator_audio.quality.networks import stacked
+        from curator_audio.quality.base import stack_pieces
 
-        sounds = stacked(pieces).to(self._device)
+        sounds = stack_pieces(pieces).to(self._device)
         with torch.inference_mode():
             return list(torch.stack(self._network(sounds), dim=1).float().cpu().numpy())
 
 
-def _downloaded(torchaudio: Any) -> Any:
+def _download_network(torchaudio: Any) -> Any:
     try:
         return torchaudio.pipelines.SQUIM_OBJECTIVE.get_model()
     except (OSError, RuntimeError) as error:
-        told = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise ModelError(
-            f"the weights of SQUIM cannot be had from download.pytorch.org: {told}; give the path "
-            f"of {_FILE} as weights"
+            f"cannot download the weights of SQUIM from download.pytorch.org: {reason}; set "
+            f"weights to the path of {_FILE}"
         ) from error
 
 
-def _fill(network: Any, state: Any, name: str) -> None:
+def _load_state(network: Any, state: Any, name: str) -> None:
     try:
         network.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
-        told = str(error).strip().partition("\n")[0]
-        raise ModelError(f"{name} holds no weights of SQUIM: {told}") from None
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{name} has no weights of SQUIM: {reason}") from None

@@ -1,21 +1,35 @@
-"""UTMOS: naturalness of speech, by a TorchScript network."""
+"""Loading of networks: weights-only files and TorchScript."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from curator_core import WorkerInfo
-from curator_models.devices import device_of
-from curator_models.digests import digest_of
-from curator_models.locating import ModelError
-from curator_models.weights import WeightsFile
+from curator_models.devices import choose_device
+from curator_models.hub import ModelError
+from curator_models.weights import WeightsFile, weights_digest
 
-from curator_audio.cutting import Piece
-from curator_audio.quality.scoring import ScoringModel
+from curator_audio.model_stage import AudioPiece
+from curator_audio.quality.base import QualityModel
+
+
+def load_torchscript(path: Path) -> Any:
+    """Load a TorchScript network, which includes its code."""
+    import torch
+
+    try:
+        with warnings.catch_warnings():  # the format is deprecated, but models still use it
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
+    except (RuntimeError, ValueError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{path} is not a TorchScript file: {reason}") from None
 
 
 @dataclass(kw_only=True)
-class UtmosFilter(ScoringModel):
+class UtmosFilter(QualityModel):
     """Add `utmos`, the naturalness of speech from 1 to 5; drop low scores.
 
     Recordings below the limit are dropped. The weights are not part of any wheel. The network takes
@@ -39,27 +53,27 @@ class UtmosFilter(ScoringModel):
         return {"utmos": self.at_least}
 
     def load(self, worker: WorkerInfo) -> str:
-        from curator_audio.quality.networks import script_of
+        from curator_audio.quality.utmos import load_torchscript
 
         file = self.sources()[0].file()
-        self._device = device_of(worker, self.resources, self.name)
-        self._network = script_of(file).to(self._device)
-        return f"utmos {file.stem} sha256:{digest_of([file])}"
+        self._device = choose_device(worker, self.resources, self.name)
+        self._network = load_torchscript(file).to(self._device)
+        return f"utmos {file.stem} sha256:{weights_digest([file])}"
 
     def unload(self) -> None:
         vars(self).pop("_network", None)
 
-    def ask(self, pieces: Sequence[Piece]) -> Sequence[Any]:
+    def predict(self, pieces: Sequence[AudioPiece]) -> Sequence[Any]:
         import torch
 
-        from curator_audio.quality.networks import stacked
+        from curator_audio.quality.base import stack_pieces
 
-        sounds = stacked(pieces).to(self._device)
+        sounds = stack_pieces(pieces).to(self._device)
         with torch.inference_mode():
             scores = self._network(sounds).float().cpu().reshape(-1, 1)
         if len(scores) != len(pieces):
             raise ModelError(
-                f"{self.weights} gives {len(scores)} numbers for {len(pieces)} recordings: it is "
-                "no network that scores each"
+                f"{self.weights} returned {len(scores)} scores for {len(pieces)} recordings, but "
+                "must return one score for each"
             )
         return list(scores.numpy())

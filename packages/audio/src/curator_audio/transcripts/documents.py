@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from curator_core import DocumentBatch, ProcessingStage
 
-from curator_audio.batches import AUDIO, TEXT, AudioBatch
+from curator_audio.audio_batch import AUDIO, TEXT, AudioBatch
 
 
 @dataclass

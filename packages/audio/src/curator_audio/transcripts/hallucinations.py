@@ -1,9 +1,15 @@
-"""Hallucinations: signs that a model made up a transcript."""
+"""Hallucinations: signs that a model made up a transcript, and a filter by them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from curator_audio.transcripts.rates import Normalization
+import pyarrow as pa
+from curator_core import DocumentBatch, Dropped, ProcessingStage
+
+from curator_audio.audio_batch import DURATION, PREDICTED_TEXT
+from curator_audio.row_selection import apply_drop_reasons
+from curator_audio.transcripts.error_rates import Normalization, set_column
 
 _NORMAL = Normalization()
 
@@ -43,11 +49,11 @@ UNSPACED = re.compile(
 )
 """Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
-_STRETCH = 100
+_WINDOW_WORDS = 100
 """Words to check together: longer texts repeat words naturally."""
 
 
-class Doubts:
+class HallucinationDetector:
     """Checks a transcript for signs of hallucination."""
 
     def __init__(
@@ -64,7 +70,7 @@ class Doubts:
         self._rate = characters_per_second
         self._phrases = sorted(filter(None, map(_NORMAL, phrases)))
 
-    def about(self, text: str, seconds: float | None) -> str | None:
+    def find_reason(self, text: str, seconds: float | None) -> str | None:
         """Return the first reason, or None for a plausible transcript."""
         normal = _NORMAL(text)
         if normal and any(not normal.replace(phrase, "").strip() for phrase in self._phrases):
@@ -80,9 +86,9 @@ class Doubts:
 
     def _is_repeated(self, words: Sequence[str]) -> bool:
         """Check overlapping windows, since a model may start well and then repeat itself."""
-        starts = range(0, max(1, len(words) - _STRETCH // 2), _STRETCH // 2)
-        stretches = (words[first : first + _STRETCH] for first in starts)
-        return any(len(set(some)) <= self._unique_words * len(some) for some in stretches)
+        starts = range(0, max(1, len(words) - _WINDOW_WORDS // 2), _WINDOW_WORDS // 2)
+        windows = (words[first : first + _WINDOW_WORDS] for first in starts)
+        return any(len(set(some)) <= self._unique_words * len(some) for some in windows)
 
 
 def _words(normal: str) -> Iterator[str]:
@@ -91,3 +97,69 @@ def _words(normal: str) -> Iterator[str]:
         yield from filter(None, UNSPACED.split(word))
         for run in UNSPACED.findall(word):
             yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
+
+
+@dataclass
+class HallucinationFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Drop or flag transcripts that were likely made up by the model."""
+
+    text_field: str = PREDICTED_TEXT
+    """Column with the transcript."""
+
+    unique_words: float = 0.4
+    """Largest share of distinct words that counts as repetition, within a hundred words or the
+    whole text if it is shorter.
+    """
+
+    min_words: int = 10
+    """Minimum number of words for the repetition check."""
+
+    longest_word: int = 35
+    """Maximum length of a word, in characters."""
+
+    characters_per_second: float = 40.0
+    """Maximum rate of speech; checked if there is a `duration`."""
+
+    phrases: list[str] = field(default_factory=lambda: list(STOCK_PHRASES))
+    """Phrases that models write for silence; a transcript that consists only of one of them, once
+    or repeated, is dropped. The default has thanks to viewers and subtitle credits in twelve
+    languages.
+    """
+
+    flag_field: str | None = None
+    """Column to write the reason to; rows are then kept. It is null for plausible transcripts."""
+
+    def check(self) -> Iterable[str]:
+        if not 0 <= self.unique_words <= 1:
+            yield f"unique_words is {self.unique_words:g}, but must be from 0 to 1"
+        for name in ("min_words", "longest_word"):
+            if getattr(self, name) < 1:
+                yield f"{name} is {getattr(self, name)}, but must be 1 or more"
+        if self.characters_per_second <= 0:
+            yield (
+                f"characters_per_second is {self.characters_per_second:g}, but must be more than 0"
+            )
+
+    def outputs(self) -> Sequence[str]:
+        return () if self.flag_field is None else (self.flag_field,)
+
+    def inputs(self) -> Sequence[str]:
+        return (self.text_field,)
+
+    def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
+        detector = HallucinationDetector(
+            self.unique_words,
+            self.min_words,
+            self.longest_word,
+            self.characters_per_second,
+            self.phrases,
+        )
+        texts = task.data.column(self.text_field).to_pylist()
+        seconds: list[float | None] = [None] * len(texts)
+        if DURATION in (task.columns() or ()):
+            seconds = task.data.column(DURATION).to_pylist()
+        reasons = [detector.find_reason(t or "", s) for t, s in zip(texts, seconds, strict=True)]
+        if self.flag_field is None:
+            yield from apply_drop_reasons(task, reasons)
+        else:
+            yield set_column(task, self.flag_field, pa.array(reasons, pa.string()))

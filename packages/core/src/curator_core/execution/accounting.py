@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from curator_core.errors import OutputError, StageError, detail_of, is_damage, reason_of
+from curator_core.errors import OutputError, StageError, detail_of, is_damaged_input, reason_of
 from curator_core.model.documents import DocumentBatch
-from curator_core.model.lineage import Lineage, SourceKey, fingerprint, rest_share, source_of
-from curator_core.model.provenance import told_model
+from curator_core.model.ids import fingerprint
+from curator_core.model.lineage import Lineage, SourceKey, rest_share, source_of
+from curator_core.model.provenance import take_model
 from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
 from curator_core.model.reports import CallReport, Keys, Part
 from curator_core.model.samples import Sampler
-from curator_core.model.scores import told_scores
+from curator_core.model.scores import take_scores
 from curator_core.model.stages import DropSink
 from curator_core.model.tasks import AnyTask, Dropped, Rejected, Task
 from curator_core.plan.plan import PlannedStage
@@ -31,22 +32,22 @@ class Account:
         self.counts = StageCounts()
         self._part = Part()
         self._keys: Keys | None = None
-        self._turned_to: Iterable[SourceKey] = ()
+        self._attributed_to: Iterable[SourceKey] = ()
         self._drops = drops
         self._sampler = sampler
-        self._is_looking = (
+        self._is_sampling = (
             sampler is not None
-            and issubclass(planned.gives, DocumentBatch)
+            and issubclass(planned.output_type, DocumentBatch)
             and sampler.wants_changes(planned.index)
         )
-        self._given: Any = None
+        self._input_data: Any = None
         self._rejected: list[Rejected] = []
 
-    def turn_to(self, sources: Iterable[SourceKey]) -> StageCounts:
+    def attribute_to(self, sources: Iterable[SourceKey]) -> StageCounts:
         """Attribute everything counted from now on to tasks made from these sources."""
-        if sources is self._turned_to:  # lineages are never changed in place
+        if sources is self._attributed_to:  # lineages are never changed in place
             return self.counts
-        self._turned_to = sources
+        self._attributed_to = sources
         keys = tuple(sources)
         if keys != self._keys:
             self._keys = keys
@@ -60,22 +61,22 @@ class Account:
         `size` is its items and bytes, measured before the stage ran, if the stage has run already.
         """
         items, num_bytes = size or (task.num_items, task.num_bytes)
-        counts = self.turn_to(task.lineage)
+        counts = self.attribute_to(task.lineage)
         counts.tasks_in += 1
         counts.items_in += items
         counts.bytes_in += num_bytes
         return items
 
-    def tried(self, tasks: Sequence[AnyTask], seconds: float) -> None:
+    def add_time(self, tasks: Sequence[AnyTask], seconds: float) -> None:
         """Share the time of a batch evenly among its tasks."""
         for task in tasks:
-            self.turn_to(task.lineage).seconds += seconds / len(tasks)
+            self.attribute_to(task.lineage).seconds += seconds / len(tasks)
 
     def retry(self, tasks: Sequence[AnyTask]) -> None:
         for task in tasks:
-            self.turn_to(task.lineage).tasks_retried += 1
+            self.attribute_to(task.lineage).tasks_retried += 1
 
-    def accounted(self) -> int:
+    def explained_items(self) -> int:
         return self.counts.items_dropped + self.counts.items_rejected
 
     def adopt(
@@ -99,9 +100,9 @@ class Account:
             output.staged = ()
         counts = self.counts
         if output.derived:
-            counts.score(told_scores(output))
-            if (model := told_model(output)) and output.num_items:
-                counts.use(model, output.num_items)
+            counts.add_scores(take_scores(output))
+            if (model := take_model(output)) and output.num_items:
+                counts.add_model(model, output.num_items)
         items = output.num_items
         if not items:
             self.report.spend(lineage)
@@ -124,17 +125,17 @@ class Account:
         for task in parents:
             self.report.spend(task.lineage)
             if unreported > 0:
-                self._show("dropped", task)
-                self._keep("dropped", task)
+                self._sample_dropped("dropped", task)
+                self._store_dropped("dropped", task)
         if unreported > 0:
             self.counts.drop("dropped", unreported)
 
-    def note(self, item: Dropped | Rejected, parents: list[AnyTask]) -> None:
+    def add_note(self, item: Dropped | Rejected, parents: list[AnyTask]) -> None:
         if isinstance(item, Dropped):
             self.counts.drop(item.reason, item.items)
             if item.records is not None:
-                self._show(item.reason, item.records)
-                self._keep(item.reason, item.records)
+                self._sample_dropped(item.reason, item.records)
+                self._store_dropped(item.reason, item.records)
             return
         self.counts.items_rejected += item.items
         if self.planned.policy.on_error == "fail":
@@ -148,7 +149,7 @@ class Account:
         if self.planned.policy.on_error == "quarantine":
             self._rejected.append(item)
 
-    def set_aside(self, parents: Sequence[AnyTask]) -> None:
+    def quarantine_rejected(self, parents: Sequence[AnyTask]) -> None:
         """Quarantine the rejected records of a task, with a new task that holds only these records.
 
         With several parents, a record can be retried only if it names its task (`of`).
@@ -184,7 +185,7 @@ class Account:
         self, task_id: str, of: AnyTask | None, rows: Sequence[int], known: Sequence[str]
     ) -> tuple[str, bytes | None, str]:
         """Return id, bytes and class of a task with these rows; an empty id if not storable."""
-        if not rows or not isinstance(of, self.planned.takes):
+        if not rows or not isinstance(of, self.planned.input_type):
             return "", None, ""
         try:
             taken = of.take(rows)
@@ -194,32 +195,32 @@ class Account:
         subtask_id = f"{task_id}.{self.planned.index}r{fingerprint(*known)[:8]}"
         return subtask_id, subtask, kind_of(taken.stored_type)
 
-    def explain_shrinking(self, missing: int) -> None:
+    def drop_missing(self, missing: int) -> None:
         """Count items that disappeared without a reported reason as dropped."""
         if missing > 0:
             self.counts.drop("not passed on", missing)
 
-    def look_at(self, task: AnyTask) -> None:
+    def remember_input(self, task: AnyTask) -> None:
         """Remember the data of a task, because the stage may change it in place."""
-        if self._is_looking:
-            self._given = vars(task).get("data")
+        if self._is_sampling:
+            self._input_data = vars(task).get("data")
 
-    def show_change(self, parent: AnyTask, output: AnyTask) -> None:
+    def sample_change(self, parent: AnyTask, output: AnyTask) -> None:
         """Sample a few records before and after a stage turned one task into another."""
-        if self._is_looking and self._sampler is not None:
-            given, self._given = self._given, None
+        if self._is_sampling and self._sampler is not None:
+            given, self._input_data = self._input_data, None
             before = vars(parent).get("data") if given is None else given
             self.report.samples += self._sampler.changes(self.planned.index, before, output)
 
-    def _show(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+    def _sample_dropped(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
         """Count the scores of dropped records, and sample a few of the records."""
         if isinstance(records, Task) and records.derived:
-            self.counts.score(told_scores(records))
+            self.counts.add_scores(take_scores(records))
         if self._sampler is not None:
             index, inputs = self.planned.index, self.planned.stage.inputs()
             self.report.samples += self._sampler.drops(index, reason, records, inputs)
 
-    def _keep(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
+    def _store_dropped(self, reason: str, records: AnyTask | Callable[[], AnyTask]) -> None:
         """Pass dropped records to the drop sink. Raise if it fails: none may be lost unnoticed."""
         if self._drops is None:
             return
@@ -228,7 +229,7 @@ class Account:
             self._drops.add(self.planned.name, reason, dropped)
         except Exception as error:
             raise StageError(
-                f"stage {self.planned.name!r}: what it dropped cannot be kept: {reason_of(error)}",
+                f"stage {self.planned.name!r}: cannot store dropped records: {reason_of(error)}",
                 stage=self.planned.name,
                 detail=detail_of(error),
             ) from error
@@ -264,7 +265,7 @@ class Account:
             (passed, seen), payload = progress, payload_of(task)
             self._record(task, reason, detail=detail_of(error), attempts=attempts, passed=passed,
                          seen=seen, items=items, payload=payload, kind=kind_of(task.stored_type),
-                         damaged=is_damage(error))  # fmt: skip
+                         damaged=is_damaged_input(error))  # fmt: skip
 
     def _record(self, task: AnyTask, reason: str, **facts: Any) -> None:
         self._part.quarantined.append(

@@ -6,22 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from curator_core.errors import hint
+from curator_core.errors import TaskTimeoutError, hint
 from curator_core.execution.accounting import Account
-from curator_core.execution.exits import StageCode
+from curator_core.execution.exit_guard import StageCode
 from curator_core.execution.telemetry import Stopwatch
-from curator_core.execution.timeouts import TaskTimeoutError, Watch
+from curator_core.execution.timeouts import Watch
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
-from curator_core.model.lineage import (
-    Lineage,
-    child_id,
-    combined,
-    equal_share,
-    mixed_id,
-    next_share,
-    rest_share,
-)
+from curator_core.model.ids import child_id, mixed_id
+from curator_core.model.lineage import Lineage, add_credits, equal_share, next_share, rest_share
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, Task
 from curator_core.plan.plan import PlannedStage
@@ -52,7 +45,7 @@ def _check_payload(task: Task[Any], stage: str) -> None:
         ) from error
 
 
-def checked(result: Any, stage: str) -> Any:
+def check_result(result: Any, stage: str) -> Any:
     """Return a result as a task, list, iterator or None. Raise BadOutputError for anything else."""
     if isinstance(result, Task):  # first, because nearly all results are tasks
         _check_payload(result, stage)
@@ -69,7 +62,7 @@ def checked(result: Any, stage: str) -> Any:
     return result
 
 
-def aligned(given: Any, expected: int, stage: str) -> list[Any]:
+def check_batch_results(given: Any, expected: int, stage: str) -> list[Any]:
     """Return the results of a batch as a list. Raise unless there is one for each task."""
     results = list(given)
     if len(results) != expected:
@@ -99,7 +92,7 @@ class MissingColumnError(Exception):
     """A task does not have a column that the stage reads."""
 
 
-class _BrokenFlowError(Exception):
+class _GeneratorFailedError(Exception):
     """A generator failed and has no retries left."""
 
     def __init__(self, error: Exception, attempts: int) -> None:
@@ -109,7 +102,7 @@ class _BrokenFlowError(Exception):
 
 
 @dataclass
-class _Flow:
+class _GeneratorProgress:
     """Position of a generator: tasks yielded, and all items including drops and rejections."""
 
     given: int
@@ -126,6 +119,8 @@ class Step:
         watch: Watch,
         blame: Blame,
     ) -> None:
+        self.fused_from: int | None = None
+        """The first stage of the fused step that this stage is a later member of, if any."""
         self.planned = planned
         self.stage = planned.stage
         self.report = report = account.report
@@ -142,44 +137,48 @@ class Step:
             for task in tasks:
                 made = self._run_one(task)
                 del task  # do not hold the task while its outputs are processed
-                yield from _handed_on(made)
-                self._stopwatch.finish_tasks()
+                yield from pop_each(made)
+                self.finish_tasks()
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
+
+    def finish_tasks(self, number: int = 1) -> None:
+        """Count tasks whose outputs have been processed."""
+        self._stopwatch.finish_tasks(number)
 
     # Run one task or a batch of tasks
 
     def _run_one(self, task: AnyTask) -> Made:
         items = self.account.take(task)
-        condemned = self.blame.condemned(self.planned.index, task)
+        condemned = self.blame.quarantine_reason(self.planned.index, task, self.fused_from)
         if condemned:
-            attempts = self.blame.attempts_at(self.planned.index, task)
+            attempts = self.blame.attempts_of(self.planned.index, task)
             self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))
             return deque()
-        self.account.look_at(task)
+        self.account.remember_input(task)
         try:
             result = self._try([task], lambda: self._call(task))
         except Exception as error:  # noqa: BLE001 - boundary to a stage's code
             self.account.fail(task, error, self._retries_for(error) + 1, self._progress(task))
             return deque()
-        return self._settle(task, items, result)
+        return self.handle_result(task, items, result)
 
     def _call(self, task: AnyTask) -> Any:
         self._validate(task)
         if not self.stage.works_on_batches:
-            return checked(self.stage.process(task), self.planned.name)
+            return check_result(self.stage.process(task), self.planned.name)
         given = self.stage.process_batch([task])
         if isinstance(given, Mixed):
-            return checked(list(given), self.planned.name)
-        return checked(aligned(given, 1, self.planned.name)[0], self.planned.name)
+            return check_result(list(given), self.planned.name)
+        return check_result(check_batch_results(given, 1, self.planned.name)[0], self.planned.name)
 
     def _run_batch(self, batch: deque[AnyTask]) -> Iterator[AnyTask]:
         """Run the stage on a batch. Consumes `batch` so that tasks can be freed."""
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
             while batch:
-                yield from _handed_on(self._run_one(batch.popleft()))
-                self._stopwatch.finish_tasks()
+                yield from pop_each(self._run_one(batch.popleft()))
+                self.finish_tasks()
             return
         sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
@@ -189,56 +188,57 @@ class Step:
         if results is None:  # not in the handler: the traceback would keep the stage's memory alive
             while batch:  # one by one, so that a bad task does not fail the others
                 self.account.retry([batch[0]])
-                yield from _handed_on(self._run_one(batch.popleft()))
-                self._stopwatch.finish_tasks()
+                yield from pop_each(self._run_one(batch.popleft()))
+                self.finish_tasks()
             return
-        self._stopwatch.finish_tasks(len(batch))
+        self.finish_tasks(len(batch))
         if isinstance(results, Mixed):
             items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
-            made = self._emit(list(batch), items, list(results))
+            made = self._handle_list(list(batch), items, list(results))
             batch.clear()
             del results
-            yield from _handed_on(made)
+            yield from pop_each(made)
             return
         given = deque(zip(sizes, results, strict=True))
         del results
         while batch:
             task, (size, result) = batch.popleft(), given.popleft()
-            made = self._settle(task, self.account.take(task, size), result)
+            made = self.handle_result(task, self.account.take(task, size), result)
             del task, result
-            yield from _handed_on(made)
+            yield from pop_each(made)
 
     def _call_batch(self, batch: list[AnyTask]) -> Any:
         for task in batch:
             self._validate(task)
         given = self.stage.process_batch(batch)
         if isinstance(given, Mixed):
-            return Mixed(checked(list(given), self.planned.name))
+            return Mixed(check_result(list(given), self.planned.name))
         return [
-            checked(one, self.planned.name) for one in aligned(given, len(batch), self.planned.name)
+            check_result(one, self.planned.name)
+            for one in check_batch_results(given, len(batch), self.planned.name)
         ]
 
     def _try(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         attempt = 1
         while True:
             try:
-                return self._watched(tasks, call)
+                return self.watched(tasks, call)
             except Exception as error:
-                lacks_room = is_out_of_memory(error)
-                too_much = lacks_room and len(tasks) > 1  # would fail again
+                is_out_of_room = is_out_of_memory(error)
+                too_much = is_out_of_room and len(tasks) > 1  # would fail again
                 if too_much or attempt > self._retries_for(error):
                     raise
             self.account.retry(tasks)
-            self._wait(attempt, lacks_room)
+            self._wait(attempt, is_out_of_room)
             attempt += 1
 
-    def _wait(self, attempt: int, lacks_room: bool) -> None:
+    def _wait(self, attempt: int, is_out_of_room: bool) -> None:
         """Wait before a retry. Not inside the `except` block: its traceback keeps memory alive."""
-        if lacks_room:
+        if is_out_of_room:
             empty_device_cache()
         time.sleep(self.planned.policy.backoff_s * 2 ** (attempt - 1))
 
-    def _watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
+    def watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
         self._stopwatch.start()
         try:
@@ -249,7 +249,7 @@ class Step:
             raise
         finally:
             self._elapsed = self._stopwatch.stop()
-            self.account.tried(tasks, self._elapsed)
+            self.account.add_time(tasks, self._elapsed)
             self.watch.end()
 
     def _retries_for(self, error: Exception) -> int:
@@ -259,40 +259,40 @@ class Step:
 
     # Process the result of a task
 
-    def _settle(self, task: AnyTask, items: int, result: Any) -> Made:
+    def handle_result(self, task: AnyTask, items: int, result: Any) -> Made:
         if self._progress(task)[1]:
-            return self._stream(task, items, iter(()))
+            return self._handle_generator(task, items, iter(()))
         if isinstance(result, Task):
-            return self._one_for_one(task, items, result)
+            return self._emit_one(task, items, result)
         if result is None or isinstance(result, list):
-            return self._emit([task], items, result or [])
-        return self._stream(task, items, result)
+            return self._handle_list([task], items, result or [])
+        return self._handle_generator(task, items, result)
 
-    def _emit(self, parents: list[AnyTask], items: int, results: list[Any]) -> Made:
+    def _handle_list(self, parents: list[AnyTask], items: int, results: list[Any]) -> Made:
         """Return the outputs of a result whose length is known."""
         lineage = parents[0].lineage
         if len(parents) > 1:
-            lineage = combined(parent.lineage for parent in parents)
-            self.account.turn_to(lineage)
-        accounted = self.account.accounted()
-        outputs = self._without_notes(results, parents)
-        self.account.set_aside(parents)
-        accounted = self.account.accounted() - accounted
+            lineage = add_credits(parent.lineage for parent in parents)
+            self.account.attribute_to(lineage)
+        accounted = self.account.explained_items()
+        outputs = self._record_notes(results, parents)
+        self.account.quarantine_rejected(parents)
+        accounted = self.account.explained_items() - accounted
         if not outputs:
             self.account.drop(parents, items - accounted)
             return deque()
         if len(parents) == len(outputs) == 1:
-            return self._one_for_one(parents[0], items - accounted, outputs[0])
+            return self._emit_one(parents[0], items - accounted, outputs[0])
         passed_on = deque(t for t in self._children(parents, outputs, lineage) if t is not None)
         self.account.close(len(parents), len(passed_on))
         return passed_on
 
-    def _one_for_one(self, parent: AnyTask, items: int, output: AnyTask) -> deque[AnyTask]:
+    def _emit_one(self, parent: AnyTask, items: int, output: AnyTask) -> deque[AnyTask]:
         """Return the output of a one-to-one stage. It keeps the id and the credit of its parent."""
         account = self.account
         if type(output) is type(parent):
-            account.explain_shrinking(items - output.num_items)
-        account.show_change(parent, output)
+            account.drop_missing(items - output.num_items)
+        account.sample_change(parent, output)
         child = output if output is parent else output.twin()  # may be returned twice
         kept = account.adopt(child, parent.task_id, parent.lineage, parent, self._elapsed)
         account.close(1, int(kept))
@@ -310,60 +310,66 @@ class Step:
             )
             yield child if adopted else None
 
-    def _stream(self, task: AnyTask, items: int, results: Iterator[Any]) -> Iterator[AnyTask]:
+    def _handle_generator(
+        self, task: AnyTask, items: int, results: Iterator[Any]
+    ) -> Iterator[AnyTask]:
         """Yield a generator's outputs one at a time, as they are made."""
-        accounted = self.account.accounted()
-        flow = _Flow(*self._progress(task))
+        accounted = self.account.explained_items()
+        flow = _GeneratorProgress(*self._progress(task))
         before, passed_on = flow.given, 0
         try:
-            for item in self._things(task, results, flow):
+            for item in self._items_with_retries(task, results, flow):
                 if not isinstance(item, Task):
-                    self.account.note(item, [task])
+                    self.account.add_note(item, [task])
                     continue
                 if (output := self._next_child(task, item, flow, before)) is not None:
                     passed_on += 1
                     yield output
                 del item, output  # do not hold them while the next output is made
-        except _BrokenFlowError as broken:
-            self.account.set_aside([task])
+        except _GeneratorFailedError as broken:
+            self.account.quarantine_rejected([task])
             progress = (flow.given, flow.seen)
             self.account.fail(task, broken.error, broken.attempts, progress, flow.given - before)
             return
-        self.account.set_aside([task])
+        self.account.quarantine_rejected([task])
         if flow.given:
             self.report.spend(rest_share(task.lineage, flow.given - before))
             self.account.close(1, passed_on + before)
         else:
             # A reader that finds nothing in a file has dropped nothing.
-            missing = items - (self.account.accounted() - accounted)
-            self.account.drop([task], missing if self.planned.gives is self.planned.takes else 0)
+            missing = items - (self.account.explained_items() - accounted)
+            self.account.drop(
+                [task], missing if self.planned.output_type is self.planned.input_type else 0
+            )
 
-    def _things(self, task: AnyTask, results: Iterator[Any], flow: "_Flow") -> Iterator[Any]:
+    def _items_with_retries(
+        self, task: AnyTask, results: Iterator[Any], flow: "_GeneratorProgress"
+    ) -> Iterator[Any]:
         """Yield everything from a generator. A failed generator is retried from where it failed."""
-        results = self._again(task, flow.seen) if flow.seen else results
+        results = self._restart_generator(task, flow.seen) if flow.seen else results
         attempt = 1
         while True:
             try:
-                item = self._watched([task], lambda: next(results, _END))  # noqa: B023
+                item = self.watched([task], lambda: next(results, _END))  # noqa: B023
                 if item is _END:
                     return
                 check_item(item, self.planned.name)
             except Exception as error:
                 if attempt > self._retries_for(error):
-                    raise _BrokenFlowError(error, attempt) from error
-                lacks_room = is_out_of_memory(error)
+                    raise _GeneratorFailedError(error, attempt) from error
+                is_out_of_room = is_out_of_memory(error)
             else:
                 flow.seen += 1
                 yield item
                 del item
                 continue
-            self._wait(attempt, lacks_room)
+            self._wait(attempt, is_out_of_room)
             attempt += 1
             self.account.retry([task])
-            results = self._again(task, flow.seen)
+            results = self._restart_generator(task, flow.seen)
 
     def _next_child(
-        self, task: AnyTask, item: AnyTask, flow: "_Flow", before: int
+        self, task: AnyTask, item: AnyTask, flow: "_GeneratorProgress", before: int
     ) -> AnyTask | None:
         output = item.twin()
         share = next_share(task.lineage, flow.given - before)
@@ -376,7 +382,7 @@ class Step:
         """Return how many tasks and how many items a generator yielded in an earlier attempt."""
         return self.blame.passed.get((self.planned.index, task.task_id), (0, 0))
 
-    def _again(self, task: AnyTask, seen: int) -> Iterator[Any]:
+    def _restart_generator(self, task: AnyTask, seen: int) -> Iterator[Any]:
         """Call a failed generator again and skip what it already yielded."""
 
         def rest() -> Iterator[Any]:
@@ -388,29 +394,29 @@ class Step:
         return rest()
 
     def _validate(self, task: AnyTask) -> None:
-        if not isinstance(task, self.planned.takes):
+        if not isinstance(task, self.planned.input_type):
             raise WrongTaskError(
-                f"it takes {self.planned.takes.__name__}, but was given {type(task).__name__}"
+                f"it takes {self.planned.input_type.__name__}, but was given {type(task).__name__}"
             )
         if self.required and (columns := task.columns()) is not None:
             for column in self.required:
                 if column not in columns:
                     raise MissingColumnError(f"no column {column!r}{hint(column, columns)}")
 
-    def _without_notes(self, results: list[Any], parents: list[AnyTask]) -> list[AnyTask]:
+    def _record_notes(self, results: list[Any], parents: list[AnyTask]) -> list[AnyTask]:
         outputs = []
         for item in results:
             if isinstance(item, Task):
                 outputs.append(item)
             else:
-                self.account.note(item, parents)
+                self.account.add_note(item, parents)
         return outputs
 
 
 _END: Any = object()
 
 
-def _handed_on(made: Made) -> Iterator[AnyTask]:
+def pop_each(made: Made) -> Iterator[AnyTask]:
     if not isinstance(made, deque):
         yield from made
         return

@@ -110,5 +110,5 @@ class Stopwatch:
 
     def finish_tasks(self, tasks: int = 1) -> None:
         """Share the time spent so far among finished tasks, including failed ones."""
-        self.usage.took(self._spent / tasks, tasks)
+        self.usage.add_tasks(self._spent / tasks, tasks)
         self._spent = 0.0

@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Protocol
 
+from curator_core.errors import TaskTimeoutError
 from curator_core.model.tasks import AnyTask
-
-
-class TaskTimeoutError(Exception):
-    """A call of a stage took longer than its `timeout_s`."""
-
-
-class BrokenOffError(BaseException):
-    """The run is stopping and its drain time is over. Stages must not catch this."""
 
 
 class Watch(Protocol):
@@ -27,7 +20,7 @@ class Watch(Protocol):
     def end(self) -> None: ...
 
 
-class Unwatched:
+class NoWatch:
     """A watch that does nothing."""
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
@@ -37,7 +30,7 @@ class Unwatched:
         pass
 
 
-class AlarmClock:
+class AlarmTimer:
     """Interrupt a call that takes too long, in the main thread of this process.
 
     Setup is not limited: the user notices if it hangs, and may use the alarm for other purposes.

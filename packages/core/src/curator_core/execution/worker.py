@@ -6,12 +6,13 @@ from contextlib import contextmanager
 
 from curator_core.errors import OutputError, StageError, detail_of, reason_of
 from curator_core.execution.accounting import Account
-from curator_core.execution.exits import StageCode
+from curator_core.execution.exit_guard import StageCode
+from curator_core.execution.fused_step import FusedStep
 from curator_core.execution.step import Step
-from curator_core.execution.timeouts import Unwatched, Watch
+from curator_core.execution.timeouts import NoWatch, Watch
 from curator_core.logs import log
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.lineage import halved, source_of
+from curator_core.model.lineage import halve_all, source_of
 from curator_core.model.reports import CallReport
 from curator_core.model.resources import WorkerInfo
 from curator_core.model.samples import Sampler
@@ -37,29 +38,30 @@ class StageWorker:
         """Workers in the same process share a `timesheet`."""
         self.plan = plan
         self.worker = worker
-        self.stages = tuple(plan.stages if stages is None else stages)
-        self.watch = watch or Unwatched()
+        self.stages = tuple(plan.steps if stages is None else stages)
+        self._parts = [part for step in self.stages for part in step.parts]
+        self.watch = watch or NoWatch()
         self.timesheet = timesheet or Timesheet()
         self.sampler = Sampler() if plan.samples else None
         self._is_up: list[PlannedStage] = []
 
     def setup_on_node(self) -> None:
         """Prepare the node. The caller ensures that this runs once per node and stage."""
-        for planned in self.stages:
-            with self._watched(planned), _named(planned, "prepare its node"):
+        for planned in self._parts:
+            with self._watch_stage(planned), _naming_stage(planned, "prepare its node"):
                 planned.stage.setup_on_node(self.worker.node)
 
     def setup(self) -> None:
         """Set up the remaining stages. If one fails, `teardown` undoes the ones before it."""
-        for planned in self.stages[len(self._is_up) :]:
+        for planned in self._parts[len(self._is_up) :]:
             started = time.perf_counter()
-            with self._watched(planned), _named(planned, "be set up"):
+            with self._watch_stage(planned), _naming_stage(planned, "be set up"):
                 planned.stage.setup(self.worker)
             self.timesheet.set_up(planned.index, time.perf_counter() - started)
             self._is_up.append(planned)
 
     @contextmanager
-    def _watched(self, planned: PlannedStage) -> Iterator[None]:
+    def _watch_stage(self, planned: PlannedStage) -> Iterator[None]:
         self.watch.begin(planned.index, (), planned.policy.setup_timeout_s)
         try:
             yield
@@ -89,30 +91,37 @@ class Call:
         self._worker = worker
         self._tasks = tasks
         self._blame = blame
-        self._halves = list(halved(task.lineage for task in tasks))
+        self._halves = list(halve_all(task.lineage for task in tasks))
 
     def outputs(self) -> Generator[AnyTask, None, None]:
         """Yield the outputs of the last stage. The report is complete when this ends."""
         drops = drop_sink(self._worker.plan, self._worker.worker)
-        flow: Iterable[AnyTask] = self._with_half_their_credit()
+        flow: Iterable[AnyTask] = self._reserving_credit()
         for planned in self._worker.stages:
-            account = Account(planned, self.report, drops, self._worker.sampler)
-            step = Step(planned, account, self._worker.watch, self._blame)
-            flow = step.outputs(flow)
-        yield from self._handed_on(flow)
+            steps = [
+                Step(
+                    part,
+                    Account(part, self.report, drops, self._worker.sampler),
+                    self._worker.watch,
+                    self._blame,
+                )
+                for part in planned.parts
+            ]
+            flow = (FusedStep(planned, steps) if planned.members else steps[0]).outputs(flow)
+        yield from self._measure_held_time(flow)
         if drops is not None:
             sources = tuple({key: None for task in self._tasks for key in task.lineage})
             call_id = _call_id(self._tasks[0], self._worker.stages[0])
             try:
                 kept = drops.finish(call_id)
             except (OSError, OutputError) as error:
-                raise StageError(f"dropped records cannot be kept: {reason_of(error)}") from error
+                raise StageError(f"dropped records cannot be stored: {reason_of(error)}") from error
             self.report.staged += [(file, sources) for file in kept]
         for half in self._halves:
             self.report.spend(half)
         self._worker.timesheet.end()
 
-    def _handed_on(self, flow: Iterable[AnyTask]) -> Iterator[AnyTask]:
+    def _measure_held_time(self, flow: Iterable[AnyTask]) -> Iterator[AnyTask]:
         """Yield the outputs, and measure how long the consumer held each one."""
         stages, usages = self._worker.stages, self.report.usages
         if not stages:
@@ -128,7 +137,7 @@ class Call:
             last.held_s += time.perf_counter() - given
             del output  # do not hold it while the next output is made
 
-    def _with_half_their_credit(self) -> Iterator[AnyTask]:
+    def _reserving_credit(self) -> Iterator[AnyTask]:
         """Yield the tasks with half their credit; the report returns the other half.
 
         Outputs can arrive long before the report, with all remaining credit of their sources. The
@@ -158,7 +167,7 @@ def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
 
 
 @contextmanager
-def _named(planned: PlannedStage, purpose: str) -> Iterator[None]:
+def _naming_stage(planned: PlannedStage, purpose: str) -> Iterator[None]:
     """Name the stage whose setup failed. There is no task yet to quarantine."""
     try:
         with StageCode():

@@ -60,7 +60,7 @@ class Draft:
     size: int = 0
     dropped: bool = False
 
-    def finished(self) -> StagedFile:
+    def staged_file(self) -> StagedFile:
         """Return the staged file to publish, after `writing` has ended."""
         return StagedFile(self.staged, self.final, self.items, self.size, self.dropped)
 
@@ -74,19 +74,19 @@ def staged_name(final: str, run_token: str) -> str:
 
 
 @contextmanager
-def writing(
+def open_draft(
     final: str, worker: WorkerInfo, storage_options: StorageOptions | None = None
 ) -> Iterator[Draft]:
     """Write a file to be published later. After an exception, nothing of it remains."""
     plain = local_path(final)
-    with explained(final):
+    with explain_write_errors(final):
         if plain is None:
-            yield from _sent_at_the_end(final, storage_options)
+            yield from _write_to_object_store(final, storage_options)
         else:
-            yield from _staged_on_disk(plain, worker.run_token)
+            yield from _write_to_disk(plain, worker.run_token)
 
 
-def _staged_on_disk(final: str, run_token: str) -> Iterator[Draft]:
+def _write_to_disk(final: str, run_token: str) -> Iterator[Draft]:
     os.makedirs(parent_of(final), exist_ok=True)
     staged = staged_name(final, run_token)
     file = open(staged, "xb")  # noqa: SIM115 - closed below, before the name is passed on
@@ -105,7 +105,7 @@ def _staged_on_disk(final: str, run_token: str) -> Iterator[Draft]:
         raise
 
 
-def _sent_at_the_end(final: str, storage_options: StorageOptions | None) -> Iterator[Draft]:
+def _write_to_object_store(final: str, storage_options: StorageOptions | None) -> Iterator[Draft]:
     fs, path = open_filesystem(final, storage_options)
     where = full_path(fs, path)
     buffer = io.BytesIO()
@@ -117,7 +117,7 @@ def _sent_at_the_end(final: str, storage_options: StorageOptions | None) -> Iter
 
 
 @contextmanager
-def explained(path: str) -> Iterator[None]:
+def explain_write_errors(path: str) -> Iterator[None]:
     """Turn permanent write errors (a full disk, a forbidden folder) into an OutputError."""
     try:
         yield
@@ -132,17 +132,19 @@ def publish(fs: "AbstractFileSystem", file: StagedFile) -> None:
     """Rename a staged file to its final name. Safe to repeat."""
     if file.staged == file.final:
         if not fs.exists(file.final):
-            raise OutputError(f"{file.final} was written, but is gone; run the same command again")
+            raise OutputError(
+                f"{file.final} was written, but no longer exists; run the same command again"
+            )
         return
-    with explained(file.final):
+    with explain_write_errors(file.final):
         try:
             os.replace(file.staged, file.final)
         except FileNotFoundError:
             if not os.path.exists(file.final):
                 raise OutputError(
                     f"cannot publish {file.final}: neither it nor its staged file "
-                    f"{base_name(file.staged)} is there; "
-                    "run the same command again to write it anew"
+                    f"{base_name(file.staged)} exists; "
+                    "run the same command again to write it"
                 ) from None
 
 

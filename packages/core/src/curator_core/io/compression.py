@@ -53,46 +53,46 @@ def compression_of(path: str) -> Compression | None:
     return cast(Compression, ending) if ending in COMPRESSIONS else None
 
 
-def decompressed(reopen: Callable[[], BinaryIO], kind: Compression) -> Iterator[bytes]:
+def decompress(reopen: Callable[[], BinaryIO], kind: Compression) -> Iterator[bytes]:
     """Yield the content in pieces. If it is damaged, yield what precedes the damage, then raise."""
     given = 0
     with reopen() as file:
         feed = _Feed(file)
         try:
-            for piece in _decoded(feed, kind):
+            for piece in _decode(feed, kind):
                 given += len(piece)
                 yield piece
             return
         except _UndecodableError as error:
-            reason = _unless_foreign(reopen, kind) or str(error)
-    for piece in _saved(reopen, kind, feed.start, given):
+            reason = _other_format(reopen, kind) or str(error)
+    for piece in _recover_held_bytes(reopen, kind, feed.start, given):
         given += len(piece)
         yield piece
     raise DamagedStreamError(reason, given)
 
 
-_BEGINNINGS = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ"}
+_SIGNATURES = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ"}
 
 
-def _unless_foreign(reopen: Callable[[], BinaryIO], kind: Compression) -> str | None:
+def _other_format(reopen: Callable[[], BinaryIO], kind: Compression) -> str | None:
     """Describe a file whose content does not match its extension; None if it does."""
     with reopen() as file:
         start = file.read(8)
     if start[:1] in (b"{", b"["):
         return f"it is not compressed, though its name ends in .{kind}; rename it"
-    other = next((name for name, sign in _BEGINNINGS.items() if start.startswith(sign)), kind)
+    other = next((name for name, sign in _SIGNATURES.items() if start.startswith(sign)), kind)
     if other != kind:
         return f"it is compressed as {other}, though its name ends in .{kind}; rename it"
     return None
 
 
-def _saved(
-    reopen: Callable[[], BinaryIO], kind: Compression, fine_from: int, given: int
+def _recover_held_bytes(
+    reopen: Callable[[], BinaryIO], kind: Compression, single_from: int, given: int
 ) -> Iterator[bytes]:
     """Yield bytes that the decompressor held back; feeding it byte by byte releases them."""
     with reopen() as file:
         try:
-            for piece in _decoded(_Feed(file, fine_from), kind, given):
+            for piece in _decode(_Feed(file, single_from), kind, given):
                 fresh = piece[given:]
                 given = max(0, given - len(piece))
                 if fresh:
@@ -102,11 +102,11 @@ def _saved(
 
 
 class _Feed(io.RawIOBase):
-    """Compressed input in small pieces; single bytes from `fine_from` on."""
+    """Compressed input in small pieces; single bytes from `single_from` on."""
 
-    def __init__(self, file: BinaryIO, fine_from: int | None = None) -> None:
+    def __init__(self, file: BinaryIO, single_from: int | None = None) -> None:
         self._file = file
-        self.fine_from = fine_from
+        self.single_from = single_from
         self._position = 0
         self.start = 0
 
@@ -114,9 +114,9 @@ class _Feed(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        is_fine = self.fine_from is not None and self._position >= self.fine_from
+        is_single = self.single_from is not None and self._position >= self.single_from
         wanted = _INPUT_BYTES if size < 0 else min(size, _INPUT_BYTES)
-        data = self._file.read(1 if is_fine else wanted)
+        data = self._file.read(1 if is_single else wanted)
         self.start = self._position
         self._position += len(data)
         return data
@@ -167,21 +167,21 @@ _DECODERS: dict[str, Callable[[], _Decoder]] = {
 }
 
 
-def _decoded(feed: _Feed, kind: Compression, exact: int = 0) -> Iterator[bytes]:
+def _decode(feed: _Feed, kind: Compression, exact: int = 0) -> Iterator[bytes]:
     if kind == "zst":
-        return _zstd_pieces(feed, exact)
-    if kind == "gz" and feed.fine_from is not None:  # zlib releases bytes fed singly
-        return _member_pieces(feed, lambda: _GzipDecoder(zlib))
-    return _member_pieces(feed, _DECODERS[kind])
+        return _decode_zstd(feed, exact)
+    if kind == "gz" and feed.single_from is not None:  # zlib releases bytes fed singly
+        return _decode_members(feed, lambda: _GzipDecoder(zlib))
+    return _decode_members(feed, _DECODERS[kind])
 
 
-def _member_pieces(feed: _Feed, new: Callable[[], _Decoder]) -> Iterator[bytes]:
+def _decode_members(feed: _Feed, new: Callable[[], _Decoder]) -> Iterator[bytes]:
     """Yield the content of a file that may hold several compressed streams in a row."""
     decoder: _Decoder | None = None
     while data := feed.read():
         while data:
             decoder = decoder or new()
-            yield from _pieces(decoder, data)
+            yield from _decode_pieces(decoder, data)
             data = b""
             if decoder.eof:  # padding between streams is allowed
                 data = decoder.unused_data.lstrip(b"\0")
@@ -190,7 +190,7 @@ def _member_pieces(feed: _Feed, new: Callable[[], _Decoder]) -> Iterator[bytes]:
         raise _UndecodableError("the compressed stream ends too early")
 
 
-def _pieces(decoder: _Decoder, data: bytes) -> Iterator[bytes]:
+def _decode_pieces(decoder: _Decoder, data: bytes) -> Iterator[bytes]:
     while True:
         try:
             piece = decoder.decompress(data, _OUTPUT_BYTES)
@@ -203,15 +203,15 @@ def _pieces(decoder: _Decoder, data: bytes) -> Iterator[bytes]:
         data = b""
 
 
-def _zstd_pieces(feed: _Feed, exact: int) -> Iterator[bytes]:
-    """Yield decompressed pieces; after `exact` bytes, single bytes if `fine_from` is set.
+def _decode_zstd(feed: _Feed, exact: int) -> Iterator[bytes]:
+    """Yield decompressed pieces; after `exact` bytes, single bytes if `single_from` is set.
 
     A read that fails loses the bytes that it had already decompressed.
     """
     stream = pa.CompressedInputStream(pa.PythonFile(feed, "r"), "zstd")
     left = exact
     while True:
-        size = _OUTPUT_BYTES if feed.fine_from is None else max(1, min(left, _OUTPUT_BYTES))
+        size = _OUTPUT_BYTES if feed.single_from is None else max(1, min(left, _OUTPUT_BYTES))
         try:
             piece = stream.read(size)
         except OSError as error:
@@ -224,10 +224,10 @@ def _zstd_pieces(feed: _Feed, exact: int) -> Iterator[bytes]:
         yield piece
 
 
-def _zstd_reason(said: str) -> str:
-    if "runcated" in said:
+def _zstd_reason(message: str) -> str:
+    if "runcated" in message:
         return "the compressed stream ends too early"
-    return f"the compressed stream is damaged: {said}"
+    return f"the compressed stream is damaged: {message}"
 
 
 class _KeptOpen(io.RawIOBase):
@@ -244,7 +244,7 @@ class _KeptOpen(io.RawIOBase):
 
 
 @contextmanager
-def compressing(file: BinaryIO, kind: Compression | None) -> Iterator[BinaryIO]:
+def open_compressed(file: BinaryIO, kind: Compression | None) -> Iterator[BinaryIO]:
     """Yield a file that compresses into `file`, with reproducible output."""
     if kind is None:
         yield file

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 
-_NOT_THERE = (404, 410)
+_NOT_FOUND = (404, 410)
 
 
-def misanswer(error: BaseException) -> str | None:
+def describe_server_error(error: BaseException) -> str | None:
     """Describe how a server failed; None if it answered that the file does not exist."""
     causes = list(_causes(error))
     statuses = [status for cause in causes if (status := getattr(cause, "status", None))]
     if statuses:
-        return None if statuses[-1] in _NOT_THERE else f"its server answers {statuses[-1]}"
-    if not any(_is_silence(cause) for cause in causes):
+        return None if statuses[-1] in _NOT_FOUND else f"its server answers {statuses[-1]}"
+    if not any(_is_network_error(cause) for cause in causes):
         return None
     return (
-        f"its server does not answer ({causes[-1]}); is it running, and can it be reached from "
-        "here? Then try again what is in quarantine"
+        f"its server does not answer ({causes[-1]}); check that it runs and can be reached from "
+        "here, then retry what is in quarantine"
     )
 
 
@@ -35,7 +35,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _is_silence(error: BaseException) -> bool:
+def _is_network_error(error: BaseException) -> bool:
     """Return whether it is a network error, including unconverted errors of aiohttp."""
     if isinstance(error, ConnectionError | TimeoutError) or type(error).__module__ == "socket":
         return True
@@ -77,7 +77,7 @@ def is_in_memory(path: str) -> bool:
     return path.rpartition("::")[2].startswith("memory://")
 
 
-def as_text(path: str | list[str] | os.PathLike[str]) -> str | list[str]:
+def paths_as_text(path: str | list[str] | os.PathLike[str]) -> str | list[str]:
     """Return paths as text; pathlib paths are accepted wherever a path is."""
     if isinstance(path, list | tuple):
         return [str(one) for one in path]
@@ -163,9 +163,9 @@ def open_input(path: str, storage_options: StorageOptions | None = None) -> Bina
         fs, remote = open_filesystem(path, storage_options)
         return cast(BinaryIO, fs.open(remote, "rb"))
     except FileNotFoundError as error:
-        what = None if plain is not None else misanswer(error)
-        told = what or "it is not there (any more)"
-        raise UnavailableError(f"cannot read {path}: {told}") from None
+        reason = None if plain is not None else describe_server_error(error)
+        reason = reason or "it does not exist (any more)"
+        raise UnavailableError(f"cannot read {path}: {reason}") from None
     except PermissionError:
         raise UnavailableError(f"cannot read {path}: permission denied; allow reading it") from None
     except IsADirectoryError:

@@ -29,7 +29,7 @@ HIDDEN = (".", "_")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FileFilter:
     """File filters. Patterns match a file's name or its path within the folder."""
 
     extensions: tuple[str, ...] = ()
@@ -47,34 +47,34 @@ class Wanted:
         return path.lower().endswith(self.extensions)
 
 
-def would_find(path: str, source: str, wanted: Wanted) -> bool:
+def would_match(path: str, source: str, file_filter: FileFilter) -> bool:
     """Return whether a file at `path` would be found in `source`: a file, a folder or a pattern."""
     if not glob.has_magic(source):
         folder = f"{source.rstrip('/')}/"
         inside = path.removeprefix(folder)
         return path == source or (
-            inside != path and not is_hidden(inside, "") and wanted.accepts(inside)
+            inside != path and not is_hidden(inside, "") and file_filter.accepts(inside)
         )
-    inside = path[len(without_magic(source)) :].lstrip("/")
+    inside = path[len(folder_above_wildcards(source)) :].lstrip("/")
     parts, patterns = path.split("/"), source.split("/")
     if is_hidden(inside, source):
         return False
-    if _fits(parts, patterns):
-        return wanted.accepts(inside, any_ending="." in base_name(source))
-    folders = (at for at in range(1, len(parts)) if _fits(parts[:at], patterns))
-    return any(wanted.accepts("/".join(parts[at:])) for at in folders)
+    if _matches_parts(parts, patterns):
+        return file_filter.accepts(inside, any_ending="." in base_name(source))
+    folders = (at for at in range(1, len(parts)) if _matches_parts(parts[:at], patterns))
+    return any(file_filter.accepts("/".join(parts[at:])) for at in folders)
 
 
-def _fits(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+def _matches_parts(parts: Sequence[str], patterns: Sequence[str]) -> bool:
     if not patterns:
         return not parts
     first, *others = patterns
     if first == "**":
-        return any(_fits(parts[at:], others) for at in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], first) and _fits(parts[1:], others)
+        return any(_matches_parts(parts[at:], others) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], first) and _matches_parts(parts[1:], others)
 
 
-def without_magic(pattern: str) -> str:
+def folder_above_wildcards(pattern: str) -> str:
     """Return the folder above the first part of a pattern that has wildcards."""
     parts = pattern.split("/")
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
@@ -105,7 +105,7 @@ class _Entry:
 
 
 def find_files(
-    paths: Iterable[str], wanted: Wanted, storage_options: StorageOptions | None = None
+    paths: Iterable[str], file_filter: FileFilter, storage_options: StorageOptions | None = None
 ) -> Iterator[FilePart]:
     """Yield every file once. At the end, raise NothingFoundError for paths without files."""
     given = sorted(set(paths))
@@ -113,7 +113,7 @@ def find_files(
     missing: list[str] = []
     for path in given:
         found = 0
-        for part in _found(path, wanted, storage_options):
+        for part in _files_at(path, file_filter, storage_options):
             found += 1
             if len(given) > 1 or glob.has_magic(path):
                 if part.path in seen:
@@ -121,36 +121,41 @@ def find_files(
                 seen.add(part.path)
             yield part
         if not found:
-            missing.append(nothing_found(path, wanted, storage_options))
+            missing.append(describe_missing(path, file_filter, storage_options))
     if missing:
         raise NothingFoundError("\n".join(missing))
 
 
-def nothing_found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> str:
+def describe_missing(
+    path: str, file_filter: FileFilter, storage_options: StorageOptions | None
+) -> str:
     """Describe a path without matching files: the nearest existing folder and what it contains."""
     fs, inner = open_filesystem(path, storage_options)
-    folder = nearest_folder(fs, without_magic(inner) if _is_pattern(fs, inner) else inner)
-    told = (
-        f"no files match {path} (nearest existing folder: {folder}, "
-        f"which holds {_holdings(folder, storage_options)}){_near(fs, folder, inner)}"
+    folder = nearest_folder(fs, folder_above_wildcards(inner) if _is_pattern(fs, inner) else inner)
+    contents = _describe_contents(folder, storage_options)
+    message = (
+        f"no files match {path} (nearest existing folder: {folder}, with {contents})"
+        f"{_similar_name(fs, folder, inner)}"
     )
-    if fs.isdir(inner) and wanted.extensions:
-        told += f"; only names that end in {_endings(wanted.extensions)} count"
-        told += ": set file_extensions?" if not (wanted.include or wanted.exclude) else ""
-        told += _other_readers(inner, wanted.extensions, storage_options)
-    if fs.isdir(inner) and (wanted.include or wanted.exclude):
-        told += "; look at include and exclude"
-    return told
+    if fs.isdir(inner) and file_filter.extensions:
+        message += f"; only names that end in {_endings(file_filter.extensions)} are read"
+        message += (
+            ": set file_extensions?" if not (file_filter.include or file_filter.exclude) else ""
+        )
+        message += _suggest_readers(inner, file_filter.extensions, storage_options)
+    if fs.isdir(inner) and (file_filter.include or file_filter.exclude):
+        message += "; check include and exclude"
+    return message
 
 
-def _near(fs: "AbstractFileSystem", folder: str, path: str) -> str:
+def _similar_name(fs: "AbstractFileSystem", folder: str, path: str) -> str:
     """Suggest a name in the folder that is similar to the next part of the path."""
     here = (local_path(folder) or folder).rstrip("/")
-    wanted = path.removeprefix(f"{here}/").split("/")[0]
-    if not is_local(fs) or glob.has_magic(wanted):
+    missing = path.removeprefix(f"{here}/").split("/")[0]
+    if not is_local(fs) or glob.has_magic(missing):
         return ""
-    close = nearest(wanted, (base_name(entry.path) for entry in _entries(fs, here or "/")))
-    return f" (did you mean {join(here, close)}?)" if close and close != wanted else ""
+    close = nearest(missing, (base_name(entry.path) for entry in _entries(fs, here or "/")))
+    return f" (did you mean {join(here, close)}?)" if close and close != missing else ""
 
 
 def _endings(extensions: Sequence[str]) -> str:
@@ -161,19 +166,19 @@ def _endings(extensions: Sequence[str]) -> str:
     return " ".join(single or extensions) + more
 
 
-def _holdings(folder: str, storage_options: StorageOptions | None) -> str:
+def _describe_contents(folder: str, storage_options: StorageOptions | None) -> str:
     """Return the files directly in a folder, as `3 .csv and 1 .txt files`."""
     fs, inner = open_filesystem(folder, storage_options)
     try:
         names = [entry.path for entry in _entries(fs, inner)[:_COUNTED] if not entry.is_folder]
     except (InputError, OSError):
-        return "what may not be listed"
+        return "files that may not be listed"
     endings = Counter(os.path.splitext(base_name(name))[1] or "unnamed" for name in names)
-    told = [f"{count} {ending}" for ending, count in endings.most_common(3)]
+    counts = [f"{count} {ending}" for ending, count in endings.most_common(3)]
     more = len(names) - sum(count for _, count in endings.most_common(3))
     if more:
-        told.append(f"{more} other")
-    return f"{' and '.join(told)} file{'s' * (len(names) != 1)}" if told else "no files"
+        counts.append(f"{more} other")
+    return f"{' and '.join(counts)} file{'s' * (len(names) != 1)}" if counts else "no files"
 
 
 _READERS = {
@@ -185,7 +190,7 @@ _READERS = {
 }
 
 
-def _other_readers(
+def _suggest_readers(
     folder: str, extensions: Sequence[str], storage_options: StorageOptions | None
 ) -> str:
     """Name the stages that read files directly in a folder which have other extensions."""
@@ -200,23 +205,27 @@ def _other_readers(
     return f" ({', '.join(known)})" if known else ""
 
 
-def _found(path: str, wanted: Wanted, storage_options: StorageOptions | None) -> Iterator[FilePart]:
+def _files_at(
+    path: str, file_filter: FileFilter, storage_options: StorageOptions | None
+) -> Iterator[FilePart]:
     fs, inner = open_filesystem(path, storage_options)
     if _is_pattern(fs, inner):
-        yield from _matching(fs, inner, wanted)
+        yield from _files_matching(fs, inner, file_filter)
         return
     entry = _entry_of(fs, inner)
     if entry is None:
         return
     if entry.is_folder:
-        yield from _walked(fs, inner, wanted)
+        yield from _files_in(fs, inner, file_filter)
     else:  # an explicitly named file is read, whatever its extension
         yield _part(fs, entry)
 
 
-def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterator[FilePart]:
+def _files_matching(
+    fs: "AbstractFileSystem", pattern: str, file_filter: FileFilter
+) -> Iterator[FilePart]:
     """Yield the files of a pattern. If it has an extension, that decides; folders are searched."""
-    root = without_magic(pattern)
+    root = folder_above_wildcards(pattern)
     any_ending = "." in base_name(pattern)
     matches = glob.iglob(pattern, recursive=True) if is_local(fs) else fs.glob(pattern)
     shown = [path for path in matches if not is_hidden(path[len(root) :], pattern)]
@@ -225,22 +234,24 @@ def _matching(fs: "AbstractFileSystem", pattern: str, wanted: Wanted) -> Iterato
         if entry is None:
             continue
         if entry.is_folder:
-            yield from _walked(fs, path, wanted)
-        elif wanted.accepts(path[len(root) :].lstrip("/"), any_ending=any_ending):
+            yield from _files_in(fs, path, file_filter)
+        elif file_filter.accepts(path[len(root) :].lstrip("/"), any_ending=any_ending):
             yield _part(fs, entry)
 
 
-def _walked(fs: "AbstractFileSystem", folder: str, wanted: Wanted) -> Iterator[FilePart]:
+def _files_in(fs: "AbstractFileSystem", folder: str, file_filter: FileFilter) -> Iterator[FilePart]:
     """Yield the files below a folder, sorted by name, one folder at a time."""
     start = len(folder.rstrip("/")) + 1
     yield from (
         _part(fs, entry)
-        for entry in _below(fs, folder, frozenset())
-        if wanted.accepts(entry.path[start:])
+        for entry in _entries_below(fs, folder, frozenset())
+        if file_filter.accepts(entry.path[start:])
     )
 
 
-def _below(fs: "AbstractFileSystem", folder: str, above: frozenset[str]) -> Iterator[_Entry]:
+def _entries_below(
+    fs: "AbstractFileSystem", folder: str, above: frozenset[str]
+) -> Iterator[_Entry]:
     real = os.path.realpath(folder) if is_local(fs) else folder
     if real in above:  # a symlink to a parent folder
         return
@@ -248,7 +259,7 @@ def _below(fs: "AbstractFileSystem", folder: str, above: frozenset[str]) -> Iter
         if base_name(entry.path).startswith(HIDDEN):
             continue
         if entry.is_folder:
-            yield from _below(fs, entry.path, above | {real})
+            yield from _entries_below(fs, entry.path, above | {real})
         else:
             yield entry
 
@@ -259,7 +270,7 @@ def _entries(fs: "AbstractFileSystem", folder: str) -> list[_Entry]:
     try:
         listed = fs.ls(folder, detail=True)
     except PermissionError:
-        raise _may_not_list(full_path(fs, folder)) from None
+        raise _listing_forbidden(full_path(fs, folder)) from None
     entries = [_remote_entry(info) for info in listed if info["name"].rstrip("/") != folder]
     return sorted(entries, key=lambda entry: entry.path)
 
@@ -269,11 +280,11 @@ def _local_entries(folder: str) -> list[_Entry]:
         with os.scandir(folder) as found:
             listed = sorted(found, key=lambda entry: entry.name)
     except PermissionError:
-        raise _may_not_list(folder) from None
+        raise _listing_forbidden(folder) from None
     return [_Entry(entry.path, entry.is_dir()) for entry in listed]
 
 
-def _may_not_list(folder: str) -> InputError:
+def _listing_forbidden(folder: str) -> InputError:
     return InputError(f"cannot list folder {folder}: permission denied; allow reading it")
 
 

@@ -9,8 +9,14 @@ from typing import Literal, TypeAlias, get_args
 
 from curator_core.errors import CuratorError, NothingFoundError, PipelineError, reason_of
 from curator_core.io.compression import compression_of
-from curator_core.io.filesystems import StorageOptions, as_text, local_path, misanswer, open_input
-from curator_core.io.listing import Wanted, find_files, is_readable, would_find
+from curator_core.io.filesystems import (
+    StorageOptions,
+    describe_server_error,
+    local_path,
+    open_input,
+    paths_as_text,
+)
+from curator_core.io.listing import FileFilter, find_files, is_readable, would_match
 from curator_core.model.files import FileGroup, FilePart
 from curator_core.model.stages import ProcessingStage
 from curator_core.model.tasks import Empty
@@ -23,7 +29,7 @@ at any stored byte (members), where the reader finds the next member or record i
 DEFAULT_PART_BYTES = 32 * 1024 * 1024
 """Default size of the parts of a splittable file."""
 
-FIRST_FILES = 10
+SAMPLED_FILES = 10
 """Number of files that are sampled."""
 
 _UNITS = {"": 1, "B": 1} | {
@@ -70,7 +76,7 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
     """Options of fsspec for an object store. Take keys from ${secret:NAME}."""
 
     def __post_init__(self) -> None:
-        self.file_paths = as_text(self.file_paths)
+        self.file_paths = paths_as_text(self.file_paths)
 
     def check(self) -> Iterator[str]:
         wrong = list(self._wrong_options())
@@ -95,38 +101,38 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
 
     def files(self) -> Iterator[FilePart]:
         """Yield the files, undivided."""
-        return find_files(self.paths, self.wanted, self.storage_options)
+        return find_files(self.paths, self.file_filter, self.storage_options)
 
     @property
-    def is_fine(self) -> bool:
+    def one_batch_per_task(self) -> bool:
         """Whether no task exceeds the usual part size, judging by the first files.
 
         Compressed files are not divided and their content may be of any size.
         """
-        size = parsed_size(self.blocksize) or DEFAULT_PART_BYTES
+        size = parse_size(self.blocksize) or DEFAULT_PART_BYTES
         if self.split != "lines" or self.files_per_partition or size > DEFAULT_PART_BYTES:
             return False
-        return not any(compression_of(file.path) for file in islice(self.files(), FIRST_FILES))
+        return not any(compression_of(file.path) for file in islice(self.files(), SAMPLED_FILES))
 
     def would_read(self, path: str) -> bool:
         target = local_path(path) or path
-        return any(would_find(target, local_path(p) or p, self.wanted) for p in self.paths)
+        return any(would_match(target, local_path(p) or p, self.file_filter) for p in self.paths)
 
     @property
     def paths(self) -> list[str]:
-        return _listed(self.file_paths)
+        return _as_list(self.file_paths)
 
     @property
-    def wanted(self) -> Wanted:
-        endings = (ending.lower() for ending in _listed(self.file_extensions))
+    def file_filter(self) -> FileFilter:
+        endings = (ending.lower() for ending in _as_list(self.file_extensions))
         dotted = tuple(ending if ending.startswith(".") else f".{ending}" for ending in endings)
-        return Wanted(dotted, tuple(_listed(self.include)), tuple(_listed(self.exclude)))
+        return FileFilter(dotted, tuple(_as_list(self.include)), tuple(_as_list(self.exclude)))
 
     def _wrong_options(self) -> Iterator[str]:
         if not self.paths or not all(self.paths):
             yield "file_paths is empty; name a file, a folder, a glob pattern or a list of them"
         if self.files_per_partition is not None and self.blocksize is not None:
-            yield "files_per_partition and blocksize are both set, but one must decide; drop one"
+            yield "files_per_partition and blocksize are both set; set only one"
         for name in ("files_per_partition", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -134,7 +140,7 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         if self.split not in get_args(Split):
             yield f"split is {self.split!r}, but must be one of {', '.join(get_args(Split))}"
         try:
-            parsed_size(self.blocksize)
+            parse_size(self.blocksize)
         except PipelineError as error:
             yield str(error)
 
@@ -147,24 +153,26 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
             if not isinstance(first, NothingFoundError):
                 yield str(first)
         else:
-            yield f"cannot list {path}: {_unlisted(path, first)}"
+            yield f"cannot list {path}: {_describe_listing_error(path, first)}"
 
     def _first_of(self, path: str) -> FilePart | Exception:
         try:
-            return next(find_files([path], self.wanted, self.storage_options))
+            return next(find_files([path], self.file_filter, self.storage_options))
         except Exception as error:  # noqa: BLE001 - every object store has its own errors
             return error
 
     def _partitions(self, files: Iterator[FilePart]) -> Iterator[list[FilePart]]:
         if self.files_per_partition is not None:
-            return _batched(files, self.files_per_partition)
-        size = parsed_size(self.blocksize)
+            return _batch_files(files, self.files_per_partition)
+        size = parse_size(self.blocksize)
         if size is None:
-            parts = (part for file in files for part in self._divided(file, DEFAULT_PART_BYTES))
+            parts = (part for file in files for part in self._split_file(file, DEFAULT_PART_BYTES))
             return ([part] for part in parts)
-        return grouped(files, size, lambda file: ([part] for part in self._divided(file, size)))
+        return group_files(
+            files, size, lambda file: ([part] for part in self._split_file(file, size))
+        )
 
-    def _divided(self, file: FilePart, size: int) -> Iterable[FilePart]:
+    def _split_file(self, file: FilePart, size: int) -> Iterable[FilePart]:
         if file.size <= size or self.split == "whole":
             return [file]
         if self.split == "row_groups":
@@ -174,14 +182,14 @@ class FilePartitioning(ProcessingStage[Empty, FileGroup]):
         return _byte_parts(file, size)
 
 
-def _unlisted(path: str, error: Exception) -> str:
+def _describe_listing_error(path: str, error: Exception) -> str:
     if not path.startswith("http"):
         return reason_of(error)
-    told = misanswer(error) or reason_of(error)
-    return f"{told}; not every web server shows what is in a folder: name the files themselves"
+    message = describe_server_error(error) or reason_of(error)
+    return f"{message}; not every web server shows what is in a folder: name the files themselves"
 
 
-def parsed_size(size: int | str | None) -> int | None:
+def parse_size(size: int | str | None) -> int | None:
     """Return a size in bytes: `256MB` is 256 million, `256MiB` a few more."""
     if size is None:
         return None
@@ -193,7 +201,7 @@ def parsed_size(size: int | str | None) -> int | None:
     return value
 
 
-def grouped(
+def group_files(
     files: Iterable[FilePart], size: int, divided: Callable[[FilePart], Iterable[list[FilePart]]]
 ) -> Iterator[list[FilePart]]:
     """Group small files, up to `size` bytes together; divide larger files with `divided`."""
@@ -252,12 +260,12 @@ def _row_group_sizes(file: FilePart, storage_options: StorageOptions | None) -> 
     return [max(1, int(size * share)) for size in sizes]
 
 
-def _batched(files: Iterator[FilePart], count: int) -> Iterator[list[FilePart]]:
+def _batch_files(files: Iterator[FilePart], count: int) -> Iterator[list[FilePart]]:
     while group := list(islice(files, count)):
         yield group
 
 
-def _listed(value: str | list[str] | None) -> list[str]:
+def _as_list(value: str | list[str] | None) -> list[str]:
     if value is None:
         return []
     return [value] if isinstance(value, str) else [str(item) for item in value]

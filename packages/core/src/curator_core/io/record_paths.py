@@ -13,8 +13,14 @@ from urllib.parse import urlsplit
 
 from curator_core.errors import UnavailableError
 from curator_core.io.filesystems import USUAL_PROTOCOLS, StorageOptions, is_url, open_input
-from curator_core.io.http import Client, PassingError, refuse_failure
-from curator_core.io.public_addresses import PrivateHostError, RefusedError, shown
+from curator_core.io.http import (
+    HttpClient,
+    PrivateHostError,
+    RefusedError,
+    TemporaryError,
+    loggable_url,
+    raise_for_status,
+)
 
 MOST_BYTES = 2 * 1024**3
 """Larger files on web servers are refused."""
@@ -34,7 +40,7 @@ def open_record_path(path: str, storage_options: StorageOptions | None = None) -
     """Open a file that a record names. Raise RefusedError if records may not name it."""
     check_record_path(path)
     if urlsplit(path).scheme in ("http", "https") and "::" not in path:
-        return _fetched(path, storage_options or {})
+        return _download(path, storage_options or {})
     return open_input(path, storage_options)
 
 
@@ -52,8 +58,8 @@ def check_record_path(path: str) -> None:
         if protocol in ("http", "https") and len(links) == 1:
             continue  # the client checks its addresses
         raise RefusedError(
-            f"{shown(path)}: records may name local files, http(s) and the usual object stores, "
-            f"not {protocol}://; if its host is yours, add it to {HOSTS_VARIABLE}"
+            f"{loggable_url(path)}: records may name local files, http(s) and the usual object "
+            f"stores, not {protocol}://; if its host is yours, add it to {HOSTS_VARIABLE}"
         )
 
 
@@ -75,10 +81,10 @@ def _private_hosts() -> set[str]:
     return {host.strip() for host in listed if host.strip()}
 
 
-def _fetched(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
+def _download(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
     """Return the content from a web server, in memory, or in an unnamed file if it is large."""
     is_private = _host_of(url) in _private_hosts()
-    client = Client(_SILENCE_S, is_private, storage_options.get("headers") or {}, _TOTAL_S)
+    client = HttpClient(_SILENCE_S, is_private, storage_options.get("headers") or {}, _TOTAL_S)
     file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
         _fetch(client, url, file)
@@ -86,10 +92,10 @@ def _fetched(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
         file.close()
         way_out = f"if it is yours, add it to {HOSTS_VARIABLE}"
         raise PrivateHostError(error.host, error.address, way_out) from None
-    except (PassingError, OSError, http.client.HTTPException) as error:
+    except (TemporaryError, OSError, http.client.HTTPException) as error:
         file.close()
-        said = str(error) or type(error).__name__
-        raise UnavailableError(f"{shown(url)} cannot be fetched: {said}") from None
+        reason = str(error) or type(error).__name__
+        raise UnavailableError(f"{loggable_url(url)} cannot be fetched: {reason}") from None
     except BaseException:
         file.close()
         raise
@@ -97,18 +103,18 @@ def _fetched(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
     return cast(BinaryIO, file)
 
 
-def _fetch(client: Client, url: str, file: "SpooledTemporaryFile[bytes]") -> None:
+def _fetch(client: HttpClient, url: str, file: "SpooledTemporaryFile[bytes]") -> None:
     with client.response(url, {}) as answer:
-        refuse_failure(url, answer, (200,))
+        raise_for_status(url, answer, (200,))
         announced = answer.length
         _refuse_large(url, announced or 0)
         while chunk := answer.read1(_CHUNK_BYTES):
             file.write(chunk)
             _refuse_large(url, file.tell())
     if announced is not None and file.tell() != announced:
-        raise PassingError(f"{file.tell()} of {announced} bytes came")
+        raise TemporaryError(f"received {file.tell()} of {announced} bytes")
 
 
 def _refuse_large(url: str, size: int) -> None:
     if size > MOST_BYTES:
-        raise RefusedError(f"{shown(url)} is larger than {MOST_BYTES // 1024**3} GiB")
+        raise RefusedError(f"{loggable_url(url)} is larger than {MOST_BYTES // 1024**3} GiB")

@@ -1,15 +1,58 @@
 """LocalExecutor: run stages on this machine, without other dependencies."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curator_core.local.inline import run_here
-from curator_core.local.machine import unmet_demands, workers_for
+from curator_core.errors import AbortedError
+from curator_core.execution.timeouts import AlarmTimer
+from curator_core.execution.worker import StageWorker
+from curator_core.local.sizing import unmet_demands, workers_for
+from curator_core.model.resources import WorkerInfo, visible_gpus
+from curator_core.model.snapshot import ExecutorState
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor, Run
 from curator_core.plan.plan import Plan
+from curator_core.plan.stop_request import StopRequest
+
+
+class DrainWatch(AlarmTimer):
+    """Interrupts calls that exceed their timeout, and work that continues after the drain time."""
+
+    def __init__(self, stopping: StopRequest) -> None:
+        super().__init__()
+        self._stopping = stopping
+
+    def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
+        if self._stopping.is_overdue:
+            raise AbortedError
+        super().begin(stage_index, tasks, timeout_s)
+
+
+def run_in_process(plan: Plan, run: Run) -> Iterator[AnyTask]:
+    info = WorkerInfo("0", run_token=run.token, gpu_ids=tuple(visible_gpus()))
+    worker = StageWorker(plan, info, run.worker_stages, DrainWatch(run.stopping))
+    is_up = False
+    run.executor_state = lambda: ExecutorState({"busy": 1}, {})
+    try:
+        for source in run.sources():
+            if not is_up:
+                worker.setup_on_node()
+                worker.setup()
+                is_up = True
+            call = worker.call([source], run.blame(source))
+            with closing(call.outputs()) as outputs:
+                for output in outputs:
+                    yield from run.add_output(output)
+                    del output  # free it before the next one is made
+                    run.tick()
+            yield from run.apply_report(call.report, [source])
+            run.tick()
+    except AbortedError:
+        pass  # the run reports the stop itself
+    finally:
+        worker.teardown()
 
 
 @dataclass
@@ -37,17 +80,17 @@ class LocalExecutor(Executor):
         return unmet_demands(plan, in_process=self.workers == 0)
 
     @contextmanager
-    def reach(self, plan: Plan) -> Iterator[None]:
+    def connect(self, plan: Plan) -> Iterator[None]:
         if self.workers != 0:
-            from curator_core.local.pool import refuse_what_cannot_travel
+            from curator_core.local.pool import refuse_unpicklable_stages
 
-            refuse_what_cannot_travel(plan)
+            refuse_unpicklable_stages(plan)
         yield
 
     def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
         if self.workers == 0:
-            yield from run_here(plan, run)
+            yield from run_in_process(plan, run)
             return
-        from curator_core.local.pool import Pool
+        from curator_core.local.pool import WorkerPool
 
-        yield from Pool(plan, run, workers_for(plan, self.workers)).outputs()
+        yield from WorkerPool(plan, run, workers_for(plan, self.workers)).outputs()

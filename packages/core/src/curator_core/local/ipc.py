@@ -127,7 +127,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Given:
+class Outputs:
     """Outputs of the current source, with the counts so far or, at its end, the report."""
 
     outputs: list[AnyTask]
@@ -142,47 +142,49 @@ class Failed:
     error: CuratorError
 
 
-def packed(message: Any) -> bytes:
+def pack(message: Any) -> bytes:
     dumped: bytes = cloudpickle.dumps(message, protocol=5)
     return dumped
 
 
 def send(connection: Connection, message: Any) -> None:
-    connection.send_bytes(packed(message))
+    connection.send_bytes(pack(message))
 
 
 def receive(connection: Connection) -> Any:
-    return unpacked(connection.recv_bytes())
+    return unpack(connection.recv_bytes())
 
 
-def unpacked(raw: bytes | bytearray) -> Any:
+def unpack(raw: bytes | bytearray) -> Any:
     return cloudpickle.loads(raw)
 
 
-def packed_work(work: Work) -> bytes:
+def pack_work(work: Work) -> bytes:
     try:
-        return packed(work)
+        return pack(work)
     except Exception as error:
         raise PipelineError(
             f"task {work.source.task_id} ({type(work.source).__name__}) cannot be sent to a worker "
-            f"process, for it cannot be pickled ({error}); give tasks of plain data, or run with "
-            "LocalExecutor(workers=0)"
+            f"process, because it cannot be pickled ({error}); use tasks of plain data, or run "
+            "with LocalExecutor(workers=0)"
         ) from error
 
 
-def packed_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:
+def pack_plan(plan: Plan, stage_indices: Iterable[int], info: WorkerInfo) -> bytes:
     """Pickle the first message; an error names the stage and attribute that cannot be pickled."""
     try:
-        return _dumped(Begin(plan, tuple(stage_indices), info))
+        return _dump(Begin(plan, tuple(stage_indices), info))
     except Exception as error:
-        raise PipelineError(_culprit(plan) or f"the pipeline cannot be sent: {error}") from error
+        raise PipelineError(
+            _name_unpicklable(plan) or f"the pipeline cannot be sent: {error}"
+        ) from error
 
 
-def _culprit(plan: Plan) -> str | None:
+def _name_unpicklable(plan: Plan) -> str | None:
     for planned in plan.stages:
         for name, value in vars(planned.stage).items():
             try:
-                _dumped(value)
+                _dump(value)
             except Exception as error:  # noqa: BLE001 - any object may be unpicklable
                 return (
                     f"stage {planned.name!r} cannot be sent to a worker process: its attribute "
@@ -192,7 +194,7 @@ def _culprit(plan: Plan) -> str | None:
     return None
 
 
-def _dumped(value: Any) -> bytes:
+def _dump(value: Any) -> bytes:
     buffer = io.BytesIO()
     cloudpickle.dump(value, buffer, protocol=5)
     return buffer.getvalue()

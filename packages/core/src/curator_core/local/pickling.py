@@ -12,20 +12,22 @@ import cloudpickle
 from curator_core.plan.plan import Plan
 
 
-class Luggage:
+class ByValueModules:
     """Modules whose classes and functions are pickled by value during the life of a pool."""
 
     def __init__(self) -> None:
         self._registered: list[ModuleType] = []
         self._known: set[str] = {"__main__", "builtins"}
 
-    def pack_for(self, plan: Plan) -> None:
+    def register_plan(self, plan: Plan) -> None:
         for planned in plan.stages:
-            kinds = [*type(planned.stage).__mro__, planned.takes, planned.gives]
+            kinds = [*type(planned.stage).__mro__, planned.input_type, planned.output_type]
             functions = [value for value in vars(planned.stage).values() if callable(value)]
-            self.pack(getattr(thing, "__module__", None) or "" for thing in [*kinds, *functions])
+            self.register(
+                getattr(thing, "__module__", None) or "" for thing in [*kinds, *functions]
+            )
 
-    def pack(self, modules: Iterable[str]) -> None:
+    def register(self, modules: Iterable[str]) -> None:
         for name in modules:
             if name in self._known:
                 continue
@@ -35,7 +37,7 @@ class Luggage:
                 cloudpickle.register_pickle_by_value(module)
                 self._registered.append(module)
 
-    def unpack(self) -> None:
+    def unregister(self) -> None:
         while self._registered:
             cloudpickle.unregister_pickle_by_value(self._registered.pop())
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curator_core.execution.timeouts import BrokenOffError
-from curator_core.io.atomic_write import explained
+from curator_core.errors import AbortedError
+from curator_core.io.atomic_write import explain_write_errors
 from curator_core.model.tasks import AnyTask
 
 _SIZE = 1 << 16
@@ -23,7 +23,7 @@ NO_LIMIT = -1.0
 
 
 @dataclass(frozen=True)
-class Note:
+class StageStatus:
     """A worker's current stage, its tasks, and when it entered the stage."""
 
     stage_index: int
@@ -40,14 +40,14 @@ class Note:
         return self.limit_s >= 0 and now - self.since > self.limit_s
 
     @property
-    def verdict(self) -> str:
+    def kill_reason(self) -> str:
         """The reason given for a worker that is killed because of this note."""
         is_set_up = self.complete and not self.task_ids
         name = "setup_timeout_s" if is_set_up else "timeout_s"
         return f"took longer than its {name} of {self.limit_s:g} s"
 
 
-class Board:
+class SharedStatus:
     """The shared memory. The worker writes notes; the parent reads them and may request a stop."""
 
     def __init__(self, handle: int) -> None:
@@ -55,13 +55,13 @@ class Board:
         self._memory = mmap.mmap(handle, _SIZE)
 
     @classmethod
-    def create(cls) -> "Board":
+    def create(cls) -> "SharedStatus":
         if hasattr(os, "memfd_create"):
             handle = os.memfd_create("curator-board")
         else:
             handle, path = tempfile.mkstemp()
             os.unlink(path)
-        with explained("the memory that is shared with a worker"):
+        with explain_write_errors("the memory that is shared with a worker"):
             os.ftruncate(handle, _SIZE)
         return cls(handle)
 
@@ -71,22 +71,22 @@ class Board:
 
     # The parent's side
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         self._memory[_FLAG_STOP] = 1
 
-    def note(self) -> Note | None:
+    def note(self) -> StageStatus | None:
         """Return what the worker is doing, or None if no stage code is running."""
         if not self._memory[_FLAG_WORK]:
             return None
         stage, since, limit, length, complete = _HEAD.unpack_from(self._memory, _FLAGS)
         raw = bytes(self._memory[_IDS : _IDS + length]).decode()
-        return Note(stage, raw.split("\n") if raw else [], since, limit, complete)
+        return StageStatus(stage, raw.split("\n") if raw else [], since, limit, complete)
 
     # The worker's side: a `Watch`
 
     def begin(self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None) -> None:
         if self._memory[_FLAG_STOP]:
-            raise BrokenOffError
+            raise AbortedError
         ids = "\n".join([task.task_id for task in tasks]).encode()
         complete = len(ids) <= _SIZE - _IDS
         if not complete:

@@ -13,7 +13,7 @@ from secrets import token_hex
 MARKERS = "CURATOR_POOLS"
 """Environment variable that lists the guards of a process; guards may be nested."""
 
-_KNOWING = """
+_HELPERS = """
 import os, signal, sys, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
@@ -38,7 +38,7 @@ def end(kill, target):
 """
 
 
-class GuardProcess:
+class WatchdogProcess:
     """Runs `script` in another process; it reads stdin, and does its work when that is closed.
 
     The script can use `arguments`, `ours()` (the processes with the marker) and `end(os.kill,
@@ -47,7 +47,7 @@ class GuardProcess:
 
     def __init__(self, script: str, *arguments: str) -> None:
         self._marker = token_hex(8)
-        text = _KNOWING + script
+        text = _HELPERS + script
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", text, self._marker, *arguments],
             stdin=subprocess.PIPE,
@@ -60,19 +60,19 @@ class GuardProcess:
         """The environment to start processes with, so that the guard finds them."""
         return {MARKERS: f"{os.environ.get(MARKERS, '')}:{self._marker}"}
 
-    def say(self, line: str) -> None:
+    def send_line(self, line: str) -> None:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # the guard was killed: workers still end when asked to
             os.write(self._process.stdin.fileno(), line.encode())
 
-    def dismiss(self) -> None:
+    def finish(self) -> None:
         """Trigger the guard's work now, and wait until it is done."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 
 
-_DUTY = """
+_KILL_LEFTOVERS = """
 groups = set()
 for line in sys.stdin:
     (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
@@ -83,14 +83,14 @@ for process in ours():
 """
 
 
-class Guard(GuardProcess):
+class Watchdog(WatchdogProcess):
     """Kills process groups that must not outlive this process."""
 
     def __init__(self) -> None:
-        super().__init__(_DUTY)
+        super().__init__(_KILL_LEFTOVERS)
 
     def watch(self, group: int) -> None:
-        self.say(f"+{group}\n")
+        self.send_line(f"+{group}\n")
 
     def forget(self, group: int) -> None:
-        self.say(f"-{group}\n")
+        self.send_line(f"-{group}\n")

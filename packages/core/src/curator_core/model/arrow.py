@@ -24,13 +24,13 @@ def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
     return table
 
 
-def flags_in(mask: pa.BooleanArray | pa.ChunkedArray | Sequence[bool]) -> list[bool]:
+def mask_to_list(mask: pa.BooleanArray | pa.ChunkedArray | Sequence[bool]) -> list[bool]:
     """Return the mask as a list; null counts as false."""
     values = mask.to_pylist() if isinstance(mask, pa.Array | pa.ChunkedArray) else mask
     return [bool(value) for value in values]
 
 
-def numbers_in(table: pa.Table, score_field: str) -> list[float | None]:
+def score_numbers(table: pa.Table, score_field: str) -> list[float | None]:
     """Return the numbers of the column that an option `score_field` names."""
     column = table.column(score_field)
     kind = column.type
@@ -45,7 +45,7 @@ def numbers_in(table: pa.Table, score_field: str) -> list[float | None]:
 
 def rows_where(table: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Return the rows for which the mask is true."""
-    return _as_before(without_views(table).filter(mask), table.schema)
+    return _restore_types(without_views(table).filter(mask), table.schema)
 
 
 def rows_at(table: pa.Table, places: pa.Array | Sequence[int]) -> pa.Table:
@@ -53,10 +53,10 @@ def rows_at(table: pa.Table, places: pa.Array | Sequence[int]) -> pa.Table:
     wanted = places if isinstance(places, pa.Array) else pa.array(places, pa.int64())
     plain = without_views(table)
     if _are_in_order(wanted, plain) and plain.columns:
-        chosen = pa.Table.from_batches(_taken_from_pieces(plain, wanted), plain.schema)
+        chosen = pa.Table.from_batches(_take_by_chunk(plain, wanted), plain.schema)
     else:
         chosen = plain.take(wanted)
-    return _as_before(chosen, table.schema)
+    return _restore_types(chosen, table.schema)
 
 
 def _are_in_order(places: pa.Array, table: pa.Table) -> bool:
@@ -66,7 +66,7 @@ def _are_in_order(places: pa.Array, table: pa.Table) -> bool:
     return pc.all(pc.less_equal(places[:-1], places[1:])).as_py() is not False
 
 
-def _taken_from_pieces(table: pa.Table, places: pa.Array) -> Iterator[pa.RecordBatch]:
+def _take_by_chunk(table: pa.Table, places: pa.Array) -> Iterator[pa.RecordBatch]:
     """Take rows chunk by chunk, because `take` on the table would first copy it into one chunk."""
     begin = taken = 0
     for piece in table.to_batches():
@@ -89,8 +89,8 @@ def without_views(table: pa.Table) -> pa.Table:
 def without_view(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the column as plain text or bytes."""
     if not pa.types.is_dictionary(column.type):
-        return column.cast(_plain(column.type))
-    kind = pa.dictionary(column.type.index_type, _plain(column.type.value_type))
+        return column.cast(_without_view_type(column.type))
+    kind = pa.dictionary(column.type.index_type, _without_view_type(column.type.value_type))
     chunks = [
         pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind.value_type))
         for chunk in column.chunks
@@ -98,7 +98,7 @@ def without_view(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, kind)
 
 
-def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _restore_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
     for place, field in enumerate(schema):
         if _is_view(field.type) and not pa.types.is_dictionary(field.type):
             table = table.set_column(place, field, table.column(place).cast(field.type))
@@ -110,7 +110,7 @@ def _is_view(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _without_view_type(kind: pa.DataType) -> pa.DataType:
     return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
 
 

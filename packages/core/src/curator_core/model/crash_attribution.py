@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.tasks import AnyTask
 
-FROM_OUTSIDE = 0.5
+OUTSIDE_KILL_WEIGHT = 0.5
 """Weight of a death that may have an outside cause: people and systems also send SIGKILL and
 SIGTERM, and an innocent task must not be quarantined for running during two of them.
 """
@@ -27,7 +27,7 @@ class Blame:
     passed: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
     """Outputs, and all yielded items, that a task passed on in earlier attempts."""
 
-    def charge(
+    def record_crash(
         self, stage_index: int, task_ids: Sequence[str], reason: str, weight: float = 1.0
     ) -> None:
         """Charge tasks that were in stage `stage_index` when the worker died."""
@@ -47,13 +47,20 @@ class Blame:
             return True
         return any((stage_index, task.task_id) in self.deaths for task in tasks)
 
-    def attempts_at(self, stage_index: int, task: AnyTask) -> int:
+    def attempts_of(self, stage_index: int, task: AnyTask) -> int:
         """Return how many workers died with this task."""
         return self.attempts.get((stage_index, task.task_id), ATTEMPTS_BEFORE_QUARANTINE)
 
-    def condemned(self, stage_index: int, task: AnyTask) -> str | None:
-        """Return why this task must not run again, or None if it may."""
+    def quarantine_reason(
+        self, stage_index: int, task: AnyTask, fused_from: int | None = None
+    ) -> str | None:
+        """Return why this task must not run again, or None if it may.
+
+        `fused_from` is the first stage of a fused step: a death in its pass counts for each member
+        in which the task dies again.
+        """
         key = (stage_index, task.task_id)
-        if self.deaths.get(key, 0) < ATTEMPTS_BEFORE_QUARANTINE:
-            return None
-        return self.reasons[key]
+        deaths = self.deaths.get(key, 0)
+        if deaths and fused_from is not None:
+            deaths += self.deaths.get((fused_from, task.task_id), 0)
+        return self.reasons[key] if deaths >= ATTEMPTS_BEFORE_QUARANTINE else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
+from curator_core.model.optional_dependencies import notebook_view
 from curator_core.model.tasks import Dropped, Task
 
 if TYPE_CHECKING:
@@ -55,10 +56,8 @@ class DocumentBatch(Task["pa.Table"]):
     def to_pandas(self) -> "pd.DataFrame":
         return self.data.to_pandas()
 
-    def _repr_html_(self) -> str:
-        from curator_core.reporting.notebooks import batch_html
-
-        return batch_html(self)
+    def _repr_html_(self) -> str | None:
+        return notebook_view("batch", self)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         return list(self.data.to_pylist())

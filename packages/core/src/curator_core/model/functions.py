@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints, overload
 
 from curator_core.model.resources import Resources
-from curator_core.model.stages import AnyStage, Given, ProcessingStage, task_type
+from curator_core.model.stages import AnyStage, ProcessingStage, StageResult, task_type
 from curator_core.model.tasks import AnyTask, Task
 
 In = TypeVar("In", bound=AnyTask)
@@ -15,37 +15,37 @@ Out = TypeVar("Out", bound=AnyTask)
 class FunctionStage(ProcessingStage[In, Out]):
     """A stage that calls one function for each task."""
 
-    def __init__(self, function: Callable[[In], Given[Out]], name: str) -> None:
+    def __init__(self, function: Callable[[In], StageResult[Out]], name: str) -> None:
         self.function = function
         self.name = name
         hints = _hints(function)
         parameter = next(iter(inspect.signature(function).parameters))
-        self.takes = task_type(hints.get(parameter, Task))  # type: ignore[misc]
-        self.gives = task_type(hints.get("return", Task))  # type: ignore[misc]
+        self.input_type = task_type(hints.get(parameter, Task))  # type: ignore[misc]
+        self.output_type = task_type(hints.get("return", Task))  # type: ignore[misc]
         self.__doc__ = function.__doc__
 
-    def process(self, task: In) -> Given[Out]:
+    def process(self, task: In) -> StageResult[Out]:
         return self.function(task)
 
-    def __call__(self, task: In) -> Given[Out]:
+    def __call__(self, task: In) -> StageResult[Out]:
         """Call the function itself, in tests or elsewhere."""
         return self.function(task)
 
 
 @overload
-def processing_stage(function: Callable[[In], Given[Out]], /) -> AnyStage: ...
+def processing_stage(function: Callable[[In], StageResult[Out]], /) -> AnyStage: ...
 @overload
 def processing_stage(
     *, name: str = "", resources: Resources | None = None, batch_size: int | None = None
-) -> Callable[[Callable[[In], Given[Out]]], AnyStage]: ...
+) -> Callable[[Callable[[In], StageResult[Out]]], AnyStage]: ...
 def processing_stage(
-    function: Callable[[In], Given[Out]] | None = None,
+    function: Callable[[In], StageResult[Out]] | None = None,
     /,
     *,
     name: str = "",
     resources: Resources | None = None,
     batch_size: int | None = None,
-) -> AnyStage | Callable[[Callable[[In], Given[Out]]], AnyStage]:
+) -> AnyStage | Callable[[Callable[[In], StageResult[Out]]], AnyStage]:
     """Make a stage of a function that takes one task and returns what `process` may return.
 
     The stage is named after the function unless `name` is given.
@@ -53,7 +53,7 @@ def processing_stage(
     changes: dict[str, Any] = {"resources": resources, "batch_size": batch_size}
     changes = {setting: value for setting, value in changes.items() if value is not None}
 
-    def make(function: Callable[[In], Given[Out]]) -> AnyStage:
+    def make(function: Callable[[In], StageResult[Out]]) -> AnyStage:
         named = name or _name_of(function)
         parameters = inspect.signature(function).parameters
         if len(parameters) != 1:

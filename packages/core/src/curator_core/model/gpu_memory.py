@@ -4,14 +4,15 @@ import gc
 import sys
 from contextlib import suppress
 
-_SIGNS = ("CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_MESSAGES = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+"""Parts of torch's messages, on GPUs of any kind and on CPUs."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether a GPU ran out of memory. Matches by name: torch may not be installed."""
+    """Return whether a device ran out of memory. Matches by name: torch may not be installed."""
     if type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _MESSAGES)
 
 
 def empty_device_cache() -> None:

@@ -1,12 +1,11 @@
-"""Ids and credit: determine when every part of a source is done.
+"""Lineage: credit that determines when every part of a source is done.
 
 The task of a source carries credit 1 of it. Everything made from the task shares that credit
 exactly, so a source is done when all of its credit has been returned.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from hashlib import blake2b
 from typing import TypeAlias
 
 SourceKey: TypeAlias = tuple[str, int]
@@ -19,17 +18,7 @@ WHOLE = Fraction(1)
 HALF = Fraction(1, 2)
 
 
-def fingerprint(*parts: str | bytes) -> str:
-    """Return a 128-bit hash as 32 hex digits. Where one part ends and the next begins matters."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
-        digest.update(len(raw).to_bytes(8, "big"))
-        digest.update(raw)
-    return digest.hexdigest()
-
-
-def whole(source_id: str, attempt: int) -> Lineage:
+def whole_credit(source_id: str, attempt: int) -> Lineage:
     """Return the credit of a source's own task."""
     return {(source_id, attempt): WHOLE}
 
@@ -46,7 +35,7 @@ def equal_share(lineage: Lineage, parts: int) -> Lineage:
     return {key: credit / parts for key, credit in lineage.items()}
 
 
-def halved(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
+def halve_all(lineages: Iterable[Lineage]) -> Iterator[Lineage]:
     """Yield half of each. Shared fractions are halved once, because making fractions is slow."""
     known: dict[int, tuple[Fraction, Fraction]] = {}
     for lineage in lineages:
@@ -72,19 +61,10 @@ def rest_share(lineage: Lineage, given: int) -> Lineage:
     return equal_share(lineage, given + 1)
 
 
-def combined(lineages: Iterable[Lineage]) -> Lineage:
+def add_credits(lineages: Iterable[Lineage]) -> Lineage:
     """Return the sum of several lineages."""
     total: Lineage = {}
     for lineage in lineages:
         for key, credit in lineage.items():
             total[key] = total[key] + credit if key in total else credit
     return total
-
-
-def child_id(parent: str, position: int) -> str:
-    return f"{parent}.{position}"
-
-
-def mixed_id(parents: Sequence[str]) -> str:
-    """Return an id for several tasks that does not depend on their order."""
-    return parents[0] if len(parents) == 1 else fingerprint(*sorted(parents))

@@ -46,8 +46,8 @@ class StageCounts:
         for reason, items in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + items
         for model, items in other.models.items():
-            self.use(model, items)
-        self.score(other.scores)
+            self.add_model(model, items)
+        self.add_scores(other.scores)
 
     def negative(self) -> "StageCounts":
         """Return negated counts, which subtract these when added."""
@@ -57,19 +57,19 @@ class StageCounts:
         models = {model: -items for model, items in self.models.items()}
         return StageCounts(**numbers, reasons=reasons, scores=scores, models=models)
 
-    def score(self, told: Mapping[str, Scores]) -> None:
-        for name, more in told.items():
+    def add_scores(self, scores_by_name: Mapping[str, Scores]) -> None:
+        for name, more in scores_by_name.items():
             self.scores[name] = self.scores[name].plus(more) if name in self.scores else more
 
     def drop(self, reason: str, items: int) -> None:
         self.items_dropped += items
         self.reasons[reason] = self.reasons.get(reason, 0) + items
 
-    def use(self, model: str, items: int) -> None:
+    def add_model(self, model: str, items: int) -> None:
         self.models[model] = self.models.get(model, 0) + items
 
     @property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         return self.tasks_in == self.tasks_passed + self.tasks_dropped + self.tasks_failed
 
     @property

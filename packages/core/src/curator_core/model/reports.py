@@ -15,7 +15,7 @@ Cell: TypeAlias = tuple[int, str]
 """Index of a stage and name of a count."""
 
 
-class Tally:
+class CountTable:
     """Counts per source, stored by column. A column of equal values is stored as one value."""
 
     __slots__ = ("_columns", "_total", "keys")
@@ -23,7 +23,7 @@ class Tally:
     def __init__(self, rows: Mapping[SourceKey, Counts]) -> None:
         self.keys = list(rows)
         self._columns: dict[Cell, Any] = {
-            cell: _shortened(column) for cell, column in _columns_of(list(rows.values())).items()
+            cell: _shorten(column) for cell, column in _columns_of(list(rows.values())).items()
         }
         self._total: dict[int, StageCounts] | None = None
 
@@ -65,7 +65,7 @@ def _columns_of(rows: list[Counts]) -> dict[Cell, list[Any]]:
     return columns
 
 
-def _shortened(column: list[Any]) -> Any:
+def _shorten(column: list[Any]) -> Any:
     first = column[0]
     return first if column.count(first) == len(column) else column
 
@@ -112,10 +112,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class CompactReport:
     """A complete report in short form, if each task has one source and there are only counts."""
 
-    tally: Tally
+    tally: CountTable
     wholes: frozenset[SourceKey]
     """Sources whose whole credit was returned; the others returned half."""
 
@@ -124,22 +124,26 @@ class CallReport:
     """Returned credit, staged files, failures and counts of a call.
 
     Counts are kept per source: a call may carry several, and some of them may be run again. A
-    report is sent to other processes in its `plain` form if possible, and unfolded when its parts
+    report is sent to other processes in its `compact` form if possible, and unfolded when its parts
     are read.
     """
 
     def __init__(self, lost: Lineage | None = None) -> None:
         self.lost: Lineage = {} if lost is None else lost
         self.staged: list[tuple[StagedFile, Keys]] = []
-        self.plain: Plain | None = None
+        self.compact: CompactReport | None = None
         self.usages = Usages()
         self.samples: list[Sample] = []
         self._spent: Lineage = {}
         self._parts: dict[Keys, Part] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        plain = self.plain or self._as_plain()
-        return {**vars(self), "plain": plain, **({"_spent": {}, "_parts": {}} if plain else {})}
+        compact = self.compact or self._as_compact()
+        return {
+            **vars(self),
+            "compact": compact,
+            **({"_spent": {}, "_parts": {}} if compact else {}),
+        }
 
     @property
     def spent(self) -> Lineage:
@@ -174,8 +178,8 @@ class CallReport:
     # Totals over all sources
 
     def total(self) -> Part:
-        if self.plain is not None:
-            return Part(dict(self.plain.tally.total()))
+        if self.compact is not None:
+            return Part(dict(self.compact.tally.total()))
         total = Part()
         for part in self.parts.values():
             total.add(part)
@@ -192,7 +196,7 @@ class CallReport:
     def of(self, stage_index: int) -> StageCounts:
         return self.total().of(stage_index)
 
-    def _as_plain(self) -> Plain | None:
+    def _as_compact(self) -> CompactReport | None:
         if self.lost or self.staged or len(self._spent) != len(self._parts) or not self._parts:
             return None
         wholes = []
@@ -205,14 +209,14 @@ class CallReport:
             elif not (share is HALF or share == HALF):
                 return None
         rows = {keys[0]: part.counts for keys, part in self._parts.items()}
-        return Plain(Tally(rows), frozenset(wholes))
+        return CompactReport(CountTable(rows), frozenset(wholes))
 
     def _unfold(self) -> None:
-        if self.plain is None:
+        if self.compact is None:
             return
-        plain, self.plain = self.plain, None
-        for key, counts in plain.tally.rows():
-            self._spent[key] = WHOLE if key in plain.wholes else HALF
+        compact, self.compact = self.compact, None
+        for key, counts in compact.tally.rows():
+            self._spent[key] = WHOLE if key in compact.wholes else HALF
             self._parts[key,] = Part(counts)
 
 

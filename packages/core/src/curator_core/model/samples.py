@@ -14,7 +14,7 @@ from curator_core.model.tasks import AnyTask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_CHANGES, MOST_DROPS, MOST_REASONS = 3, 2, 12
+MAX_CHANGES, MAX_DROPS, MAX_REASONS = 3, 2, 12
 """Limits: changes per stage, drops per reason, and reasons per stage."""
 
 _MOST_LOOKS, _MOST_ROWS = 10, 200
@@ -45,7 +45,7 @@ class Sampler:
 
     def wants_changes(self, stage_index: int) -> bool:
         """Return whether more changes of this stage are to be sampled."""
-        return self._changes[stage_index] < MOST_CHANGES and self._looks[stage_index] < _MOST_LOOKS
+        return self._changes[stage_index] < MAX_CHANGES and self._looks[stage_index] < _MOST_LOOKS
 
     def changes(self, stage_index: int, before: Any, task: AnyTask) -> Iterator[Sample]:
         """Yield records that a stage changed, if it kept all records of the task.
@@ -56,7 +56,7 @@ class Sampler:
         if not (isinstance(task, DocumentBatch) and _is_table(before) and _is_table(after)):
             return
         self._looks[stage_index] += 1
-        for sample in _changed(stage_index, before, after):
+        for sample in _find_changes(stage_index, before, after):
             if not self.wants_changes(stage_index):
                 return
             self._changes[stage_index] += 1
@@ -68,14 +68,14 @@ class Sampler:
     ) -> Iterator[Sample]:  # fmt: skip
         """Yield the first of some dropped records. `inputs` are the columns the stage reads."""
         seen = self._drops.setdefault(stage_index, Counter())
-        if seen[reason] >= MOST_DROPS or (reason not in seen and len(seen) >= MOST_REASONS):
+        if seen[reason] >= MAX_DROPS or (reason not in seen and len(seen) >= MAX_REASONS):
             return
         table = _table_of(records)
         if table is None:
-            seen[reason] = MOST_DROPS
+            seen[reason] = MAX_DROPS
             return
         column = _main_column(table, inputs)
-        for row in range(min(table.num_rows, MOST_DROPS - seen[reason]) if column else 0):
+        for row in range(min(table.num_rows, MAX_DROPS - seen[reason]) if column else 0):
             seen[reason] += 1
             text = _text(table, column, row)
             cut = text[:_LONGEST]
@@ -97,7 +97,7 @@ def _table_of(records: AnyTask | Callable[[], AnyTask]) -> "pa.Table | None":
         return None
 
 
-def _changed(stage_index: int, before: Any, after: Any) -> Iterator[Sample]:
+def _find_changes(stage_index: int, before: Any, after: Any) -> Iterator[Sample]:
     if before is after or before.num_rows != after.num_rows:
         return
     first, then = before.slice(0, _MOST_ROWS), after.slice(0, _MOST_ROWS)
@@ -146,12 +146,12 @@ def _text(table: "pa.Table", column: str, row: int) -> str:
 
 def _label(table: "pa.Table", column: str, row: int) -> str:
     """Return the other short texts of a record, to identify it."""
-    told = []
+    parts = []
     for name in _texts_in(table):
         text = "" if name == column else _text(table, name, row)
         if 0 < len(text) <= _LABEL:
-            told.append(f"{name} {text}")
-    return ", ".join(told)[:_LABEL]
+            parts.append(f"{name} {text}")
+    return ", ".join(parts)[:_LABEL]
 
 
 def _first_difference(one: str, other: str) -> int:

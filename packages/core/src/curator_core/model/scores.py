@@ -17,7 +17,7 @@ from curator_core.model.tasks import Task
 Bins = Mapping[int, int]
 """Number of scores in each bin."""
 
-_TOLD = "curator_core.model.scores"
+_KEY = "curator_core.model.scores"
 _TOP = 3 if sys.byteorder == "little" else 0
 _SMALLEST, _LARGEST = 2.0**-30, 2.0**60
 _MINUS = -0x8000
@@ -38,10 +38,10 @@ def bins_of(values: Any) -> dict[int, int]:
         doubles = memoryview(values if _holds_doubles(values) else array("d", values))
     except (TypeError, OverflowError):
         doubles = memoryview(array("d", _numbers_in(values)))
-    return bounded(Counter(doubles.cast("B").cast("h")[_TOP::4].tolist()))
+    return merge_outer_bins(Counter(doubles.cast("B").cast("h")[_TOP::4].tolist()))
 
 
-def bounded(bins: Bins) -> dict[int, int]:
+def merge_outer_bins(bins: Bins) -> dict[int, int]:
     """Return bins without infinity and NaN; very small and very large numbers share outer bins."""
     found: dict[int, int] = {}
     for number, times in bins.items():
@@ -93,7 +93,7 @@ class Scores:
         return cls(bins_of(kept), bins_of(dropped))
 
     def plus(self, other: "Scores") -> "Scores":
-        return Scores(_added(self.kept, other.kept), _added(self.dropped, other.dropped))
+        return Scores(_add_bins(self.kept, other.kept), _add_bins(self.dropped, other.dropped))
 
     def negative(self) -> "Scores":
         """Return negated counts, which subtract these when added."""
@@ -116,15 +116,15 @@ class Scores:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, str]) -> Self:
-        return cls(**{name: _parsed(text) for name, text in facts.items()})
+        return cls(**{name: _parse_bins(text) for name, text in facts.items()})
 
 
-def _parsed(text: str) -> dict[int, int]:
+def _parse_bins(text: str) -> dict[int, int]:
     pairs = (pair.split(":") for pair in text.split())
     return {int(number): int(times) for number, times in pairs}
 
 
-def _added(some: Bins, more: Bins) -> Bins:
+def _add_bins(some: Bins, more: Bins) -> Bins:
     if not more or not some:
         return some or more
     total = dict(some)
@@ -135,16 +135,16 @@ def _added(some: Bins, more: Bins) -> Bins:
     return total
 
 
-def tell_scores(task: Task[Any], name: str, scores: Scores) -> None:
+def attach_scores(task: Task[Any], name: str, scores: Scores) -> None:
     """Record the scores of a batch, for the report of the stage that returns `task`.
 
     They count even if `task` is empty.
     """
     if scores:
-        task.derived.setdefault(_TOLD, {})[name] = scores
+        task.derived.setdefault(_KEY, {})[name] = scores
 
 
-def told_scores(task: Task[Any]) -> Mapping[str, Scores]:
+def take_scores(task: Task[Any]) -> Mapping[str, Scores]:
     """Return the scores that the stage recorded, once: they are removed."""
-    told: Mapping[str, Scores] = task.derived.pop(_TOLD, None) or {}
-    return told
+    recorded: Mapping[str, Scores] = task.derived.pop(_KEY, None) or {}
+    return recorded

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 from curator_core.errors import PipelineError
 
 MASK = "***"
-SHORTEST = 4
+MIN_LENGTH = 4
 """Redacting a shorter secret would remove too much unrelated text."""
 
 _known: dict[str, str] = {}
@@ -43,16 +43,16 @@ def secret(variable: str) -> Secret:
     value = os.environ.get(variable)
     if value is None:
         raise PipelineError(f"the environment variable {variable!r} of a secret is not set")
-    if len(value) < SHORTEST:
-        raise PipelineError(too_short(variable))
+    if len(value) < MIN_LENGTH:
+        raise PipelineError(describe_short_secret(variable))
     label = f"${{secret:{variable}}}"
     return Secret(value, label, {value: label})
 
 
-def too_short(variable: str) -> str:
+def describe_short_secret(variable: str) -> str:
     return (
-        f"the secret in {variable!r} has fewer than {SHORTEST} characters, too few to be hidden; "
-        f"use ${{env:{variable}}} if it is no secret"
+        f"the secret in {variable!r} has fewer than {MIN_LENGTH} characters, too few to be hidden; "
+        f"use ${{env:{variable}}} if it is not a secret"
     )
 
 
@@ -61,7 +61,7 @@ def remember(value: str, label: str) -> None:
     lines = value.splitlines()
     parts = [value] + ([line for line in lines if len(line) >= 8] if len(lines) > 1 else [])
     for part in parts:
-        if len(part.strip()) < SHORTEST:
+        if len(part.strip()) < MIN_LENGTH:
             continue
         for form in _forms(part):
             _known[form] = label
@@ -76,16 +76,16 @@ def redact(text: str) -> str:
     return _SIGNED.sub(rf"\1{MASK}", text)
 
 
-def hidden(value: Any, name: str = "") -> Any:
+def mask_secrets(value: Any, name: str = "") -> Any:
     """Return JSON-like data with secrets, and values with credential-like names, masked."""
     if isinstance(value, Secret):
         return value.shown
     if isinstance(value, str):
         return MASK if value and is_credential(name) else redact(value)
     if isinstance(value, Mapping):
-        return {key: hidden(item, str(key)) for key, item in value.items()}
+        return {key: mask_secrets(item, str(key)) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [hidden(item, name) for item in value]
+        return [mask_secrets(item, name) for item in value]
     return value
 
 
@@ -97,7 +97,7 @@ def is_credential(name: str) -> bool:
     return _CREDENTIAL.fullmatch(name.lower().replace("-", "_")) is not None
 
 
-def hidden_argument(text: str) -> str:
+def mask_argument(text: str) -> str:
     """Return a command-line argument, such as `input.headers={X-Api-Key: …}`, without keys."""
     parts, done = [], 0
     for name in _NAME.finditer(text):

@@ -19,7 +19,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class ExecutorState:
     """State of an executor at one moment: workers by state, queues and workers by stage."""
 
     workers: Mapping[str, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Workshop:
 
 
 @dataclass(frozen=True)
-class StagePulse:
+class StageSnapshot:
     """State of one stage. `counts` include unfinished sources, `settled` only finished ones."""
 
     index: int
@@ -61,7 +61,7 @@ class StagePulse:
         }
 
     @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> StagePulse:
+    def from_json(cls, facts: Mapping[str, Any]) -> StageSnapshot:
         counts = StageCounts.from_json(facts["counts"])
         usage, queue = Usage.from_json(facts["usage"]), Queue(*facts["queue"])
         return cls(facts["index"], facts["name"], counts, counts, usage, queue, facts["at_work"],
@@ -69,7 +69,7 @@ class StagePulse:
 
 
 @dataclass(frozen=True)
-class Pulse:
+class RunSnapshot:
     """State of the whole run. `left` is the number of untaken sources, once all are listed."""
 
     time: float
@@ -82,8 +82,8 @@ class Pulse:
     failed: int
     open: int
     left: int | None
-    stages: tuple[StagePulse, ...]
-    workshop: Workshop = Workshop()
+    stages: tuple[StageSnapshot, ...]
+    executor_state: ExecutorState = ExecutorState()
     restarts: Mapping[str, int] = field(default_factory=dict)
     quarantined: Mapping[str, int] = field(default_factory=dict)
     """Quarantined tasks by stage."""
@@ -92,33 +92,33 @@ class Pulse:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that another process needs to show the run."""
-        shop = self.workshop
+        state = self.executor_state
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             "stages": [stage.to_json() for stage in self.stages],
-            "workers": dict(shop.workers),
-            "stored_bytes": shop.stored_bytes,
-            "spilled_bytes": shop.spilled_bytes,
+            "workers": dict(state.workers),
+            "stored_bytes": state.stored_bytes,
+            "spilled_bytes": state.spilled_bytes,
         }
 
     @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> Pulse:
-        shop = Workshop(
+    def from_json(cls, facts: Mapping[str, Any]) -> RunSnapshot:
+        state = ExecutorState(
             facts["workers"],
             stored_bytes=facts["stored_bytes"],
             spilled_bytes=facts["spilled_bytes"],
         )
-        stages = tuple(StagePulse.from_json(stage) for stage in facts["stages"])
-        return cls(**{name: facts[name] for name in _PLAIN}, stages=stages, workshop=shop)
+        stages = tuple(StageSnapshot.from_json(stage) for stage in facts["stages"])
+        return cls(**{name: facts[name] for name in _PLAIN}, stages=stages, executor_state=state)
 
     def in_short(self) -> dict[str, Any]:
         """Return the few numbers per stage that a timeline is drawn from."""
-        shop = self.workshop
+        state = self.executor_state
         return {
             "sources": [self.done + self.skipped, self.open, self.left],
-            "workers": dict(shop.workers),
-            "stored": shop.stored_bytes,
-            "spilled": shop.spilled_bytes,
+            "workers": dict(state.workers),
+            "stored": state.stored_bytes,
+            "spilled": state.spilled_bytes,
             "stages": [list(_in_short(stage)) for stage in self.stages],
         }
 
@@ -130,10 +130,10 @@ _PLAIN = (
 
 
 IN_SHORT = ("items_in", "busy_s", "waited_s", "held_s", "rss_bytes", "queue_tasks", "queue_bytes")
-"""Meaning of the numbers of a stage in a short pulse."""
+"""Meaning of the numbers of a stage in a short snapshot."""
 
 
-def _in_short(stage: StagePulse) -> Iterator[float]:
+def _in_short(stage: StageSnapshot) -> Iterator[float]:
     usage = stage.usage
     yield stage.counts.items_in
     yield round(usage.seconds, 2)

@@ -40,11 +40,11 @@ class DropSink(ABC):
 In = TypeVar("In", bound=AnyTask)
 Out = TypeVar("Out", bound=AnyTask)
 
-Given: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rejected] | None
+StageResult: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rejected] | None
 """What `process` may return: a task, several (a list or a generator), or None to drop the task."""
 
 
-HANDED_DOWN = (
+INHERITED_SETTINGS = (
     "resources",
     "batch_size",
     "runtime_env",
@@ -53,10 +53,11 @@ HANDED_DOWN = (
     "timeout_s",
     "setup_timeout_s",
     "hints",
+    "fuse",
 )
 """Settings that a composite passes on to its parts."""
 
-_CHANGEABLE = frozenset({"name", "num_workers", *HANDED_DOWN})
+_CHANGEABLE = frozenset({"name", "num_workers", *INHERITED_SETTINGS})
 
 
 def snake_case(name: str) -> str:
@@ -71,9 +72,9 @@ def task_type(argument: Any) -> type[AnyTask]:
     return found if isinstance(found, type) and issubclass(found, Task) else Task
 
 
-def _refuse_misplaced(cls: type) -> None:
+def _check_settings(cls: type) -> None:
     """Refuse a setting of the wrong form, which would be ignored silently."""
-    for name in (*HANDED_DOWN, "name"):
+    for name in (*INHERITED_SETTINGS, "name"):
         if isinstance(vars(cls).get(name), property):
             raise TypeError(f"{cls.__name__}.{name} is a property, but must be a plain attribute")
     if "num_workers" in vars(cls) and not callable(vars(cls)["num_workers"]):
@@ -83,7 +84,7 @@ def _refuse_misplaced(cls: type) -> None:
         )
 
 
-def _says_what_it_takes(origin: Any) -> bool:
+def _is_typed_base(origin: Any) -> bool:
     """Return whether a base class is one whose type arguments are the stage's input and output."""
     return isinstance(origin, type) and origin.__module__ == __name__
 
@@ -94,8 +95,8 @@ class ProcessingStage(Generic[In, Out]):
     Write `process`, or `process_batch` if several tasks together are cheaper than one by one.
     """
 
-    takes: ClassVar[type[AnyTask]] = Task
-    gives: ClassVar[type[AnyTask]] = Task
+    input_type: ClassVar[type[AnyTask]] = Task
+    output_type: ClassVar[type[AnyTask]] = Task
 
     name: str = ""
     resources: Resources = Resources()
@@ -108,6 +109,8 @@ class ProcessingStage(Generic[In, Out]):
     """How long a worker may take to set up the stage. A slower worker is stopped and replaced."""
 
     hints: Mapping[str, Mapping[str, Any]] = {}
+    fuse: bool = True
+    """Whether the plan may merge it with neighbouring stages that share work."""
 
     writes: ClassVar[bool] = False
     """Whether it publishes files. Its outputs are then shown only after the files are published."""
@@ -120,11 +123,11 @@ class ProcessingStage(Generic[In, Out]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _refuse_misplaced(cls)
+        _check_settings(cls)
         for base in getattr(cls, "__orig_bases__", ()):
-            if _says_what_it_takes(get_origin(base)):
+            if _is_typed_base(get_origin(base)):
                 taken, given = (task_type(argument) for argument in get_args(base))
-                cls.takes, cls.gives = taken, given
+                cls.input_type, cls.output_type = taken, given
         if "name" not in vars(cls) or not isinstance(vars(cls)["name"], str):
             cls.name = snake_case(cls.__name__)
 
@@ -165,13 +168,16 @@ class ProcessingStage(Generic[In, Out]):
         """Return whether a file at `path`, if it existed, would be one of its sources."""
         return False
 
-    def followed_by(self, stages: "Sequence[AnyStage]") -> Self:
-        """Return the stage adapted to the stages that follow, for example to save them work.
+    def fuse_with(
+        self, near: "Sequence[AnyStage]", later: "Sequence[AnyStage]"
+    ) -> "AnyStage | None":
+        """Return the stage to run in place of this one to save work, or None to run it as it is.
 
-        It passes shared results on in `task.derived`. The following stages may run in another
-        process, and must work without them.
+        `near` are the next stages that may run in the same worker. A `FusedStage` does the work of
+        this stage and of the first of them. `later` are the stages after those: a copy of this
+        stage may prepare something for any of them in `task.derived`, but they must work without.
         """
-        return self
+        return None
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
         """Return where the records that any stage drops are kept, if this stage keeps them."""
@@ -183,13 +189,13 @@ class ProcessingStage(Generic[In, Out]):
     def setup(self, worker: WorkerInfo) -> None:
         """Load models and open connections. Runs once in each worker."""
 
-    def process(self, task: In) -> Given[Out]:
+    def process(self, task: In) -> StageResult[Out]:
         """Process one task: return a task, several, or None to drop it."""
         raise NotImplementedError(
             f"{type(self).__name__} defines neither process nor process_batch"
         )
 
-    def process_batch(self, tasks: Sequence[In]) -> Sequence[Given[Out]] | Mixed[Out]:
+    def process_batch(self, tasks: Sequence[In]) -> Sequence[StageResult[Out]] | Mixed[Out]:
         """Return one result for each task, in order, or `Mixed` outputs made from all of them."""
         return [self.process(task) for task in tasks]
 
@@ -200,7 +206,8 @@ class ProcessingStage(Generic[In, Out]):
         """Return a copy with other settings.
 
         It can change name, num_workers, resources, batch_size, runtime_env, on_error, retries,
-        timeout_s, setup_timeout_s, and hints for executors, as in `hints={"streaming": {...}}`.
+        timeout_s, setup_timeout_s, fuse, and hints for executors:
+        `hints={"streaming": {...}}`.
         """
         unknown = sorted(set(changes) - _CHANGEABLE)
         if unknown:
@@ -216,7 +223,7 @@ class ProcessingStage(Generic[In, Out]):
         return changed
 
     @property
-    def wants_workers(self) -> int | None:
+    def requested_workers(self) -> int | None:
         """`num_workers()`, unless changed by `with_`."""
         if "_num_workers" in vars(self):
             fixed: int | None = vars(self)["_num_workers"]
@@ -231,6 +238,32 @@ class ProcessingStage(Generic[In, Out]):
 AnyStage: TypeAlias = ProcessingStage[Any, Any]
 
 
+class FusedStage(ProcessingStage[Any, Any]):
+    """Several neighbouring stages that run as one. Plans make it; see `curator_core.plan.fusion`.
+
+    Each member is set up and counted as if it ran alone.
+    """
+
+    def __init__(self, members: "Sequence[AnyStage]") -> None:
+        self.members = tuple(members)
+        self.name = self.members[0].name
+        types = {
+            "input_type": self.members[0].input_type,
+            "output_type": self.members[-1].output_type,
+        }
+        vars(self).update(types)
+
+    def process_members(self, task: AnyTask) -> "Sequence[StageResult[AnyTask]] | None":
+        """Return what each member makes of the task, in order, each from the output of the last.
+
+        None, or an exception, makes the worker run the members one after another.
+        """
+        return None
+
+    def makes_several(self) -> bool:
+        return any(map(may_fan_out, self.members))
+
+
 class CompositeStage(ProcessingStage[In, Out]):
     """Several stages under one name, such as a reader that lists files, then reads them."""
 
@@ -240,7 +273,7 @@ class CompositeStage(ProcessingStage[In, Out]):
 
     def parts(self) -> Sequence[AnyStage]:
         """Return `decompose()`, with the settings changed by `with_` applied to the parts."""
-        changes = {name: vars(self)[name] for name in HANDED_DOWN if name in vars(self)}
+        changes = {name: vars(self)[name] for name in INHERITED_SETTINGS if name in vars(self)}
         if "_num_workers" in vars(self):
             changes["num_workers"] = vars(self)["_num_workers"]
         return [part.with_(**changes) if changes else part for part in self.decompose()]
@@ -254,7 +287,7 @@ def flatten(stages: Iterable[AnyStage]) -> list[AnyStage]:
     return flat
 
 
-_SEVERAL = re.compile(r"(typing\.)?(list|List|Iterator|Iterable|Generator|Sequence|tuple)\[")
+_COLLECTION = re.compile(r"(typing\.)?(list|List|Iterator|Iterable|Generator|Sequence|tuple)\[")
 _NOTES = re.compile(r"\b(Dropped|Rejected)\b")
 
 
@@ -265,17 +298,19 @@ def may_fan_out(stage: AnyStage) -> bool:
     (`Dropped`, `Rejected`) and tasks of the input type is taken for a filter's result: one task and
     its notes.
     """
-    said = stage.makes_several()
-    said = stage.fans_out if said is None else said
-    if said is not None:
-        return said
+    declared = stage.makes_several()
+    declared = stage.fans_out if declared is None else declared
+    if declared is not None:
+        return declared
     function = _function_of(stage)
     if inspect.isgeneratorfunction(function):
         return True
     given = _annotation(function)
     if stage.works_on_batches and not isinstance(given, str):  # one result for each task
         given = next(iter(get_args(given)), None)
-    return _is_several(given) and not (stage.gives is stage.takes and _has_notes(given))
+    return _is_several(given) and not (
+        stage.output_type is stage.input_type and _allows_notes(given)
+    )
 
 
 def _function_of(stage: AnyStage) -> Any:
@@ -298,14 +333,14 @@ def _annotation(function: Any) -> Any:
 
 def _is_several(given: Any) -> bool:
     if isinstance(given, str):
-        return _SEVERAL.match(given) is not None
+        return _COLLECTION.match(given) is not None
     if get_origin(given) in (Union, UnionType):
         return any(_is_several(one) for one in get_args(given))
     origin = get_origin(given)
     return isinstance(origin, type) and issubclass(origin, Iterable)
 
 
-def _has_notes(given: Any) -> bool:
+def _allows_notes(given: Any) -> bool:
     if isinstance(given, str):
         return _NOTES.search(given) is not None
-    return given in (Dropped, Rejected) or any(_has_notes(one) for one in get_args(given))
+    return given in (Dropped, Rejected) or any(_allows_notes(one) for one in get_args(given))

@@ -54,7 +54,7 @@ class Usage:
             self.crowded_s,
         ) = state  # fmt: skip
 
-    def took(self, seconds: float, tasks: int = 1) -> None:
+    def add_tasks(self, seconds: float, tasks: int = 1) -> None:
         """Add finished tasks, each of which took `seconds`."""
         self.tasks += tasks
         bound = bisect_left(BOUNDS, seconds)
@@ -62,7 +62,7 @@ class Usage:
         if seconds > self.longest_s:
             self.longest_s = seconds
 
-    def lost_worker(self, reason: str) -> None:
+    def add_lost_worker(self, reason: str) -> None:
         """Count a worker that died or was stopped in this stage."""
         if "timeout_s" in reason:
             self.timeouts += 1

@@ -20,12 +20,12 @@ class Events:
         """Subscribe to all events, or to one kind."""
         self._listeners.append((kind, listener))
 
-    def are_heard(self, kind: str) -> bool:
+    def has_listener(self, kind: str) -> bool:
         """Return whether there is a listener for this kind."""
         return any(wanted in (None, kind) for wanted, _ in self._listeners)
 
-    def tell(self, kind: str, **facts: Any) -> None:
-        if not self.are_heard(kind):
+    def emit(self, kind: str, **facts: Any) -> None:
+        if not self.has_listener(kind):
             return
         event = {"time": round(time.time(), 3), "event": kind, **facts}
         for wanted, listener in self._listeners:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from curator_core.errors import PipelineError
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import Lineage
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import CallReport
-from curator_core.model.snapshot import Workshop
+from curator_core.model.snapshot import ExecutorState
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.events import Events
 from curator_core.plan.plan import Plan, PlannedStage
@@ -31,7 +32,7 @@ class RemoteRun(Protocol):
 
     plan: Plan
     token: str
-    workshop: Callable[[], Workshop] | None
+    executor_state: Callable[[], ExecutorState] | None
 
     @property
     def stopping(self) -> StopRequest: ...
@@ -43,15 +44,17 @@ class RemoteRun(Protocol):
     def worker_stages(self) -> tuple[PlannedStage, ...]: ...
 
     def sources(self) -> Iterator[AnyTask]: ...
-    def brought(self, task: AnyTask) -> Blame | None: ...
-    def show(self, output: AnyTask) -> list[AnyTask]: ...
-    def deliver(self, output: AnyTask) -> list[AnyTask]: ...
+    def earlier_blame(self, task: AnyTask) -> Blame | None: ...
+    def emit(self, output: AnyTask) -> list[AnyTask]: ...
+    def add_output(self, output: AnyTask) -> list[AnyTask]: ...
     def credit(self, lineages: Iterable[Lineage]) -> None: ...
-    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]: ...
-    def again(self, source_id: str, reason: str) -> list[AnyTask]: ...
-    def void_mixed(self) -> set[str]: ...
-    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]: ...
-    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None: ...
+    def apply_report(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]: ...
+    def restart_source(self, source_id: str, reason: str) -> list[AnyTask]: ...
+    def take_mixed_sources(self) -> set[str]: ...
+    def fail_source(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]: ...
+    def record_worker_loss(
+        self, worker_id: str, reason: str, stage_index: int | None = None
+    ) -> None: ...
     def add_worker_output(self, worker_id: str, text: str) -> None: ...
     def tick(self) -> None: ...
 
@@ -62,7 +65,7 @@ class Run(RemoteRun, Protocol):
     `curator_core.run.run.ActiveRun` implements it and documents each method.
     """
 
-    under_way: dict[str, dict[int, StageCounts]]
+    counts_in_progress: dict[str, dict[int, StageCounts]]
 
     @property
     def has_work(self) -> bool: ...
@@ -93,7 +96,7 @@ class Executor(ABC):
         """Yield the reasons why this executor cannot run the plan, each with a solution."""
         return ()
 
-    def reach(self, plan: Plan) -> AbstractContextManager[None]:
+    def connect(self, plan: Plan) -> AbstractContextManager[None]:
         """Connect to where the plan will run. Raise if unreachable or short of resources.
 
         Entered before the output of an earlier run is removed, and exited after the run.
@@ -112,6 +115,7 @@ class Executor(ABC):
 
         `most_open` limits how many tasks are being processed or have a reply not yet collected.
         """
-        from curator_core.plan.service import refuse
-
-        raise refuse(self)
+        raise PipelineError(
+            f"{type(self).__name__} runs a pipeline to its end and cannot keep it open for tasks; "
+            "use StreamingExecutor().open(...) (pip install curator-streaming)"
+        )

@@ -2,22 +2,25 @@
 
 import inspect
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from curator_core.model.lineage import fingerprint
+from curator_core.model.ids import fingerprint
 from curator_core.model.policies import ErrorPolicy, FailureBudget
 from curator_core.model.resources import Resources
 from curator_core.model.secrets import redact
-from curator_core.model.stages import HANDED_DOWN, AnyStage, may_fan_out
+from curator_core.model.stages import INHERITED_SETTINGS, AnyStage, may_fan_out
 from curator_core.model.tasks import AnyTask
 
 
 @dataclass(frozen=True)
 class PlannedStage:
-    """A stage with all settings resolved."""
+    """A stage with all settings resolved.
+
+    A fused step has the number, name and settings of its first stage; `members` are all its stages.
+    """
 
     index: int
     name: str
@@ -28,6 +31,7 @@ class PlannedStage:
     policy: ErrorPolicy
     runtime_env: Mapping[str, Any] | None
     hints: Mapping[str, Mapping[str, Any]]
+    members: "tuple[PlannedStage, ...]" = ()
 
     @classmethod
     def of(cls, index: int, stage: AnyStage, policy: ErrorPolicy) -> Self:
@@ -37,19 +41,24 @@ class PlannedStage:
             stage,
             stage.resources,
             stage.batch_size,
-            stage.wants_workers,
+            stage.requested_workers,
             policy,
             stage.runtime_env,
             stage.hints,
         )
 
     @property
-    def takes(self) -> type[AnyTask]:
-        return self.stage.takes
+    def parts(self) -> "tuple[PlannedStage, ...]":
+        """The stages of a fused step, or else the stage itself."""
+        return self.members or (self,)
 
     @property
-    def gives(self) -> type[AnyTask]:
-        return self.stage.gives
+    def input_type(self) -> type[AnyTask]:
+        return self.stage.input_type
+
+    @property
+    def output_type(self) -> type[AnyTask]:
+        return self.stage.output_type
 
     @cached_property
     def fans_out(self) -> bool:
@@ -75,6 +84,17 @@ class Plan:
     recipe: str = ""
     notes: tuple[str, ...] = ()
     samples: bool = True
+    steps: tuple[PlannedStage, ...] = ()
+    """What executors run: the stages, unless `curator_core.plan.fusion` has merged some of them."""
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            object.__setattr__(self, "steps", self.stages)
+
+    def steps_between(self, first: int, last: int | None = None) -> tuple[PlannedStage, ...]:
+        """Return the steps that begin with stage number `first`, up to number `last`."""
+        end = len(self.stages) if last is None else last + 1
+        return tuple(step for step in self.steps if first <= step.index < end)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -88,7 +108,7 @@ class Plan:
         return Plan, values
 
 
-_SPEED_ONLY = frozenset(("name", *HANDED_DOWN))
+_SPEED_ONLY = frozenset(("name", *INHERITED_SETTINGS))
 
 
 def stage_options(stage: AnyStage) -> dict[str, Any]:
@@ -97,22 +117,22 @@ def stage_options(stage: AnyStage) -> dict[str, Any]:
         options = {f.name: getattr(stage, f.name) for f in fields(stage) if f.init and f.repr}
     else:
         options = {k: v for k, v in vars(stage).items() if not k.startswith("_")}
-    unwanted = _SPEED_ONLY | {"takes", "gives", "__doc__"}
-    return {k: plain(v) for k, v in sorted(options.items()) if k not in unwanted}
+    unwanted = _SPEED_ONLY | {"input_type", "output_type", "__doc__"}
+    return {k: to_plain_data(v) for k, v in sorted(options.items()) if k not in unwanted}
 
 
-def plain(value: Any) -> Any:
+def to_plain_data(value: Any) -> Any:
     """Return a value as JSON-compatible data that is the same in every process."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_plain_data(item) for item in value]
     if isinstance(value, set | frozenset):
         return sorted(str(item) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
-        facts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        facts = {field.name: to_plain_data(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__qualname__, **facts}
     if inspect.isroutine(value) or isinstance(value, type):
         return _source_of(value)
@@ -127,3 +147,35 @@ def _source_of(function: Any) -> str:
         return f"{name}#{fingerprint(inspect.getsource(function))[:8]}"
     except Exception:  # noqa: BLE001 - inspect.getsource may raise anything
         return name
+
+
+@dataclass(frozen=True)
+class Output:
+    """A folder that a writer publishes to."""
+
+    folder: str
+    stage: str
+    mode: str = "error"
+    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
+    is_tree: bool = False
+    """Whether the writer also writes to subfolders."""
+
+
+def outputs_of(plan: Plan) -> list[Output]:
+    """Return the folders that the plan's writers publish to, including those of dropped records."""
+    found = []
+    for planned in plan.stages:
+        if not planned.stage.writes:
+            continue
+        options = dict(getattr(planned.stage, "storage_options", None) or {})
+        mode = getattr(planned.stage, "mode", "error")
+        for name in ("output_path", "dropped_path"):
+            folder = getattr(planned.stage, name, None)
+            if folder:
+                is_tree = name == "output_path" and getattr(planned.stage, "output_is_tree", False)
+                found.append(Output(str(folder), planned.name, mode, options, is_tree))
+    return found
+
+
+def any_appends(outputs: Iterable[Output]) -> bool:
+    return any(output.mode == "append" for output in outputs)

@@ -4,14 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from curator_core.errors import CuratorError, PipelineError
+from curator_core.errors import CuratorError
 from curator_core.model.records import QuarantineRecord
 from curator_core.model.tasks import AnyTask
-
-if TYPE_CHECKING:
-    from curator_core.plan.executor import Executor
 
 
 class BusyError(CuratorError, TimeoutError):
@@ -89,12 +86,3 @@ class Service(ABC):
             self.close()
         else:
             self.break_off()
-
-
-def refuse(executor: "Executor") -> PipelineError:
-    """Return the error of executors that cannot keep a pipeline open; it suggests one that can."""
-    name = type(executor).__name__
-    return PipelineError(
-        f"{name} runs a pipeline to its end and cannot keep it open for tasks; use "
-        "StreamingExecutor().open(...) (pip install curator-streaming)"
-    )

@@ -19,14 +19,14 @@ class StopRequest:
         self.reason = ""
         self._since: float | None = None
 
-    def ask(self, reason: str, signal_number: int = 0) -> None:
+    def request(self, reason: str, signal_number: int = 0) -> None:
         if self._since is None:
             self._since = time.monotonic()
             self.reason = reason
             self.signal_number = signal_number
 
     @property
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         return self._since is not None
 
     @property

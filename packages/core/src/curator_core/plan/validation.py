@@ -12,8 +12,7 @@ from curator_core.io.filesystems import is_in_memory, join
 from curator_core.model.stages import AnyStage, ProcessingStage
 from curator_core.model.tasks import Empty
 from curator_core.plan.executor import Executor
-from curator_core.plan.outputs import outputs_of
-from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.plan.plan import Plan, PlannedStage, outputs_of
 
 
 def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
@@ -22,41 +21,41 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     if not stages:
         return [f"pipeline {plan.name!r} has no stages; add one with add_stage()"]
     problems = [
-        *_unusable_name(plan),
+        *_invalid_name(plan),
         *_repeated_names(stages),
         *_wrong_settings(stages),
-        *_types_that_do_not_meet(stages),
+        *_type_mismatches(stages),
     ]
     for planned in stages:
-        problems += [_at(planned, problem) for problem in planned.stage.check()]
+        problems += [_at_stage(planned, problem) for problem in planned.stage.check()]
         if not (has_tasks or plan.allow_empty):
-            problems += [_at(planned, problem) for problem in planned.stage.check_sources()]
+            problems += [_at_stage(planned, problem) for problem in planned.stage.check_sources()]
     if not problems and not has_tasks:
         problems += [*_missing_columns(stages), *_outputs_that_are_inputs(plan)]
     return problems
 
 
-def notes_on(plan: Plan) -> Iterator[str]:
+def plan_notes(plan: Plan) -> Iterator[str]:
     """Yield remarks that are worth showing but do not prevent a run."""
     asked = sum(planned.resources.cpus for planned in plan.stages)
     there = os.cpu_count() or 1
     if asked > there:
         yield (
-            f"the stages ask for {asked:g} CPUs together and this machine has {there}: "
-            "they take turns"
+            f"the stages ask for {asked:g} CPUs in total, but this machine has {there}: "
+            "they share them"
         )
 
 
-def _at(planned: PlannedStage, problem: str) -> str:
+def _at_stage(planned: PlannedStage, problem: str) -> str:
     return f"stage {planned.index + 1} {planned.name!r}: {problem}"
 
 
-def _unusable_name(plan: Plan) -> Iterator[str]:
+def _invalid_name(plan: Plan) -> Iterator[str]:
     """The name of a pipeline is also the name of its run directory."""
     if not plan.name.strip() or plan.name.startswith(".") or re.search(r"[/\\\0]", plan.name):
         yield (
-            f"{plan.name!r} cannot be a pipeline's name, since its run directory is called so: "
-            "use letters, digits, - and _"
+            f"{plan.name!r} cannot be a pipeline's name, because its run directory has the same "
+            "name: use letters, digits, - and _"
         )
 
 
@@ -64,9 +63,9 @@ def _repeated_names(stages: Sequence[PlannedStage]) -> Iterator[str]:
     first: dict[str, PlannedStage] = {}
     for planned in stages:
         if planned.name in first:
-            yield _at(
+            yield _at_stage(
                 planned,
-                f"its name is that of stage {first[planned.name].index + 1}; "
+                f"it has the same name as stage {first[planned.name].index + 1}; "
                 f"give it another with .with_(name='{planned.name}_2')",
             )
         first.setdefault(planned.name, planned)
@@ -76,11 +75,11 @@ def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
     for planned in stages:
         if not _does_something(planned.stage):
             kind = type(planned.stage).__name__
-            yield _at(planned, f"{kind} defines neither process nor process_batch; write one")
+            yield _at_stage(planned, f"{kind} defines neither process nor process_batch; write one")
         if planned.batch_size < 1:
-            yield _at(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
+            yield _at_stage(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
         if planned.num_workers is not None and planned.num_workers < 1:
-            yield _at(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
+            yield _at_stage(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
 
 
 def _does_something(stage: AnyStage) -> bool:
@@ -88,23 +87,23 @@ def _does_something(stage: AnyStage) -> bool:
     return stage.works_on_batches or kind.process is not ProcessingStage.process
 
 
-def _types_that_do_not_meet(stages: Sequence[PlannedStage]) -> Iterator[str]:
+def _type_mismatches(stages: Sequence[PlannedStage]) -> Iterator[str]:
     for before, after in pairwise(stages):
-        gives, takes = before.gives, after.takes
+        gives, takes = before.output_type, after.input_type
         if issubclass(gives, takes) or issubclass(takes, gives):
             continue
-        yield _at(
+        yield _at_stage(
             after,
-            f"it takes {takes.__name__}, but {before.name!r} before it gives {gives.__name__}"
-            + _place_for(after, stages),
+            f"it takes {takes.__name__}, but {before.name!r} before it returns {gives.__name__}"
+            + _suggest_position(after, stages),
         )
 
 
-def _place_for(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
-    if misplaced.takes is Empty:
+def _suggest_position(misplaced: PlannedStage, stages: Sequence[PlannedStage]) -> str:
+    if misplaced.input_type is Empty:
         return "; a reader can only be the first stage: move it to the front"
     for planned in stages:
-        if planned is not misplaced and issubclass(planned.gives, misplaced.takes):
+        if planned is not misplaced and issubclass(planned.output_type, misplaced.input_type):
             return f"; move it behind {planned.name!r}"
     return "; put a stage between them that makes one of the other"
 
@@ -113,7 +112,7 @@ def _missing_columns(stages: Sequence[PlannedStage]) -> Iterator[str]:
     known: frozenset[str] | None = frozenset()
     for planned in stages:
         if known is not None and planned.index:
-            yield from (_at(planned, p) for p in _needs(planned, known))
+            yield from (_at_stage(planned, p) for p in _missing_inputs(planned, known))
         known = planned.stage.columns_after(None if not planned.index else known)
 
 
@@ -128,14 +127,14 @@ def _outputs_that_are_inputs(plan: Plan) -> Iterator[str]:
             )
 
 
-def _needs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
+def _missing_inputs(planned: PlannedStage, known: frozenset[str]) -> Iterable[str]:
     for column in planned.stage.inputs():
         if column in known:
             continue
         close = nearest(column, known)
         option = _option_naming(planned, column)
         way_out = f"; set {option}: {close}?" if close and option else ""
-        unknown = f"column {column!r}, which nothing before it gives{hint(column, known)}"
+        unknown = f"column {column!r}, which nothing before it adds{hint(column, known)}"
         yield f"it reads {unknown}{way_out}"
 
 
@@ -147,36 +146,36 @@ def _option_naming(planned: PlannedStage, column: str) -> str | None:
     return None
 
 
-_ASKED: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
+_FEATURES: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
     ("runtime_env", "a runtime_env of its own", lambda planned: planned.runtime_env),
     ("timeouts", "a timeout_s", lambda planned: planned.policy.timeout_s),
 )
 
 
-def beyond(executor: Executor, plan: Plan) -> Iterator[str]:
+def unsupported_features(executor: Executor, plan: Plan) -> Iterator[str]:
     """Yield the features that stages ask for and this executor does not support."""
     for planned in plan.stages:
-        for capability, what, is_asked in _ASKED:
+        for capability, what, is_asked in _FEATURES:
             if is_asked(planned) and capability not in executor.capabilities:
                 yield (
                     f"stage {planned.index + 1} {planned.name!r} asks for {what}, which "
-                    f"{type(executor).__name__} cannot give; {_way_out(capability)}"
+                    f"{type(executor).__name__} does not support; {_suggest_executor(capability)}"
                 )
     if "isolation" in executor.capabilities:
-        yield from _out_of_sight(plan)
+        yield from _memory_paths(plan)
 
 
-def _out_of_sight(plan: Plan) -> Iterator[str]:
+def _memory_paths(plan: Plan) -> Iterator[str]:
     """Yield in-memory paths, which other worker processes cannot see."""
-    told = set()
+    reported = set()
     for planned in plan.stages:
         for name, path in _paths_in_memory(planned):
-            if path not in told:
-                told.add(path)
+            if path not in reported:
+                reported.add(path)
                 yield (
                     f"stage {planned.index + 1} {planned.name!r}: {name} is {path}, but each "
-                    "worker process has a memory of its own and sees nothing of this one's; use a "
-                    "folder or an object store, or LocalExecutor(workers=0)"
+                    "worker process has its own memory and cannot see it; use a folder or an "
+                    "object store, or LocalExecutor(workers=0)"
                 )
 
 
@@ -187,14 +186,14 @@ def _paths_in_memory(planned: PlannedStage) -> Iterator[tuple[str, str]]:
                 yield name, path
 
 
-def _way_out(capability: str) -> str:
-    able = [f"{name!r}" for name in _able(capability)]
+def _suggest_executor(capability: str) -> str:
+    able = [f"{name!r}" for name in _capable_executors(capability)]
     if not able:
         return "install an executor that can (pip install curator-streaming)"
     return f"use the executor {' or '.join(able)}"
 
 
-def _able(capability: str) -> Iterator[str]:
+def _capable_executors(capability: str) -> Iterator[str]:
     """Yield the installed executors with this capability, by the names that recipes use."""
     from curator_core.plugins.registry import plugins
 

@@ -109,10 +109,12 @@ class Catalog(Mapping[str, Offer]):
         return "; for the executors on Ray: pip install curator-streaming"
 
     def _does_not_load(self, offer: Offer, error: Exception) -> str:
-        said = f"{self.kind} {offer.name!r} of {offer.owner} does not load: {offer.place}: {error}"
+        message = (
+            f"{self.kind} {offer.name!r} of {offer.owner} does not load: {offer.place}: {error}"
+        )
         missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
-        extra = extra_that_brings(missing, offer.distribution) if missing else None
-        return f"{said}; pip install '{offer.distribution}[{extra}]'" if extra else said
+        extra = find_extra(missing, offer.distribution) if missing else None
+        return f"{message}; pip install '{offer.distribution}[{extra}]'" if extra else message
 
 
 _SIBLINGS = frozenset(
@@ -121,7 +123,7 @@ _SIBLINGS = frozenset(
 """Plugins of this project, suggested if a name is unknown because they are not installed."""
 
 
-def extra_that_brings(module: str, distribution: str) -> str | None:
+def find_extra(module: str, distribution: str) -> str | None:
     """Return the name of the extra that installs the package of `module`, or None."""
     try:
         needed = requires(distribution) if distribution else None

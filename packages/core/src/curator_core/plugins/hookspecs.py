@@ -44,12 +44,17 @@ def curator_workflows() -> dict[str, str]:  # type: ignore[empty-body]
 
 
 @hookspec
-def curator_reports() -> dict[str, str]:  # type: ignore[empty-body]
+def curator_report_sections() -> dict[str, str]:  # type: ignore[empty-body]
     """Sections of a run's report: functions of the run and of the number of bytes available.
 
-    They return a `curator_core.reporting.exhibits.Exhibit`, and are called if the run has stages of
+    They return a `curator_report.sections.ReportSection`, and are called if the run has stages of
     the same package. They raise InputError if there is nothing to show.
     """
+
+
+@hookspec
+def curator_observers() -> dict[str, str]:  # type: ignore[empty-body]
+    """Observers of runs: classes like `curator_core.Observer`, called without arguments."""
 
 
 @hookspec

@@ -17,7 +17,7 @@ from curator_core.plugins.catalog import Catalog, Offer
 from curator_core.plugins.hookspecs import GROUP
 
 VARIABLE = "CURATOR_PLUGINS"
-KINDS = ("stages", "executors", "workflows", "reports", "commands")
+KINDS = ("stages", "executors", "workflows", "report_sections", "observers", "commands")
 _OWN = "core"
 
 
@@ -42,7 +42,7 @@ class BrokenPlugin:
 
     def __str__(self) -> str:
         origin = f" of {self.distribution} {self.version}" if self.distribution else ""
-        return f"plugin {self.name!r}{origin} is set aside: {self.cause}"
+        return f"plugin {self.name!r}{origin} is disabled: {self.cause}"
 
 
 class Plugins:
@@ -54,7 +54,8 @@ class Plugins:
         self.stages = Catalog("stage")
         self.executors = Catalog("executor", short_names=True)
         self.workflows = Catalog("workflow")
-        self.reports = Catalog("report")
+        self.report_sections = Catalog("report section")
+        self.observers = Catalog("observer")
         self.commands = Catalog("command")
         self.working: list[PluginInfo] = []
         self.broken: list[BrokenPlugin] = []
@@ -87,10 +88,10 @@ class Plugins:
             claims.setdefault(entry_point.name, {}).setdefault(owner, entry_point)
         for name in sorted(claims, key=lambda name: (name != _OWN, name)):
             if len(claims[name]) > 1:
-                self._refuse_rivals(name, list(claims[name]))
+                self._refuse_claimed_twice(name, list(claims[name]))
             else:
                 owner, entry_point = next(iter(claims[name].items()))
-                self._take_in(entry_point, *owner)
+                self._load(entry_point, *owner)
 
     def to_json(self) -> dict[str, Any]:
         """Return what each distribution offers, and which plugins are broken and why."""
@@ -99,14 +100,14 @@ class Plugins:
             "broken": [asdict(broken) for broken in self.broken],
         }
 
-    def _take_in(self, entry_point: EntryPoint, distribution: str, version: str) -> None:
+    def _load(self, entry_point: EntryPoint, distribution: str, version: str) -> None:
         try:
             self.register(entry_point.name, entry_point.load(), distribution, version)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - importing runs third-party code
             cause = str(error) if isinstance(error, PluginError) else _cause(error)
             self.broken.append(BrokenPlugin(entry_point.name, distribution, version, cause))
 
-    def _refuse_rivals(self, name: str, owners: list[tuple[str, str]]) -> None:
+    def _refuse_claimed_twice(self, name: str, owners: list[tuple[str, str]]) -> None:
         names = " and ".join(sorted(f"{owner} {version}" for owner, version in owners))
         cause = f"the plugin name {name!r} is claimed by {names}; uninstall all but one of them"
         self.broken += [BrokenPlugin(name, owner, version, cause) for owner, version in owners]
@@ -122,7 +123,7 @@ class Plugins:
             for implementation in hook.get_hookimpls():
                 if implementation.plugin_name == name:
                     given: Any = implementation.function()
-                    _refuse_bad_names(name, hook.name, given)
+                    _refuse_invalid_offers(name, hook.name, given)
                     offers[kind] = dict(sorted(given.items()))
         return offers
 
@@ -169,25 +170,29 @@ def _refuse_unknown_hooks(plugin: object) -> None:
         options = getattr(function, f"{GROUP}_impl", None)
         hook = (options or {}).get("specname") or name
         if options is not None and hook not in _HOOKS:
-            raise PluginError(f"there is no hook {hook!r}{hint(hook, _HOOKS)}")
+            raise PluginError(f"unknown hook {hook!r}{hint(hook, _HOOKS)}")
         if options is None and name.startswith("curator_"):
-            raise PluginError(f"the function {name} lacks @hookimpl{_unless_known(name)}")
+            raise PluginError(
+                f"the function {name} is not marked with @hookimpl{_unknown_hook(name)}"
+            )
 
 
-def _unless_known(name: str) -> str:
-    return "" if name in _HOOKS else f", and there is no such hook{hint(name, _HOOKS)}"
+def _unknown_hook(name: str) -> str:
+    return "" if name in _HOOKS else f", and it is not a known hook{hint(name, _HOOKS)}"
 
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
-def _refuse_bad_names(plugin: str, hook: str, given: Any) -> None:
+def _refuse_invalid_offers(plugin: str, hook: str, given: Any) -> None:
     if not isinstance(given, dict):
         raise PluginError(f"{hook} returns a {type(given).__name__}, but must return a dict")
     for name, place in given.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise PluginError(f"{hook} offers {name!r}, which is no name (letters, digits, _ - .)")
+            raise PluginError(
+                f"{hook} offers {name!r}, which is not a valid name (letters, digits, _ - .)"
+            )
         if name != plugin and not name.startswith(f"{plugin}."):
             raise PluginError(
                 f"{hook} offers {name!r}, but the names of plugin {plugin!r} are {plugin!r} itself "

@@ -31,26 +31,26 @@ class Commit:
     scores: bytes = b""
     """Compressed scores of all stages: there may be a million commits, most never read again."""
 
-    def fold(self) -> None:
+    def compress_scores(self) -> None:
         """Compress the scores to save memory."""
-        told = {
+        scores_by_stage = {
             index: {name: scores.to_json() for name, scores in counts.scores.items()}
             for index, counts in self.counts.items()
             if counts.scores
         }
-        if told:
-            self.scores = zlib.compress(json.dumps(told).encode(), 1)
+        if scores_by_stage:
+            self.scores = zlib.compress(json.dumps(scores_by_stage).encode(), 1)
             self.counts = {i: replace(counts, scores={}) for i, counts in self.counts.items()}
 
     def account(self) -> dict[int, StageCounts]:
         """Return the counts, including scores."""
         if not self.scores:
             return self.counts
-        told = json.loads(zlib.decompress(self.scores))
-        return {index: self._with_scores(index, told) for index in self.counts}
+        scores_by_stage = json.loads(zlib.decompress(self.scores))
+        return {index: self._with_scores(index, scores_by_stage) for index in self.counts}
 
-    def _with_scores(self, index: int, told: dict[str, Any]) -> StageCounts:
-        found = told.get(str(index), {}).items()
+    def _with_scores(self, index: int, scores_by_stage: dict[str, Any]) -> StageCounts:
+        found = scores_by_stage.get(str(index), {}).items()
         scores = {name: Scores.from_json(facts) for name, facts in found}
         return replace(self.counts[index], scores=scores)
 
@@ -79,7 +79,7 @@ class Commit:
         )
 
 
-class Memory:
+class CommitHistory:
     """The valid commits, by source and by the files that the sources were read from."""
 
     def __init__(self) -> None:
@@ -90,9 +90,9 @@ class Memory:
         self._aliases_of: dict[str, list[str]] = {}
 
     def __contains__(self, source_id: str) -> bool:
-        return all(known in self.commits for known in self.known_as(source_id))
+        return all(known in self.commits for known in self.committed_ids(source_id))
 
-    def known_as(self, source_id: str) -> list[str]:
+    def committed_ids(self, source_id: str) -> list[str]:
         """Return the ids under which a source was committed: old ones after a rename."""
         if source_id in self.commits:
             return [source_id]
@@ -142,7 +142,7 @@ class Memory:
                     self._aliases_of.pop(other, None)
 
     def add(self, commit: Commit) -> None:
-        commit.fold()
+        commit.compress_scores()
         for source in commit.sources:
             self.commits[source] = commit
             if is_retry(source):
@@ -165,7 +165,7 @@ class Memory:
         for commit in [self.commits[source] for source in sources if source in self.commits]:
             self.forget(commit)
 
-    def stands(self, commit: Commit) -> bool:
+    def is_valid(self, commit: Commit) -> bool:
         return self.commits.get(commit.sources[0]) is commit
 
     def confirm(self, source: str) -> None:
@@ -180,7 +180,7 @@ class Memory:
     def all(self) -> list[Commit]:
         return list({id(commit): commit for commit in self.commits.values()}.values())
 
-    def bound_to(self, commit: Commit) -> list[Commit]:
+    def dependents_of(self, commit: Commit) -> list[Commit]:
         """Return commits that must be retracted with this one.
 
         These are retries of failures in its sources, and commits of sources that now share a source
@@ -225,40 +225,40 @@ def retry_id(record: QuarantineRecord) -> str:
     return f"{root}-{task}-{int(number) + 1 if before == task else 0}"
 
 
-class Entries(Protocol):
+class ReadableJournal(Protocol):
     """The part of a journal that is needed for reading."""
 
     def entries(self) -> Iterator[Entry]: ...
 
 
-def remember(journal: Entries) -> tuple[Memory, list[str]]:
+def replay_journal(journal: ReadableJournal) -> tuple[CommitHistory, list[str]]:
     """Replay a journal: return the memory, and the files of unfinished retractions."""
-    memory = Memory()
+    history = CommitHistory()
     to_retract: dict[str, None] = {}
     for entry in journal.entries():
         try:
-            _replay(entry, memory, to_retract)
+            _replay(entry, history, to_retract)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            LOG.warning("an entry of the journal makes no sense and is left out: %r", error)
-    return memory, list(to_retract)
+            LOG.warning("skipping an invalid entry of the journal: %r", error)
+    return history, list(to_retract)
 
 
-def _replay(entry: Entry, memory: Memory, to_retract: dict[str, None]) -> None:
+def _replay(entry: Entry, history: CommitHistory, to_retract: dict[str, None]) -> None:
     kind = entry["event"]
     if kind == "commit":
         commit = Commit.from_entry(entry)
-        memory.add(commit)
+        history.add(commit)
         for file in commit.files:  # the file was written again: keep it
             to_retract.pop(file.final, None)
     elif kind == "done":
-        memory.confirm(entry["source"])
+        history.confirm(entry["source"])
     elif kind == "retract":
-        memory.forget_sources(entry["sources"])
+        history.forget_sources(entry["sources"])
         to_retract |= dict.fromkeys(entry["files"])
     elif kind == "retracted":
         to_retract.clear()
     elif kind == "renamed":
-        memory.rename(dict(entry["names"]), entry["sources"])
+        history.rename(dict(entry["names"]), entry["sources"])
 
 
 def done_entry(commit: Commit) -> Entry:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from curator_core.errors import ResumeError
-from curator_core.io.atomic_write import explained
+from curator_core.io.atomic_write import explain_write_errors
 from curator_core.io.filesystems import StorageOptions, is_local, join, open_filesystem, parent_of
-from curator_core.model.lineage import fingerprint
+from curator_core.model.ids import fingerprint
+from curator_core.model.records import StageCounts
 from curator_core.model.resources import Resources
-from curator_core.model.secrets import hidden_argument, redact
-from curator_core.plan.outputs import Output, does_append
-from curator_core.plan.plan import Plan
+from curator_core.model.secrets import mask_argument, redact
+from curator_core.model.usage import Usage
+from curator_core.plan.plan import Output, Plan, any_appends
 from curator_core.plugins.hookspecs import GROUP
 from curator_core.run.journal import from_line, to_page
 from curator_core.run.permissions import make_run_folder, refuse_links, replace_run_file
@@ -29,7 +30,7 @@ def default_run_dir(plan: Plan, outputs: list[Output]) -> str | None:
     """
     if not outputs:
         return None
-    name = f"{plan.name}-{plan.fingerprint[:8]}" if does_append(outputs) else plan.name
+    name = f"{plan.name}-{plan.fingerprint[:8]}" if any_appends(outputs) else plan.name
     last = plan.stages[-1].name
     chosen = next((output for output in outputs if output.stage == last), outputs[0])
     return join(chosen.folder, ".curator", name)
@@ -87,7 +88,7 @@ class RunDirectory:
             facts: dict[str, Any] = from_line(self._fs.cat_file(self._file))
         except ValueError as error:
             raise ResumeError(
-                f"{self._file} is damaged ({error}); delete {self.path} to begin anew"
+                f"{self._file} is damaged ({error}); delete {self.path} to start over"
             ) from error
         return facts
 
@@ -134,7 +135,7 @@ class RunDirectory:
         if not is_local(self._fs):
             self._fs.pipe_file(path, content)
             return
-        with explained(path):
+        with explain_write_errors(path):
             replace_run_file(path, content)
 
 
@@ -147,7 +148,7 @@ def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
         "fingerprint": plan.fingerprint,
         "plan": plan.describe(),
         "needs": {planned.name: _needs(planned.resources) for planned in plan.stages},
-        "command": [hidden_argument(argument) for argument in sys.argv],
+        "command": [mask_argument(argument) for argument in sys.argv],
         "python": platform.python_version(),
         "packages": _packages(),
     }
@@ -158,7 +159,7 @@ def _needs(resources: Resources) -> dict[str, float]:
     return {name: found for name in names if (found := getattr(resources, name))}
 
 
-def written_in(result: RunResult) -> dict[str, Any]:
+def summarize_files(result: RunResult) -> dict[str, Any]:
     """Return the number of files by folder, and the files that hold statistics.
 
     With these, a run of a million files can be reported without its journal.
@@ -186,7 +187,7 @@ def check_same_plan(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
     raise ResumeError(
         f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{changes}\n"
         "Its results would be mixed with the earlier ones. Undo the change, write to another "
-        "folder, or begin anew with resume=False (--no-resume)"
+        "folder, or start over with resume=False (--no-resume)"
     )
 
 
@@ -197,7 +198,7 @@ def check_same_stages(facts: dict[str, Any], plan: Plan, run_dir: str) -> None:
     if [_shape(stage, writers) for stage in before] != [_shape(stage, writers) for stage in after]:
         changes = "\n".join(f"  {line}" for line in differences(before, after))
         raise ResumeError(
-            f"the pipeline {plan.name!r} is not the one of the run in {run_dir}:\n{changes}\n"
+            f"the pipeline {plan.name!r} differs from that of the run in {run_dir}:\n{changes}\n"
             "A retry may change what stages do, not which stages there are or where they write"
         )
 
@@ -210,13 +211,13 @@ def differences(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> li
     """Return the differences between two plans, one line each."""
     names = [stage["name"] for stage in before]
     now = {stage["name"]: stage for stage in after}
-    lines = [f"stage {name!r} is gone" for name in names if name not in now]
+    lines = [f"stage {name!r} was removed" for name in names if name not in now]
     lines += [f"stage {name!r} is new" for name in now if name not in names]
     for stage in before:
         if stage["name"] in now:
             lines += _option_changes(stage, now[stage["name"]])
     if not lines:
-        lines = ["the stages stand in another order"]
+        lines = ["the stages are in another order"]
     return lines
 
 
@@ -225,18 +226,18 @@ def _option_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     lines = []
     if before["stage"] != after["stage"]:
         lines.append(f"stage {name!r}: {before['stage']} became {after['stage']}")
-    changes = _changed("", before["options"], after["options"])
+    changes = _changed_options("", before["options"], after["options"])
     return lines + [f"stage {name!r}: {change}" for change in changes]
 
 
-def _changed(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _changed_options(within: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     """Yield the options that differ; of nested options, only the changed ones."""
     for option in sorted(before.keys() | after.keys()):
         old, new = before.get(option), after.get(option)
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from _changed(f"{within}{option}.", old, new)
+            yield from _changed_options(f"{within}{option}.", old, new)
         else:
             yield f"{within}{option} {old!r} became {new!r}"
 
@@ -248,3 +249,49 @@ def _packages() -> dict[str, str]:
     owners = [point.dist for point in entry_points(group=GROUP)]
     found = {dist.name: dist.version for dist in owners if dist is not None}
     return dict(sorted(found.items())) | {"pyarrow": version("pyarrow")}
+
+
+_KEPT = ("started", "ended", "executor", "command", "result", "written")
+"""Facts that describe the run itself, not the retry."""
+
+
+class RetriedRun:
+    """The contents of `run.json` when a retry started."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._result: dict[str, Any] = facts.get("result") or {}
+        self._status = str(facts.get("status_before", facts.get("status", "done")))
+        self._is_complete = bool(self._result.get("is_complete", self._status == "done"))
+
+    def while_retrying(self, now: dict[str, Any]) -> dict[str, Any]:
+        """Return the contents of `run.json` during the retry."""
+        kept = {name: self._facts[name] for name in _KEPT if name in self._facts}
+        times = self._facts.get("retries", 0) + 1
+        attempt = {"retries": times, "retried": time.time(), "status_before": self._status}
+        return {**now, **kept, **attempt}
+
+    def after(self, facts: dict[str, Any], result: RunResult) -> dict[str, Any]:
+        """Return the contents of `run.json` after the retry, which never completes a run."""
+        is_done = result.status == "done" and self._is_complete
+        self._result = result.to_json()
+        return {**facts, "status": "done" if is_done else self._status, "result": self._result}
+
+    def add_to(self, result: RunResult) -> None:
+        """Add the counts and usage of the run itself to the result of a retry."""
+        for name, counts in self._result.get("stages", {}).items():
+            if name in result.stages and not result.stages[name].tasks_in:  # it lists the sources
+                result.stages[name] = StageCounts.from_json(counts)
+        for name, facts in self._result.get("usages", {}).items():
+            usage = Usage.from_json(facts)
+            if name in result.usages:
+                usage.add(result.usages[name])
+            result.usages[name] = usage
+        result.usages = {name: result.usages[name] for name in result.stages
+                         if name in result.usages}  # fmt: skip
+        restarts = dict(self._result.get("worker_restarts", {}))
+        for reason, times in result.worker_restarts.items():
+            restarts[reason] = restarts.get(reason, 0) + times
+        result.worker_restarts = restarts
+        result.is_complete = self._is_complete
+        result.notes = list(dict.fromkeys([*self._result.get("notes", []), *result.notes]))

@@ -2,34 +2,38 @@
 
 import os
 import time
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from curator_core.io.atomic_write import explained
+from curator_core.io.atomic_write import explain_write_errors
 from curator_core.io.filesystems import is_local, join, open_filesystem
+from curator_core.model.samples import MAX_CHANGES, MAX_DROPS, MAX_REASONS, Sample
 from curator_core.model.secrets import redact
-from curator_core.model.snapshot import Pulse
-from curator_core.plan.events import Event
+from curator_core.model.snapshot import RunSnapshot
+from curator_core.plan.events import Event, Events
+from curator_core.plan.plan import Plan
 from curator_core.run.journal import to_line
 from curator_core.run.permissions import open_run_file
 
 
-class Thinning:
-    """Selects the pulses to keep: one per second at first, fewer as the run gets longer."""
+class SnapshotThinning:
+    """Selects the snapshots to keep: one per second at first, fewer as the run gets longer."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
-    def takes(self, pulse: Pulse) -> bool:
-        if pulse.seconds < self._next and pulse.status == "running":
+    def takes(self, snapshot: RunSnapshot) -> bool:
+        if snapshot.seconds < self._next and snapshot.status == "running":
             return False
-        self._next = pulse.seconds + max(_KEPT_EVERY_S, pulse.seconds / _KEPT_OF_EACH_SPAN)
+        self._next = snapshot.seconds + max(_KEPT_EVERY_S, snapshot.seconds / _KEPT_OF_EACH_SPAN)
         return True
 
 
 _KEPT_EVERY_S = 1.0
 _KEPT_OF_EACH_SPAN = 100
-"""Doubling the duration of a run adds about 70 pulses."""
+"""Doubling the duration of a run adds about 70 snapshots."""
 
 
 FILE, FOLDER = "events.jsonl", "events"
@@ -42,22 +46,22 @@ class EventFile:
         fs, path = open_filesystem(run_dir, storage_options)
         self._path = join(path, FILE if is_local(fs) else FOLDER)
         self._lines = _Appended(self._path) if is_local(fs) else _Parts(fs, self._path)
-        self._thinning = Thinning()
+        self._thinning = SnapshotThinning()
 
     def __call__(self, event: Event) -> None:
-        if "pulse" in event:
-            if self._thinning.takes(event["pulse"]):
+        if "snapshot" in event:
+            if self._thinning.takes(event["snapshot"]):
                 with suppress(OSError):  # on a full disk, the write of actual data ends the run
-                    self._write(to_line({**event, "pulse": event["pulse"].in_short()}))
+                    self._write(to_line({**event, "snapshot": event["snapshot"].in_short()}))
             return
-        with explained(self._path):
+        with explain_write_errors(self._path):
             self._write(redact(to_line(event).decode()).encode())
 
     def _write(self, line: bytes) -> None:
         self._lines.write(line)
 
     def close(self) -> None:
-        with explained(self._path):
+        with explain_write_errors(self._path):
             self._lines.close()
 
 
@@ -116,3 +120,31 @@ def event_files(run_dir: str) -> tuple[Any, list[str]]:
     file, folder = join(root, FILE), join(root, FOLDER)
     parts = sorted(fs.ls(folder, detail=False)) if fs.isdir(folder) else []
     return fs, [*([file] if fs.exists(file) else []), *map(str, parts)]
+
+
+class SampleEvents:
+    """Emits the first few samples of each kind as events of the run."""
+
+    def __init__(self, plan: Plan, events: Events) -> None:
+        self._names = {planned.index: planned.name for planned in plan.stages}
+        self._events = events
+        self._taken: dict[int, Counter[str]] = {}
+
+    def take(self, samples: Iterable[Sample]) -> None:
+        for sample in samples:
+            taken = self._taken.setdefault(sample.stage_index, Counter())
+            most = MAX_CHANGES if sample.after is not None else MAX_DROPS
+            is_new = sample.reason not in taken
+            if taken[sample.reason] >= most or (is_new and len(taken) > MAX_REASONS):
+                continue
+            taken[sample.reason] += 1
+            self._events.emit(
+                "sample", stage=self._names[sample.stage_index], **_sample_facts(sample)
+            )
+
+
+def _sample_facts(sample: Sample) -> dict[str, Any]:
+    """Return the non-empty fields of a sample; `before` and `after` may be empty texts."""
+    texts = {"before": sample.before} | ({} if sample.after is None else {"after": sample.after})
+    others = ("column", "reason", "label", "start", "length")
+    return texts | {name: value for name in others if (value := getattr(sample, name))}

@@ -7,14 +7,14 @@ from curator_core.errors import BudgetError, EmptyRunError
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import Part
 from curator_core.plan.plan import Plan
-from curator_core.run.ledger import Totals, take_from
+from curator_core.run.ledger import Totals, subtract_from
 from curator_core.run.result import RunResult
 
 if TYPE_CHECKING:
     from curator_core.run.run import ActiveRun
 
 
-class Failures:
+class FailureCounter:
     """Counts failures of this attempt, and ends the run if there are too many."""
 
     def __init__(self, plan: Plan, run_dir: str | None) -> None:
@@ -24,7 +24,7 @@ class Failures:
 
     def forget(self, part: Part) -> None:
         """Subtract the failures of an attempt that is run again."""
-        take_from(self._seen, part.counts)
+        subtract_from(self._seen, part.counts)
 
     def add(self, part: Part) -> None:
         budget = self._plan.budget
@@ -39,9 +39,11 @@ class Failures:
                 or budget.is_exceeded(seen.items_rejected, records)
                 or self._is_count_exceeded()
             ):
-                self._give_up(index, seen, part)
+                self._raise_over_budget(index, seen, part)
 
-    def judge(self, totals: Totals, quarantined: Callable[[], list[QuarantineRecord]]) -> None:
+    def check_at_end(
+        self, totals: Totals, quarantined: Callable[[], list[QuarantineRecord]]
+    ) -> None:
         """Check the failures of the whole run once it is over, however small it was."""
         is_exceeded = self._plan.budget.is_exceeded_at_the_end
         for planned in self._plan.stages:
@@ -51,12 +53,14 @@ class Failures:
                 counts.items_rejected, records
             ):
                 mine = [record for record in quarantined() if record.stage_index == planned.index]
-                raise BudgetError(self._verdict(planned.name, counts, mine))
+                raise BudgetError(self._describe_failures(planned.name, counts, mine))
 
-    def _verdict(self, stage: str, counts: StageCounts, found: list[QuarantineRecord]) -> str:
+    def _describe_failures(
+        self, stage: str, counts: StageCounts, found: list[QuarantineRecord]
+    ) -> str:
         last = found[-1] if found else None
         place = f" ({last.source})" if last and last.source not in last.reason else ""
-        told = f": {last.reason}{place}" if last else ""
+        example = f": {last.reason}{place}" if last else ""
         where = f" See {self._run_dir}/quarantine." if self._run_dir else ""
         can_help = self._run_dir and any(record.is_worth_retrying for record in found)
         call = f"curate retry {self._run_dir}" if self._plan.recipe else "Pipeline.retry"
@@ -64,8 +68,8 @@ class Failures:
         rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
         return (
             f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "
-            f"{counts.tasks_in} tasks{rejected}{told}.{where} Mend the cause and run again "
-            f"(changed inputs are noticed){retry}; where this is right, set max_failures or "
+            f"{counts.tasks_in} tasks{rejected}{example}.{where} Fix the cause and run again "
+            f"(changed inputs are detected){retry}; where this is right, set max_failures or "
             "allow_empty (--allow-empty)"
         )
 
@@ -74,7 +78,7 @@ class Failures:
         failures = sum(counts.failures for counts in self._seen.values())
         return isinstance(limit, int) and failures > limit
 
-    def _give_up(self, index: int, seen: StageCounts, part: Part) -> None:
+    def _raise_over_budget(self, index: int, seen: StageCounts, part: Part) -> None:
         reasons = [r.reason for r in part.quarantined if r.stage_index == index]
         last = f" (the last one: {reasons[-1]})" if reasons else ""
         limit = self._plan.budget.max_failures
@@ -83,7 +87,7 @@ class Failures:
             f"too many failures: stage {self._plan.stages[index].name!r} failed on "
             f"{seen.tasks_failed} of {seen.tasks_in} tasks and rejected {seen.items_rejected} "
             f"records, more than max_failures={limit} allows{last}.{where} "
-            "Mend the cause or raise max_failures, then run the same command: what is finished "
+            "Fix the cause or raise max_failures, then run the same command: what is finished "
             "is kept"
         )
 
@@ -93,19 +97,19 @@ def _records(counts: StageCounts) -> int:
     return max(counts.items_in, counts.items_out + counts.items_rejected)
 
 
-def refuse_emptiness(run: "ActiveRun") -> None:
+def refuse_empty_run(run: "ActiveRun") -> None:
     """Raise if the run found no sources, or if tasks disappeared; say at which stage."""
     if not run.result.sources_done + run.result.sources_skipped:
         raise EmptyRunError(
             f"pipeline {run.plan.name!r} had nothing to do: its first stage found no sources. "
-            "Check its paths, or set allow_empty (--allow-empty) where that is right"
+            "Check its paths, or set allow_empty (--allow-empty) if that is expected"
         )
     last = run.totals[run.plan.stages[-1].index]
     dropped = sum(c.items_dropped + c.failures for c in run.totals.values())
     if not last.tasks_out and not dropped and run.worker_stages:
         raise EmptyRunError(
-            f"pipeline {run.plan.name!r} gave nothing, though no stage dropped anything: "
-            f"{_where_it_ends(run)}; set allow_empty (--allow-empty) where that is right"
+            f"pipeline {run.plan.name!r} returned nothing, although no stage dropped anything: "
+            f"{_where_it_ends(run)}; set allow_empty (--allow-empty) if that is expected"
         )
 
 

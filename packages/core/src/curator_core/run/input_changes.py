@@ -157,9 +157,10 @@ class Removal:
 
     def refuse(self) -> RemovedInputsError:
         its = "its" if len(self.removed) == 1 else "their"
-        new = f"\n{_counted(self.new, 'new input file')}:{_shown(self.new)}" if self.new else ""
+        new = f"\n{_counted(self.new, 'new input file')}:{_lines(self.new)}" if self.new else ""
         return RemovedInputsError(
-            f"{self._gone()}, but {its} output is still there:{_shown(self.removed)}{new}\n"
+            f"{self._describe_removed()}, but {its} output is still there:"
+            f"{_lines(self.removed)}{new}\n"
             'Nothing was written. Delete that output with removed_inputs="prune" (--prune), or '
             'keep it with removed_inputs="keep" (--keep-removed)'
         )
@@ -167,7 +168,7 @@ class Removal:
     def refuse_empty(self) -> RemovedInputsError:
         return RemovedInputsError(
             f"no input is listed at all, but {_counted(self.removed, 'file')} of earlier runs in "
-            f"{self.run_dir} still have output:{_shown(self.removed)}\nNothing was written. Check "
+            f"{self.run_dir} still have output:{_lines(self.removed)}\nNothing was written. Check "
             "the input path and whether its disk is mounted; if all input was removed on purpose, "
             'keep its output with removed_inputs="keep" (--keep-removed)'
         )
@@ -178,19 +179,19 @@ class Removal:
             "because they share some of these files"
         )
         return RemovedInputsError(
-            f"{self._gone()}:{_shown(self.removed)}\n--prune would delete "
-            f"{_counted(self.files, 'output file')}:{_shown(self.files)}"
+            f"{self._describe_removed()}:{_lines(self.removed)}\n--prune would delete "
+            f"{_counted(self.files, 'output file')}:{_lines(self.files)}"
             f"{again if self.redone else ''}\nNothing was deleted. Add --yes to delete"
         )
 
     def refuse_keeping(self) -> RemovedInputsError:
         return RemovedInputsError(
             "the output of removed input files cannot be kept, because it also holds records of "
-            f"files that have to be processed again:{_shown(self.removed)}\nNothing was written. "
+            f"files that have to be processed again:{_lines(self.removed)}\nNothing was written. "
             'Put these files back, or delete their output with removed_inputs="prune" (--prune)'
         )
 
-    def _gone(self) -> str:
+    def _describe_removed(self) -> str:
         verb = "is" if len(self.removed) == 1 else "are"
         of = _counted(self.removed, "input file")
         return f"{of} of the run in {self.run_dir} {verb} no longer listed"
@@ -200,6 +201,6 @@ def _counted(names: Sequence[str], noun: str) -> str:
     return f"{len(names):,} {noun}{'s' * (len(names) != 1)}"
 
 
-def _shown(names: Sequence[str]) -> str:
+def _lines(names: Sequence[str]) -> str:
     more = f"\n  and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
     return "".join(f"\n  {name}" for name in islice(names, MOST_SHOWN)) + more

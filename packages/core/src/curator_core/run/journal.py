@@ -13,11 +13,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from curator_core.errors import OutputError
-from curator_core.io.atomic_write import explained
+from curator_core.io.atomic_write import explain_write_errors
 from curator_core.io.filesystems import base_name, is_local, open_filesystem
 from curator_core.logs import log
-from curator_core.run.permissions import open_run_file
+from curator_core.run.permissions import open_run_file, refuse_deleted
 
 
 def to_line(facts: Any) -> bytes:
@@ -67,10 +66,6 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-class JournalGoneError(OutputError):
-    """The journal was deleted or moved, most likely together with the output."""
-
-
 def open_journal(run_dir: str, storage_options: dict[str, Any] | None = None) -> Journal:
     fs, path = open_filesystem(run_dir, storage_options)
     if is_local(fs):
@@ -83,7 +78,7 @@ class FileJournal:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        with explained(path):
+        with explain_write_errors(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             self._file = open_run_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         self._cut_torn_line()
@@ -99,7 +94,7 @@ class FileJournal:
             return
         before = os.lseek(self._file, 0, os.SEEK_END)
         self.check()
-        with explained(self._path):
+        with explain_write_errors(self._path):
             try:
                 self._write(b"".join(map(to_line, entries)))
                 if durable:
@@ -110,15 +105,7 @@ class FileJournal:
                 raise
 
     def check(self) -> None:
-        try:
-            is_there = os.path.samestat(os.stat(self._path), os.fstat(self._file))
-        except OSError:
-            is_there = False
-        if not is_there:
-            raise JournalGoneError(
-                f"{self._path} was moved or deleted while the run was under way; put it back, or "
-                "remove what is left of the output folder, then run the same command again"
-            )
+        refuse_deleted(self._path, self._file)
 
     def close(self) -> None:
         os.close(self._file)

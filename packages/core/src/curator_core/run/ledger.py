@@ -130,7 +130,7 @@ class Ledger:
                 else:
                     self.credit({key: share})
 
-    def is_due(self, key: SourceKey, *, whole: bool) -> bool:
+    def would_complete(self, key: SourceKey, *, whole: bool) -> bool:
         """Whether the remaining (or `whole`) credit, returned now, completes a plain source."""
         source_id, attempt = key
         return (
@@ -144,7 +144,7 @@ class Ledger:
         for group in {id(group): group for group in self._groups.values()}.values():
             yield group.account.counts
 
-    def close_plain(self, source_id: str) -> None:
+    def close_compact(self, source_id: str) -> None:
         """Close a plain source that is due."""
         del self._attempts[source_id]
         self._halves.discard(source_id)
@@ -172,6 +172,33 @@ class Ledger:
         return source_id not in self._groups and source_id not in self._halves
 
 
+class EmittedOutputs:
+    """The outputs of open sources that were emitted.
+
+    A source that is run again repeats outputs: same id, same data.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, set[str] | tuple[str, ...]] = {}
+
+    def is_first(self, output: AnyTask) -> bool:
+        """Mark an output as emitted; return whether it was not before."""
+        shown, task_id = self._ids, output.task_id
+        sources = [key[0] for key in output.lineage]
+        if any(task_id in shown.get(source, ()) for source in sources):
+            return False
+        for source in sources:
+            before = shown.get(source)
+            if isinstance(before, set):
+                before.add(task_id)
+            else:  # most sources have one output: a tuple is smaller
+                shown[source] = {*before, task_id} if before else (task_id,)
+        return True
+
+    def forget(self, source_id: str) -> None:
+        self._ids.pop(source_id, None)
+
+
 Totals: TypeAlias = dict[int, StageCounts]
 
 
@@ -180,7 +207,7 @@ def add_to(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
         totals.setdefault(index, StageCounts()).add(more)
 
 
-def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
+def subtract_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
     for index, less in counts.items():
         total = totals.setdefault(index, StageCounts())
         total.add(less.negative())
@@ -189,7 +216,7 @@ def take_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
         total.scores = {name: scores for name, scores in total.scores.items() if scores}
 
 
-def label(group: Group, sources: list[Source]) -> None:
+def label_records(group: Group, sources: list[Source]) -> None:
     """Add to quarantined records the names of the files that they come from."""
     labels = {source.source_id: source.label for source in sources}
     group.account.quarantined = [
@@ -198,7 +225,7 @@ def label(group: Group, sources: list[Source]) -> None:
     ]
 
 
-def take_back_failures(group: Group, sources: list[Source]) -> None:
+def subtract_retried_failures(group: Group, sources: list[Source]) -> None:
     """Subtract the earlier failures of retried sources, so that they do not count twice.
 
     A task with a rejected record did not fail: it continued without that record.
@@ -215,7 +242,7 @@ def take_back_failures(group: Group, sources: list[Source]) -> None:
         group.account.of(record.stage_index).add(undone)
 
 
-def shown_records(group: Group, *, is_kept: bool) -> list[QuarantineRecord]:
+def result_records(group: Group, *, is_kept: bool) -> list[QuarantineRecord]:
     """Return quarantined records, without payloads if these are stored on disk."""
     if not is_kept:
         return group.account.quarantined

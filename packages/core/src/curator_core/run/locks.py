@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Protocol
 
-from curator_core.errors import OutputError, ResumeError, reason_of
+from curator_core.errors import ResumeError, reason_of
 from curator_core.io.filesystems import StorageOptions, is_local, join, open_filesystem
 from curator_core.logs import log
-from curator_core.run.permissions import make_run_folder, open_run_file
+from curator_core.run.permissions import make_run_folder, open_run_file, refuse_deleted
 
 LOG = log()
 
 HEARTBEAT_S = 30.0
 STALE_AFTER_S = 4 * HEARTBEAT_S
-LOOK_S = 0.2
+RETRY_S = 0.2
 """How long to retry: a process that only checks for an active run holds its lock briefly."""
 
 
 @dataclass(frozen=True)
-class Home:
+class LockedFolder:
     """A locked folder, and what error messages call it."""
 
     path: str
@@ -63,24 +63,24 @@ class Lock(Protocol):
     """A lock that is held during a run."""
 
     def check(self) -> None:
-        """Raise if another process has taken the lock."""
+        """Raise if another process has taken the lock, or if it was deleted."""
 
     def release(self) -> None: ...
 
 
-def take_lock(
-    folder: str, storage_options: StorageOptions | None = None, home: Home | None = None
+def lock_run_directory(
+    folder: str, storage_options: StorageOptions | None = None, home: LockedFolder | None = None
 ) -> Lock:
     """Lock an existing folder. Messages call it `home`, by default a run directory."""
-    home = home or Home(folder)
+    home = home or LockedFolder(folder)
     fs, path = open_filesystem(folder, storage_options)
     if is_local(fs):
         return FileLock(os.path.join(path, "lock"), home)
     return ObjectLock(join(folder, "lock"), storage_options, home)
 
 
-def take_home(
-    home: Home, storage_options: StorageOptions | None = None, *, shared: bool = False
+def lock_folder(
+    home: LockedFolder, storage_options: StorageOptions | None = None, *, shared: bool = False
 ) -> Lock:
     """Create a folder and lock its `.curator` folder."""
     kept = join(home.path, ".curator")
@@ -92,7 +92,7 @@ def take_home(
             fs.makedirs(path, exist_ok=True)
     except OSError as error:
         raise home.cannot("make", error) from error
-    return take_lock(kept, storage_options, home)
+    return lock_run_directory(kept, storage_options, home)
 
 
 def _owner() -> str:
@@ -103,7 +103,7 @@ def _owner() -> str:
 class FileLock:
     """A file lock, which the system releases when its holder dies."""
 
-    def __init__(self, path: str, home: Home) -> None:
+    def __init__(self, path: str, home: LockedFolder) -> None:
         self._path, self._home = path, home
         try:
             self._file = open_run_file(path, os.O_RDWR | os.O_CREAT)
@@ -120,7 +120,7 @@ class FileLock:
             raise home.cannot("lock", error) from error
 
     def _take(self) -> None:
-        deadline = time.monotonic() + LOOK_S
+        deadline = time.monotonic() + RETRY_S
         while True:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,15 +134,7 @@ class FileLock:
         os.pwrite(self._file, _owner().encode(), 0)
 
     def check(self) -> None:
-        try:
-            is_there = os.path.samestat(os.stat(self._path), os.fstat(self._file))
-        except FileNotFoundError:
-            is_there = False
-        if not is_there:
-            raise OutputError(
-                f"{self._home} is gone: somebody removed it during the run; "
-                "run the same command again"
-            )
+        refuse_deleted(self._path, self._file)
 
     def release(self) -> None:
         os.close(self._file)
@@ -155,7 +147,9 @@ class ObjectLock:
     so each checks that the lock is still its own.
     """
 
-    def __init__(self, path: str, storage_options: StorageOptions | None, home: Home) -> None:
+    def __init__(
+        self, path: str, storage_options: StorageOptions | None, home: LockedFolder
+    ) -> None:
         self._place = path, storage_options
         self._home = home
         self._mark = token_hex(8)
@@ -193,7 +187,7 @@ class ObjectLock:
             if self._mark in _read(fs, at):
                 fs.rm_file(at)
         except Exception as error:  # noqa: BLE001 - as in `_beat`; the work is done
-            LOG.warning("the lock of %s could not be given back: %s; it ends by itself in %.0f s",
+            LOG.warning("the lock of %s could not be released: %s; it expires in %.0f s",
                         self._home, reason_of(error), STALE_AFTER_S)  # fmt: skip
 
     def _beat(self) -> None:
@@ -206,7 +200,7 @@ class ObjectLock:
                 self._lost = error
                 return
             except Exception as error:  # noqa: BLE001 - object stores raise their own errors
-                LOG.warning("the lock of %s could not be renewed: %s; it is tried again",
+                LOG.warning("the lock of %s could not be renewed: %s; trying again",
                             self._home, reason_of(error))  # fmt: skip
 
     def _renew(self, fs: Any, at: str) -> None:

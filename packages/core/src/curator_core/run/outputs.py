@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from curator_core.errors import OutputError, ResumeError
-from curator_core.io.atomic_write import explained, find_staged, publish
+from curator_core.io.atomic_write import explain_write_errors, find_staged, publish
 from curator_core.io.filesystems import (
     base_name,
     full_path,
@@ -18,7 +18,7 @@ from curator_core.io.filesystems import (
     parent_of,
 )
 from curator_core.model.tasks import StagedFile
-from curator_core.plan.outputs import Output
+from curator_core.plan.plan import Output
 from curator_core.run.journal import from_line, to_page
 
 MANIFEST = "_manifest.json"
@@ -57,13 +57,13 @@ def _folders_in(output: Output) -> Iterator[str]:
             yield from _folders_in(below)
 
 
-def are_replaced(outputs: Iterable[Output]) -> bool:
+def would_remove_files(outputs: Iterable[Output]) -> bool:
     """Whether a new run in the mode `overwrite` would remove anything."""
     folders = with_folders_below(output for output in outputs if output.mode == "overwrite")
     return any(map(_visible, folders))
 
 
-def claim(
+def claim_outputs(
     outputs: Sequence[Output],
     forget: Callable[[], None],
     own: Sequence[str] = (),
@@ -123,7 +123,7 @@ def _folder(output: Output) -> str:
     return local_path(output.folder) or full_path(fs, path).rstrip("/")
 
 
-def _listed(output: Output) -> list[Entry]:
+def _published_earlier(output: Output) -> list[Entry]:
     """Return the files that earlier runs listed in the manifest."""
     return _manifest(output) or []
 
@@ -149,7 +149,7 @@ def _visible(output: Output) -> list[str]:
     return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
 
 
-class Withdrawn:
+class RetractedFiles:
     """The files that were retracted by the run that wrote them."""
 
     def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:
@@ -161,7 +161,7 @@ class Withdrawn:
         if not _OURS.fullmatch(name):
             return False
         if folder not in self._listed:
-            entries = _listed(Output(folder, "", storage_options=self._options))
+            entries = _published_earlier(Output(folder, "", storage_options=self._options))
             self._listed[folder] = {entry["file"] for entry in entries}
         return bool(self._listed[folder]) and name not in self._listed[folder]
 
@@ -241,8 +241,8 @@ class Publisher:
             mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
             entries = [_entry(file) for file in mine]
             if output.mode == "append":
-                entries = _merged(_of_others(output, entries), entries)
-            with explained(output.folder):
+                entries = _merge_entries(_entries_of_other_runs(output, entries), entries)
+            with explain_write_errors(output.folder):
                 fs.makedirs(path, exist_ok=True)
                 _put_manifest(fs, join(path, MANIFEST), run_name, entries)
 
@@ -277,14 +277,14 @@ def _entry(file: StagedFile) -> Entry:
     return {"file": base_name(file.final), "items": file.items, "bytes": file.size}
 
 
-def _merged(some: list[Entry], more: list[Entry]) -> list[Entry]:
+def _merge_entries(some: list[Entry], more: list[Entry]) -> list[Entry]:
     return sorted([*some, *more], key=lambda entry: str(entry["file"]))
 
 
-def _of_others(output: Output, mine: list[Entry]) -> list[Entry]:
+def _entries_of_other_runs(output: Output, mine: list[Entry]) -> list[Entry]:
     """Return what other runs wrote to the same folder and is still there."""
     there, known = set(_visible(output)), {entry["file"] for entry in mine}
-    return [e for e in _listed(output) if e["file"] in there and e["file"] not in known]
+    return [e for e in _published_earlier(output) if e["file"] in there and e["file"] not in known]
 
 
 def _put_manifest(fs: Any, path: str, run_name: str, files: list[Entry]) -> None:

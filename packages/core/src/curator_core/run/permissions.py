@@ -1,13 +1,30 @@
-"""Permissions of run directories, and opening their files without following links."""
+"""Permissions of run directories, and safe access to their files: no links, no deleted files."""
 
 import errno
 import os
 import stat
 from contextlib import suppress
 
-from curator_core.errors import ResumeError
+from curator_core.errors import OutputError, ResumeError
 
 _WRITE = os.O_WRONLY | os.O_CREAT
+
+
+class RunDirectoryDeletedError(OutputError):
+    """A file that the run keeps open was deleted or moved, most likely with all its output."""
+
+
+def refuse_deleted(path: str, file: int) -> None:
+    """Raise if the open `file` is no longer at `path`: nothing may be published without it."""
+    try:
+        still_exists = os.path.samestat(os.stat(path), os.fstat(file))
+    except OSError:
+        still_exists = False
+    if not still_exists:
+        raise RunDirectoryDeletedError(
+            f"{path} was moved or deleted during the run; put it back, or remove what is left of "
+            "the output folder, then run the same command again"
+        )
 
 
 def make_run_folder(path: str, *, shared: bool = False) -> None:
@@ -19,7 +36,7 @@ def make_run_folder(path: str, *, shared: bool = False) -> None:
     mode = os.stat(path).st_mode
     if mode & stat.S_IWOTH and not _ignores_modes(path):
         raise ResumeError(
-            f"everybody may write to the run directory {path}; run chmod o-w {path}, or choose "
+            f"the run directory {path} is world-writable; run chmod o-w {path}, or choose "
             "another place with run_dir (--run-dir)"
         )
     if shared and not mode & stat.S_IWGRP:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from curator_core.io.atomic_write import explained
+from curator_core.io.atomic_write import explain_write_errors
 from curator_core.io.filesystems import base_name, is_local, join, open_filesystem
-from curator_core.model.lineage import fingerprint
+from curator_core.model.ids import fingerprint
 from curator_core.model.records import QuarantineRecord
 from curator_core.model.secrets import redact
 from curator_core.run.journal import from_line, to_line
@@ -47,7 +47,7 @@ class Quarantine:
 
     def add(self, group_id: str, records: list[QuarantineRecord]) -> None:
         """Store the records of one group of sources; replaces earlier ones of that group."""
-        with explained(self._folder):
+        with explain_write_errors(self._folder):
             if is_local(self._fs):
                 make_private_folder(self._folder)
             else:
@@ -75,7 +75,7 @@ class Quarantine:
         if not left:
             self.remove(group_id)
         elif len(left) < len(lines):
-            with explained(self._folder):
+            with explain_write_errors(self._folder):
                 self._put(f"{group_id}.jsonl", b"".join(left))
 
     def sweep(self) -> None:

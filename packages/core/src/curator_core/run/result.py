@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from curator_core.errors import PipelineError
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
+from curator_core.model.optional_dependencies import notebook_view
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.tasks import AnyTask, Empty
 from curator_core.model.usage import Usage
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def gathered(result: "RunResult") -> "pa.Table":
+def collect_records(result: "RunResult") -> "pa.Table":
     """Return all records: of the output tasks if these hold records, else of the files."""
     batches = [task for task in result.tasks if isinstance(task, DocumentBatch)]
     if len(batches) == len(result.tasks) and batches:
-        return _together(batches)
+        return _concat_batches(batches)
     others = {type(task).__name__ for task in result.tasks if not isinstance(task, FileGroup)}
     if others:
         raise PipelineError(
-            f"the run gave {', '.join(sorted(others))}, which are no records; take its tasks one "
+            f"the run gave {', '.join(sorted(others))}, which are not records; read its tasks one "
             "by one: [task.data for task in result]"
         )
-    return _together(_read(result.files))
+    return _concat_batches(_read_files(result.files))
 
 
-def _together(batches: Sequence[DocumentBatch]) -> "pa.Table":
+def _concat_batches(batches: Sequence[DocumentBatch]) -> "pa.Table":
     import pyarrow as pa
 
     if not batches:
@@ -40,13 +41,13 @@ def _together(batches: Sequence[DocumentBatch]) -> "pa.Table":
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise PipelineError(
-            f"the tables of this run do not go together ({error}); take its tasks, or its files, "
-            "one by one"
+            f"the tables of this run have different schemas ({error}); "
+            "take its tasks, or its files, one by one"
         ) from error
 
 
-def _read(files: Sequence[str]) -> list[DocumentBatch]:
-    from curator_core.execution.direct import run_stages
+def _read_files(files: Sequence[str]) -> list[DocumentBatch]:
+    from curator_core.execution.run_stages import run_stages
     from curator_core.io.readers import JsonlReader, ParquetReader
 
     found: list[DocumentBatch] = []
@@ -58,7 +59,7 @@ def _read(files: Sequence[str]) -> list[DocumentBatch]:
     if files and not found:
         raise PipelineError(
             f"the run wrote {len(files)} files, and none of them ends in .parquet or .jsonl; "
-            "read them with what they were written for"
+            "read them with a tool for their format"
         )
     return found
 
@@ -111,19 +112,17 @@ class RunResult(Sequence[AnyTask]):
     def __repr__(self) -> str:
         """Summarize the run: printing a result should show how it went."""
         sources = self.sources_done + self.sources_skipped
-        told = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
-        told += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
-        return f"<RunResult {self.status}: {', '.join(told)}; run_dir={self.run_dir!r}>"
+        parts = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
+        parts += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []
+        return f"<RunResult {self.status}: {', '.join(parts)}; run_dir={self.run_dir!r}>"
 
-    def _repr_html_(self) -> str:
-        from curator_core.reporting.notebooks import result_html
-
-        return result_html(self)
+    def _repr_html_(self) -> str | None:
+        return notebook_view("result", self)
 
     def to_arrow(self) -> "pa.Table":
         """Return all output records as one table, read from the tasks or the written files."""
 
-        return gathered(self)
+        return collect_records(self)
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return all output records as a data frame; requires pandas."""
@@ -146,4 +145,33 @@ class RunResult(Sequence[AnyTask]):
             "is_complete": self.is_complete,
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},
             "usages": {name: usage.to_json() for name, usage in self.usages.items()},
+        }
+
+
+@dataclass
+class WorkflowResult:
+    """The results of a workflow's pipelines by name, and metadata of the workflow."""
+
+    runs: dict[str, RunResult] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    report: str | None = None
+    """Path of the report page, if there is one."""
+
+    @property
+    def seconds(self) -> float:
+        return sum(result.seconds for result in self.runs.values())
+
+    @property
+    def did_nothing(self) -> bool:
+        """Whether everything had been done before."""
+        return not any(result.sources_done for result in self.runs.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything except the tasks as JSON-compatible values."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "did_nothing": self.did_nothing,
+            "metadata": self.metadata,
+            "report": self.report,
+            "runs": {name: result.to_json() for name, result in self.runs.items()},
         }

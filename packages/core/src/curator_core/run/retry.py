@@ -15,14 +15,15 @@ from curator_core.model.policies import FailureBudget
 from curator_core.model.records import QuarantineRecord, kind_of
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor
-from curator_core.plan.outputs import outputs_of
-from curator_core.plan.plan import Plan, PlannedStage
+from curator_core.plan.fusion import unfuse
+from curator_core.plan.plan import Plan, PlannedStage, outputs_of
 from curator_core.run.commits import retry_id
 from curator_core.run.directory import RunDirectory, check_same_stages, differences
+from curator_core.run.observers import Observation
 from curator_core.run.result import RunResult
 from curator_core.run.session import RunStream
-from curator_core.run.sources import Quarantined, Source
-from curator_core.run.store import DirectoryKeeper, options_for
+from curator_core.run.sources import QuarantineListing, Source
+from curator_core.run.store import DirectoryStore, options_for
 
 NO_BUDGET = FailureBudget(None)
 """Everything retried had failed before, so a retry has no failure budget."""
@@ -49,6 +50,7 @@ def retry(
     storage_options: StorageOptions | None = None,
     *,
     accept_changes: bool = False,
+    observation: Observation | None = None,
 ) -> RunResult:
     """Retry quarantined work. Successes are published; failures stay in quarantine."""
     options = dict(storage_options or options_for(run_dir, outputs_of(plan)))
@@ -61,25 +63,29 @@ def retry(
         listed = "\n".join(f"  {change}" for change in changes)
         raise ResumeError(
             f"the pipeline {plan.name!r} has changed since the run in {run_dir}:\n{listed}\n"
-            "What is retried would be made in another way than the rest. Undo the change, or set "
-            "accept_changes=True (--accept-changes) where it is what heals the failures"
+            "What is retried would be processed differently from the rest. Undo the change, or set "
+            "accept_changes=True (--accept-changes) if the change fixes the failures"
         )
-    plan = replace(plan, budget=NO_BUDGET)
+    plan = replace(unfuse(plan), budget=NO_BUDGET)  # a retry may start at any stage
     name = type(executor).__name__
-    keeper = DirectoryKeeper(plan, run_dir, executor=name, mended=True, storage_options=options)
+    store = DirectoryStore(
+        plan, run_dir, executor=name, allow_changed_stages=True, storage_options=options
+    )
     result = RunResult(run_dir=run_dir)
     try:
-        records = keeper.quarantined()
+        records = store.quarantined()
         for first, group in _by_stage(plan, replays_of(records)):
-            listing = Quarantined(first, (_source(plan, keeper, replay) for replay in group))
-            with RunStream(plan, executor, keeper, listing, "retry") as stream:
-                result = _together(result, stream)
-        keeper.sweep_quarantine()
-        result.quarantined = keeper.quarantined()
-        result.notes += _told(changes)
-        result.notes += _left_alone(records)
+            listing = QuarantineListing(first, (_source(plan, store, replay) for replay in group))
+            with RunStream(plan, executor, store, listing, "retry") as stream:
+                if observation is not None:
+                    observation.watch(stream.run, name, storage_options)
+                result = _add_results(result, stream)
+        store.sweep_quarantine()
+        result.quarantined = store.quarantined()
+        result.notes += _change_notes(changes)
+        result.notes += _unretryable_notes(records)
     finally:
-        keeper.close()
+        store.close()
     return result
 
 
@@ -91,15 +97,17 @@ def replays_of(records: Iterable[QuarantineRecord]) -> list[Replay]:
         if not record.can_be_retried:
             continue
         if record.whole_task:
-            tasks.append(Replay(record, _bare(record, record.items)))
+            tasks.append(Replay(record, _without_payload(record, record.items)))
         else:
             together.setdefault((record.source_id, record.subtask_id), []).append(record)
     for found in together.values():  # the first record holds the payload
-        tasks.append(Replay(found[0], _bare(found[0], sum(record.items for record in found))))
+        tasks.append(
+            Replay(found[0], _without_payload(found[0], sum(record.items for record in found)))
+        )
     return sorted(tasks, key=lambda one: (one.replaces.stage_index, retry_id(one.replaces)))
 
 
-def _bare(record: QuarantineRecord, items: int) -> QuarantineRecord:
+def _without_payload(record: QuarantineRecord, items: int) -> QuarantineRecord:
     """Copy a record without payloads, to keep in memory during the retry."""
     return QuarantineRecord(
         record.task_id,
@@ -121,10 +129,10 @@ def _changes(facts: dict[str, Any], plan: Plan) -> list[str]:
     return differences(facts.get("plan", []), plan.describe())
 
 
-def _told(changes: list[str]) -> Iterator[str]:
+def _change_notes(changes: list[str]) -> Iterator[str]:
     if changes:
-        told = "; ".join(changes)
-        yield f"only what was retried was made by the pipeline as it is now ({told})"
+        listed = "; ".join(changes)
+        yield f"only what was retried used the changed pipeline ({listed})"
 
 
 def _by_stage(plan: Plan, replays: list[Replay]) -> Iterator[tuple[PlannedStage, Iterable[Replay]]]:
@@ -135,7 +143,7 @@ def _by_stage(plan: Plan, replays: list[Replay]) -> Iterator[tuple[PlannedStage,
         yield plan.stages[stage_index], group
 
 
-def _together(before: RunResult, stream: RunStream) -> RunResult:
+def _add_results(before: RunResult, stream: RunStream) -> RunResult:
     tasks = [*before.tasks, *stream]
     result = stream.result
     result.tasks = tasks
@@ -144,36 +152,36 @@ def _together(before: RunResult, stream: RunStream) -> RunResult:
     return result
 
 
-def _left_alone(records: list[QuarantineRecord]) -> Iterator[str]:
+def _unretryable_notes(records: list[QuarantineRecord]) -> Iterator[str]:
     left = [record for record in records if not record.can_be_retried]
     damaged = sum(record.items for record in left if record.damaged)
     if damaged:
         yield (
-            f"damaged records that cannot be retried: {damaged}; mend their files and run the "
-            "pipeline again, it notices changed files"
+            f"damaged records that cannot be retried: {damaged}; repair their files and run the "
+            "pipeline again: it detects changed files"
         )
     unstored = sum(not record.damaged for record in left)
     if unstored:
         yield f"failures that could not be stored, and so cannot be retried: {unstored}"
 
 
-def _source(plan: Plan, keeper: DirectoryKeeper, replay: Replay) -> Source:
+def _source(plan: Plan, store: DirectoryStore, replay: Replay) -> Source:
     record = replay.replaces
-    task = _class_of(plan, replay.holder).from_payload(replay.payload)
+    task = _task_class(plan, replay.holder).from_payload(replay.payload)
     task.task_id = record.subtask_id or record.task_id
     return Source(
         source_id=retry_id(record),
         task=task,
-        origins=keeper.origins_of(record.source_id),
+        origins=store.origins_of(record.source_id),
         replaces=record,
     )
 
 
-def _class_of(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
+def _task_class(plan: Plan, record: QuarantineRecord) -> type[AnyTask]:
     """Return the class of a stored task, from the stages' types.
 
     Stored data must not be able to trigger imports.
     """
-    kinds = (kind for planned in plan.stages for kind in (planned.takes, planned.gives))
+    kinds = (kind for planned in plan.stages for kind in (planned.input_type, planned.output_type))
     known = {kind_of(kind): kind for kind in kinds}
-    return known.get(record.kind, plan.stages[record.stage_index].takes)
+    return known.get(record.kind, plan.stages[record.stage_index].input_type)

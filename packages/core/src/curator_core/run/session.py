@@ -15,19 +15,17 @@ from curator_core.errors import (
     StageError,
 )
 from curator_core.io.filesystems import StorageOptions
-from curator_core.model.metrics_address import MetricsAddress
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor
-from curator_core.plan.outputs import does_append, outputs_of
-from curator_core.plan.plan import Plan
-from curator_core.progress import attach
+from curator_core.plan.plan import Plan, any_appends, outputs_of
 from curator_core.run.directory import default_run_dir
 from curator_core.run.input_changes import STOP, InputPolicy
+from curator_core.run.observers import Observation
 from curator_core.run.result import RunResult
 from curator_core.run.run import ActiveRun
-from curator_core.run.signals import signals_stop
+from curator_core.run.signals import stop_on_signals
 from curator_core.run.sources import Listing, listing_for, refuse_no_reader
-from curator_core.run.store import DirectoryKeeper, Keeper, NothingKept
+from curator_core.run.store import DirectoryStore, NoStore, RunStore
 
 
 class RunStream(Iterator[AnyTask]):
@@ -37,14 +35,14 @@ class RunStream(Iterator[AnyTask]):
         self,
         plan: Plan,
         executor: Executor,
-        keeper: Keeper,
+        store: RunStore,
         listing: Listing,
         why: str = "given",
         policy: InputPolicy = STOP,
     ) -> None:
-        self.run = ActiveRun(plan, listing, keeper, policy)
+        self.run = ActiveRun(plan, listing, store, policy)
         self._executor = executor
-        self._keeper = keeper
+        self._store = store
         self._why = why
         self._flow = self._outputs()
 
@@ -72,12 +70,11 @@ class RunStream(Iterator[AnyTask]):
 
     def _outputs(self) -> Generator[AnyTask, None, None]:
         run = self.run
-        attendance = attach(run)
         has_begun = False
         try:
             run.start(type(self._executor).__name__, self._why)
             has_begun = True
-            with signals_stop(run.stopping):
+            with stop_on_signals(run.stopping):
                 yield from self._executor.execute(run.plan, run)
                 run.finish()
         except (RunInterrupted, RemovedInputsError):
@@ -86,18 +83,15 @@ class RunStream(Iterator[AnyTask]):
             raise run.interrupted_at_once() from None
         except CuratorError as error:
             run.fail("failed")
-            raise self._completed(error, has_begun=has_begun) from error.__cause__
+            raise self._add_run_facts(error, has_begun=has_begun) from error.__cause__
         except BaseException as error:
             run.fail("closed" if isinstance(error, GeneratorExit) else "failed")
             raise
-        finally:
-            if attendance:
-                attendance.close()
 
-    def _completed(self, error: CuratorError, *, has_begun: bool) -> CuratorError:
+    def _add_run_facts(self, error: CuratorError, *, has_begun: bool) -> CuratorError:
         """Complete an error with facts about the run."""
         if isinstance(error, StageError):
-            return self.run.explained(error)
+            return self.run.add_source_label(error)
         if isinstance(error, BudgetError):
             error.result = self.run.result
         elif isinstance(error, OutputError) and has_begun:
@@ -106,13 +100,12 @@ class RunStream(Iterator[AnyTask]):
 
 
 @dataclass(frozen=True)
-class Place:
+class RunOptions:
     """Where a run is recorded, and whether it resumes an earlier one."""
 
     run_dir: str | None = None
     resume: bool = True
     storage_options: StorageOptions | None = None
-    metrics: MetricsAddress = None
     inputs: InputPolicy = STOP
     shared: bool = False
     """Whether the group of the run directory may write to it too."""
@@ -126,25 +119,21 @@ class OpenedStream(RunStream):
         plan: Plan,
         executor: Executor,
         tasks: Sequence[AnyTask] | None,
-        place: Place,
+        options: RunOptions,
         why: str,
+        observation: Observation,
     ) -> None:
-        attach_metrics = None
-        if place.metrics:
-            from curator_core.metrics.serving import metrics_at
-
-            attach_metrics = metrics_at(place.metrics)
-        if tasks is None:
-            refuse_no_reader(plan)
         self._end = ExitStack()
+        self._end.callback(observation.end)
         try:
-            keeper = _keeper(plan, executor, place, self._end)
-            self._end.callback(keeper.close)
-            kept, appends = keeper.run_dir is not None, does_append(outputs_of(plan))
-            listing = listing_for(plan, tasks, keeper.token, kept=kept, appends=appends)
-            super().__init__(plan, executor, keeper, listing, why, place.inputs)
-            if attach_metrics is not None:
-                attach_metrics(self.run, place.storage_options)
+            if tasks is None:
+                refuse_no_reader(plan)
+            store = _open_store(plan, executor, options, self._end)
+            self._end.callback(store.close)
+            kept, appends = store.run_dir is not None, any_appends(outputs_of(plan))
+            listing = listing_for(plan, tasks, store.token, kept=kept, appends=appends)
+            super().__init__(plan, executor, store, listing, why, options.inputs)
+            observation.watch(self.run, type(executor).__name__, options.storage_options)
         except BaseException:
             self._end.close()
             raise
@@ -161,20 +150,20 @@ class OpenedStream(RunStream):
         self._end.close()
 
 
-def _keeper(plan: Plan, executor: Executor, place: Place, end: ExitStack) -> Keeper:
+def _open_store(plan: Plan, executor: Executor, options: RunOptions, end: ExitStack) -> RunStore:
     """Return the keeper of the run.
 
     If it replaces an earlier run, the executor stays connected until `end` is closed.
     """
-    run_dir = place.run_dir or default_run_dir(plan, outputs_of(plan))
+    run_dir = options.run_dir or default_run_dir(plan, outputs_of(plan))
     if run_dir is None:
-        return NothingKept()
-    return DirectoryKeeper(
+        return NoStore()
+    return DirectoryStore(
         plan,
         run_dir,
         executor=type(executor).__name__,
-        resume=place.resume,
-        storage_options=place.storage_options,
-        shared=place.shared,
-        prepare=lambda: end.enter_context(executor.reach(plan)),
+        resume=options.resume,
+        storage_options=options.storage_options,
+        shared=options.shared,
+        prepare=lambda: end.enter_context(executor.connect(plan)),
     )

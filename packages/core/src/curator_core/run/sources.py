@@ -10,7 +10,8 @@ from curator_core.errors import NothingFoundError, PipelineError, StageError
 from curator_core.execution.worker import StageWorker
 from curator_core.io.filesystems import StorageOptions
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.lineage import fingerprint, whole
+from curator_core.model.ids import fingerprint
+from curator_core.model.lineage import whole_credit
 from curator_core.model.records import QuarantineRecord, StageCounts, payload_of
 from curator_core.model.resources import WorkerInfo
 from curator_core.model.tasks import AnyTask, Empty, Origin
@@ -26,10 +27,10 @@ class Source:
     origins: list[Origin] = field(default_factory=list)
     replaces: QuarantineRecord | None = None
 
-    def begun(self, attempt: int) -> AnyTask:
+    def start_task(self, attempt: int) -> AnyTask:
         """Return the source's task for this attempt."""
         task = self.task.__copy__()
-        task.lineage = whole(self.source_id, attempt)
+        task.lineage = whole_credit(self.source_id, attempt)
         task.timings = {}
         return task
 
@@ -70,7 +71,7 @@ class Listing(Protocol):
         ...
 
 
-class GivenTasks:
+class TaskListing:
     """Tasks from the caller. If the run is recorded, their content identifies them."""
 
     first_stage = 0
@@ -84,13 +85,13 @@ class GivenTasks:
         self._salt = salt
 
     def __iter__(self) -> Iterator[Source]:
-        return _identified(self._tasks, self._salt, by_content=self._kept)
+        return _with_ids(self._tasks, self._salt, by_content=self._kept)
 
     def counts(self) -> dict[int, StageCounts]:
         return {}
 
 
-class FirstStage:
+class StageListing:
     """Lists sources by running the first stage of the plan in the driver."""
 
     first_stage = 1
@@ -107,14 +108,14 @@ class FirstStage:
         self.storage_options = getattr(lister.stage, "storage_options", None)
 
     def __iter__(self) -> Iterator[Source]:
-        return _identified(self._listed(), self._salt)
+        return _with_ids(self._list_tasks(), self._salt)
 
     def counts(self) -> dict[int, StageCounts]:
         return {self._lister.index: self._counts}
 
-    def _listed(self) -> Iterator[AnyTask]:
+    def _list_tasks(self) -> Iterator[AnyTask]:
         seed = Empty()
-        seed.lineage = whole("", 0)
+        seed.lineage = whole_credit("", 0)
         call = self._worker.call([seed])
         self._counts = call.report.part(seed.lineage).of(self._lister.index)
         try:
@@ -130,7 +131,7 @@ class FirstStage:
             self._worker.teardown()
 
 
-class Quarantined:
+class QuarantineListing:
     """Tasks from the quarantine of an earlier run, each starting at the stage where it failed."""
 
     storage_options: StorageOptions | None = None
@@ -148,9 +149,7 @@ class Quarantined:
         return {}
 
 
-def _identified(
-    tasks: Iterable[AnyTask], salt: str, *, by_content: bool = False
-) -> Iterator[Source]:
+def _with_ids(tasks: Iterable[AnyTask], salt: str, *, by_content: bool = False) -> Iterator[Source]:
     """Yield tasks with ids from their identity, or from their position if they have none."""
     salted = [salt] if salt else []
     seen: dict[str, int] = {}
@@ -186,26 +185,26 @@ def listing_for(
     """
     salt = plan.fingerprint if appends else ""
     if tasks is not None:
-        return GivenTasks(tasks, kept=kept, salt=salt)
-    return FirstStage(plan, run_token, salt)
+        return TaskListing(tasks, kept=kept, salt=salt)
+    return StageListing(plan, run_token, salt)
 
 
 def refuse_no_reader(plan: Plan) -> None:
     """Raise if the first stage needs an input task."""
     first = plan.stages[0]
-    if not issubclass(Empty, first.takes):
+    if not issubclass(Empty, first.input_type):
         raise PipelineError(
-            f"stage {first.name!r} takes {first.takes.__name__}, but nothing comes before it; "
+            f"stage {first.name!r} takes {first.input_type.__name__}, but nothing comes before it; "
             "begin with a reader, or give run(tasks=[...])"
         )
 
 
 LOOK_AHEAD_S = 0.02
-MOST_AHEAD = 20_000
+MAX_AHEAD = 20_000
 """Listed sources kept in memory: enough to estimate how long a run will take."""
 
 
-class Lookout(Iterator[Source]):
+class SourceQueue(Iterator[Source]):
     """Iterates over the sources in order. Call `close` if not all of them were taken."""
 
     def __init__(self, left: Generator[Source, None, None]) -> None:
@@ -236,13 +235,13 @@ class Lookout(Iterator[Source]):
             self._ahead.extend([source] if source is not None else [])
         return not self._ahead
 
-    def look_ahead(self) -> None:
+    def list_ahead(self) -> None:
         """List sources ahead of need, to learn how many there are.
 
         Only file names are held that way: stop at a source that carries its own data.
         """
         until = time.monotonic() + LOOK_AHEAD_S
-        while not self._has_seen_all and len(self._ahead) < MOST_AHEAD:
+        while not self._has_seen_all and len(self._ahead) < MAX_AHEAD:
             source = next(self._left, None)
             self._has_seen_all = source is None
             if source is None:

@@ -10,36 +10,36 @@ from curator_core.io.filesystems import StorageOptions
 from curator_core.model.records import QuarantineRecord
 from curator_core.model.tasks import Origin, StagedFile
 from curator_core.plan.events import Events
-from curator_core.plan.outputs import Output, outputs_of
-from curator_core.plan.plan import Plan
+from curator_core.plan.plan import Output, Plan, outputs_of
 from curator_core.run.commits import (
     RETRACTED,
     Aliases,
     Commit,
-    Memory,
+    CommitHistory,
     done_entry,
-    remember,
     renamed_entry,
+    replay_journal,
     retract_entry,
     retry_id,
 )
 from curator_core.run.directory import (
+    RetriedRun,
     RunDirectory,
     check_same_plan,
     check_same_stages,
     describe_run,
     run_token,
-    written_in,
+    summarize_files,
 )
 from curator_core.run.events import EventFile
-from curator_core.run.journal import Journal, JournalGoneError, open_journal
+from curator_core.run.journal import Journal, open_journal
 from curator_core.run.ledger import Group
-from curator_core.run.locks import Lock, take_lock
-from curator_core.run.outputs import Publisher, are_replaced, claim
+from curator_core.run.locks import Lock, lock_run_directory
+from curator_core.run.outputs import Publisher, claim_outputs, would_remove_files
+from curator_core.run.permissions import RunDirectoryDeletedError
 from curator_core.run.quarantine import Quarantine
 from curator_core.run.result import RunResult
-from curator_core.run.retry_history import Earlier
-from curator_core.run.snapshot import Latest
+from curator_core.run.snapshot import LatestSnapshotFile
 from curator_core.run.sources import Source
 from curator_core.run.worker_logs import WorkerLogs
 
@@ -47,16 +47,16 @@ Closed: TypeAlias = tuple[Group, list[Source]]
 """A group of sources that finished together, and these sources."""
 
 
-class Keeper(Protocol):
+class RunStore(Protocol):
     """Records which sources are done, and publishes their output."""
 
     token: str
     run_dir: str | None
 
-    def listen_to(self, events: Events) -> None: ...
+    def attach_to(self, events: Events) -> None: ...
 
     @property
-    def memory(self) -> Memory: ...
+    def history(self) -> CommitHistory: ...
 
     def is_done(self, source_id: str) -> bool: ...
 
@@ -81,15 +81,15 @@ class Keeper(Protocol):
     def close(self) -> None: ...
 
 
-class NothingKept:
+class NoStore:
     """The keeper of pipelines that write nothing: their result is their output tasks."""
 
     def __init__(self) -> None:
         self.run_dir: str | None = None
         self.token = token_hex(6)
-        self.memory = Memory()
+        self.history = CommitHistory()
 
-    def listen_to(self, events: Events) -> None:
+    def attach_to(self, events: Events) -> None:
         pass
 
     def is_done(self, source_id: str) -> bool:
@@ -123,7 +123,7 @@ class NothingKept:
         pass
 
 
-class DirectoryKeeper:
+class DirectoryStore:
     """Keeps a run in its directory: lock, journal, quarantine, events, run.json."""
 
     def __init__(  # noqa: PLR0913 - independent options
@@ -133,7 +133,7 @@ class DirectoryKeeper:
         *,
         executor: str,
         resume: bool = True,
-        mended: bool = False,
+        allow_changed_stages: bool = False,
         storage_options: StorageOptions | None = None,
         prepare: Callable[[], None] | None = None,
         shared: bool = False,
@@ -149,15 +149,16 @@ class DirectoryKeeper:
         self._plan = plan
         self._closed = False
         self._next_check = 0.0
-        self._mended = mended
-        self._earlier: Earlier | None = None
+        self._allow_changed_stages = allow_changed_stages
+        self._retried: RetriedRun | None = None
+        self._earlier_usages: dict[str, Any] = {}
         self._outputs = outputs_of(plan)
         self._options = dict(storage_options or options_for(run_dir, self._outputs))
         self.token = run_token(run_dir, self._options)
-        self.memory = Memory()
+        self.history = CommitHistory()
         self._directory = RunDirectory(run_dir, self._options)
         self._directory.create(self._outputs, shared=shared)
-        self._lock: Lock = take_lock(run_dir, self._options)
+        self._lock: Lock = lock_run_directory(run_dir, self._options)
         try:
             self._claim(resume, prepare)
             self._open(executor)
@@ -170,25 +171,25 @@ class DirectoryKeeper:
         if self._earlier_run(resume) is not None:
             return
         own = [] if resume else self._own_files()
-        takes_away = self._directory.facts() is not None or are_replaced(self._outputs)
-        claim(self._outputs, self._directory.forget, own, prepare if takes_away else None)
+        takes_away = self._directory.facts() is not None or would_remove_files(self._outputs)
+        claim_outputs(self._outputs, self._directory.forget, own, prepare if takes_away else None)
 
     def _open(self, executor: str) -> None:
         self._journal: Journal = open_journal(self.run_dir or "", self._options)
         self._publisher = Publisher(self._outputs, self.token)
         self._quarantine = Quarantine(self.run_dir or "", self._options)
         self._events = EventFile(self.run_dir or "", self._options)
-        self._latest = Latest(self.run_dir or "", self._options)
+        self._latest = LatestSnapshotFile(self.run_dir or "", self._options)
         self._worker_logs = WorkerLogs(self.run_dir or "", self._options)
         try:
             self._facts = describe_run(self._plan, executor)
-            if self._earlier is not None:
-                self._facts = self._earlier.while_retrying(self._facts)
+            if self._retried is not None:
+                self._facts = self._retried.while_retrying(self._facts)
             if self._directory.facts() is None:
                 self.begin()
-            self.memory, unfinished = remember(self._journal)
+            self.history, unfinished = replay_journal(self._journal)
             self._publisher.refuse_outside(unfinished, self.run_dir or "")
-            self._publisher.refuse_outside(_named(self.memory), self.run_dir or "")
+            self._publisher.refuse_outside(_files_in_journal(self.history), self.run_dir or "")
             self._recover(unfinished)
         except BaseException:
             self._journal.close()
@@ -201,18 +202,18 @@ class DirectoryKeeper:
             return []
         journal = open_journal(self.run_dir or "", self._options)
         try:
-            memory, _ = remember(journal)
+            history, _ = replay_journal(journal)
         finally:
             journal.close()
-        Publisher(self._outputs, "").refuse_outside(_named(memory), self.run_dir or "")
-        return [file.final for commit in memory.all() for file in commit.files]
+        Publisher(self._outputs, "").refuse_outside(_files_in_journal(history), self.run_dir or "")
+        return [file.final for commit in history.all() for file in commit.files]
 
     def _earlier_run(self, resume: bool) -> dict[str, Any] | None:
         """Return the facts of an earlier run if this one resumes it."""
         facts = self._directory.facts()
-        if self._mended:
+        if self._allow_changed_stages:
             check_same_stages(facts or {}, self._plan, self.run_dir or "")
-            self._earlier = Earlier(facts or {})
+            self._retried = RetriedRun(facts or {})
             return facts or {}
         if facts is None or not resume:
             return None
@@ -220,6 +221,7 @@ class DirectoryKeeper:
         if starts_over and facts.get("fingerprint") != self._plan.fingerprint:
             return None
         check_same_plan(facts, self._plan, self.run_dir or "")
+        self._earlier_usages = (facts.get("result") or {}).get("usages", {})
         return facts
 
     def _recover(self, unfinished: list[str]) -> None:
@@ -227,10 +229,10 @@ class DirectoryKeeper:
         if unfinished:
             self._publisher.retract(unfinished)
             self._journal.append(RETRACTED, durable=False)
-        for commit in self.memory.all():
+        for commit in self.history.all():
             if not commit.done:
                 self._publish_again(commit)
-        missing = [c for c in self.memory.all() if not all(map(self._publisher.is_there, c.files))]
+        missing = [c for c in self.history.all() if not all(map(self._publisher.is_there, c.files))]
         for commit in missing:
             self.retract(commit)
         self._recover_quarantine()
@@ -246,12 +248,12 @@ class DirectoryKeeper:
 
     def _recover_quarantine(self) -> None:
         """Remove records of commits that were never made, and of tasks that were retried."""
-        leaders = {commit.sources[0] for commit in self.memory.all()}
+        leaders = {commit.sources[0] for commit in self.history.all()}
         for group_id in self._quarantine.groups():
             if group_id not in leaders:
                 self._quarantine.remove(group_id)
         for record in list(self._quarantine.records()):
-            if retry_id(record) in self.memory:
+            if retry_id(record) in self.history:
                 self._settle(record)
 
     # During the run
@@ -264,29 +266,29 @@ class DirectoryKeeper:
         """Record renamed files, so that they are not processed again."""
         self._journal.append(renamed_entry(names, sources))
 
-    def listen_to(self, events: Events) -> None:
+    def attach_to(self, events: Events) -> None:
         events.listen(self._events)
-        events.listen(self._latest, "pulse")
+        events.listen(self._latest, "snapshot")
 
     def is_done(self, source_id: str) -> bool:
-        return source_id in self.memory
+        return source_id in self.history
 
     def retract(self, commit: Commit) -> list[Commit]:
         """Retract a commit and the commits bound to it; return all of them."""
-        if not self.memory.stands(commit):  # retracted together with another one
+        if not self.history.is_valid(commit):  # retracted together with another one
             return []
-        taken_back = [*self.memory.bound_to(commit), commit]
-        for one in taken_back:
+        retracted = [*self.history.dependents_of(commit), commit]
+        for one in retracted:
             self._journal.append(retract_entry(one))
-            self.memory.forget(one)
+            self.history.forget(one)
             self._publisher.retract(file.final for file in one.files)
             self._quarantine.remove(one.sources[0])
             self._journal.append(RETRACTED, durable=False)
-        return taken_back
+        return retracted
 
     def commit(self, closed: Sequence[Closed]) -> None:
         """Write the journal, publish, confirm; resuming recovers from a crash in between."""
-        self._lock.check()
+        self._check_directory()
         commits = [_commit_of(group, sources) for group, sources in closed]
         for commit, (group, _) in zip(commits, closed, strict=True):
             if group.account.quarantined:
@@ -297,7 +299,7 @@ class DirectoryKeeper:
         self._refuse_unknown(commits)
         self._journal.append_all([done_entry(commit) for commit in commits], durable=False)
         for commit, (_, sources) in zip(commits, closed, strict=True):
-            self.memory.add(commit)
+            self.history.add(commit)
             for source in sources:
                 if source.replaces:
                     self._settle(source.replaces)
@@ -306,7 +308,7 @@ class DirectoryKeeper:
         """Retract the published files if the journal that lists them was deleted."""
         try:
             self._journal.check()
-        except JournalGoneError:
+        except RunDirectoryDeletedError:
             for commit in commits:
                 self._publisher.retract(file.final for file in commit.files)
             raise
@@ -322,41 +324,48 @@ class DirectoryKeeper:
         self._quarantine.sweep()
 
     def origins_of(self, source_id: str) -> list[Origin]:
-        return self.memory.origins_of(source_id)
+        return self.history.origins_of(source_id)
 
     def _settle(self, record: QuarantineRecord) -> None:
-        commit = self.memory.commits.get(record.source_id)
+        commit = self.history.commits.get(record.source_id)
         if commit is not None:
             self._quarantine.settle(commit.sources[0], record)
 
     def check(self) -> None:
-        """Check the lock, at most every 0.5 s: the file system may be on a network."""
+        """Check the run directory, at most every 0.5 s: its file system may be on a network."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + _CHECK_EVERY_S
-            self._lock.check()
+            self._check_directory()
+
+    def _check_directory(self) -> None:
+        """Raise if the run directory was deleted, or if another process took it over."""
+        self._lock.check()
+        self._journal.check()
 
     def finish(self, result: RunResult) -> None:
         """Write the result and the manifests, which list committed files even if interrupted."""
-        self._journal.check()
+        self._check_directory()
         self._latest.clear()
         self._publisher.clear_staging()
-        self._lock.check()
         files = self._files()
         result.files = sorted(file.final for file in files if not file.dropped)
         result.dropped_files = sorted(file.final for file in files if file.dropped)
         result.quarantined = self.quarantined()
         self._publisher.write_manifests(self._plan.name, files)
-        if self._earlier is not None:
-            self._earlier.add_to(result)
+        if self._retried is not None:
+            self._retried.add_to(result)
+        described = result.to_json()
+        if not result.sources_done:  # keep what the run that did the work has used
+            described["usages"] = self._earlier_usages or described["usages"]
         ending = {
             "status": result.status,
             "ended": time.time(),
-            "result": result.to_json(),
-            "written": {"sources": self.memory.roots(), **written_in(result)},
+            "result": described,
+            "written": {"sources": self.history.roots(), **summarize_files(result)},
         }
-        if self._earlier is not None:
-            ending = self._earlier.after(ending, result)
+        if self._retried is not None:
+            ending = self._retried.after(ending, result)
             self._facts.pop("status_before", None)
         try:
             self._directory.write({**self._facts, **ending})
@@ -375,15 +384,15 @@ class DirectoryKeeper:
         self._lock.release()
 
     def _files(self) -> list[StagedFile]:
-        return [file for commit in self.memory.all() for file in commit.files]
+        return [file for commit in self.history.all() for file in commit.files]
 
 
 _CHECK_EVERY_S = 0.5
 
 
-def _named(memory: Memory) -> Iterator[str]:
+def _files_in_journal(history: CommitHistory) -> Iterator[str]:
     """Yield every file that the journal would move or delete."""
-    for commit in memory.all():
+    for commit in history.all():
         for file in commit.files:
             yield file.staged
             yield file.final

@@ -15,7 +15,7 @@ SHOWN = log("curator_core.workers")
 """Logs each line at the level DEBUG: `curate run --logs` shows them."""
 
 FOLDER = "logs"
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """Most bytes kept per run: printed output must not fill the disk."""
 
 _OBJECT_BYTES = 1 << 20
@@ -31,7 +31,7 @@ class WorkerLogs:
         self._fs, root = open_filesystem(run_dir, storage_options)
         self._folder = join(root, FOLDER)
         self._is_local = is_local(self._fs)
-        self._room = MOST_BYTES
+        self._room = MAX_BYTES
         self._waiting: dict[str, bytearray] = {}
         self._name = f"{time.time():.0f}"
         self._parts = 0
@@ -42,12 +42,12 @@ class WorkerLogs:
         content = text.encode(errors="replace")
         self._room -= len(content)
         if self._room <= 0:
-            content += f"\n[this run keeps no more than {MOST_BYTES:,} bytes]\n".encode()
+            content += f"\n[this run keeps no more than {MAX_BYTES:,} bytes]\n".encode()
         try:
             self._write(worker_id, content)
         except OSError as error:
             self._room = 0
-            LOG.warning("what workers print is not kept any more: %s", error)
+            LOG.warning("output of workers is no longer kept: %s", error)
 
     def close(self) -> None:
         with suppress(OSError):
@@ -72,7 +72,7 @@ class WorkerLogs:
         self._fs.pipe_file(join(self._folder, name), content)
 
 
-def show(worker_id: str, text: str) -> None:
+def log_worker_output(worker_id: str, text: str) -> None:
     """Log each line; of a line that was overwritten, like a progress bar, only its last state."""
     if SHOWN.isEnabledFor(logging.DEBUG):
         for line in text.split("\n"):
@@ -81,6 +81,6 @@ def show(worker_id: str, text: str) -> None:
                 SHOWN.debug("worker %s: %s", worker_id, last)
 
 
-def cleaned(text: str) -> str:
+def redact_output(text: str) -> str:
     """Return the text without secrets and with a final newline."""
     return redact(text if text.endswith("\n") else f"{text}\n")

@@ -5,16 +5,16 @@ Only `ExecutorContract` requires pytest, so it is imported on access.
 
 from typing import TYPE_CHECKING, Any
 
-from curator_core.execution.direct import StageRun, run_stage, run_stages
-from curator_core.testing.checking import check_stage
-from curator_core.testing.interpreters import (
+from curator_core.execution.run_stages import StageRun, run_stage, run_stages
+from curator_core.testing.interpreter import (
     in_fresh_interpreter,
     modules_loaded_by,
     seconds_to_run,
 )
+from curator_core.testing.stage_checks import check_stage
 
 if TYPE_CHECKING:
-    from curator_core.testing.contracts import ExecutorContract
+    from curator_core.testing.executor_contract import ExecutorContract
 
 __all__ = [
     "ExecutorContract",
@@ -31,6 +31,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name != "ExecutorContract":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from curator_core.testing.contracts import ExecutorContract
+    from curator_core.testing.executor_contract import ExecutorContract
 
     return ExecutorContract

@@ -1,14 +1,94 @@
 """Shingles: hashes of all runs of a number of words, or characters, of a text."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from curator_dedup.fuzzy.letters import ALONE, DIGIT, NOTHING, SPACE, Codes, letters
-from curator_dedup.mixing import STEP, Words, mixed
+from curator_dedup.hashing import STEP, U64Array, mixed
+
+Codes: TypeAlias = npt.NDArray[np.uint32]
+
+IGNORED, SPACE, DIGIT = 0, 32, 48
+"""Codes of characters that are ignored, that separate words, and of any run of digits."""
+
+ALONE = 1 << 31
+"""Flag of characters that are words by themselves, in scripts without spaces between words."""
+
+UNKNOWN = 0xFFFFFFFF
+"""Code of characters not computed yet: the table is filled page by page, on demand."""
+
+PAGE = 256
+POINTS = 0x110000
+_RAW = 1 << 21
+"""Added to characters that are not normalized, so that none has one of the codes above."""
+
+_NO_SPACES = (
+    (0x0E00, 0x0F00), (0x1000, 0x10A0), (0x1780, 0x1800), (0x3040, 0x3100), (0x31F0, 0x3200),
+    (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x1B000, 0x1B170), (0x20000, 0x32000),
+)  # fmt: skip
+
+
+class CharacterCodes:
+    """A table of the codes of all characters, filled on demand."""
+
+    def __init__(self, normalize: bool) -> None:
+        self._normalize = normalize
+        self.table: Codes = np.full(POINTS, UNKNOWN, np.uint32)
+        self.fill(0)
+
+    def fill(self, page: int) -> None:
+        """Compute the codes of the 256 characters of a page."""
+        start = page * PAGE
+        code = _normalized if self._normalize else _unchanged
+        self.table[start : start + PAGE] = [code(point) for point in range(start, start + PAGE)]
+
+    def codes_of(self, points: npt.NDArray[Any]) -> Codes:
+        codes: Codes = self.table[points]
+        unknown = codes == UNKNOWN
+        if unknown.any():
+            for page in np.unique(points[unknown] // PAGE):
+                self.fill(int(page))
+            codes = self.table[points]
+        return codes
+
+
+@cache
+def character_codes(normalize: bool) -> CharacterCodes:
+    return CharacterCodes(normalize)
+
+
+def _unchanged(point: int) -> int:
+    return SPACE if chr(point).isspace() else _RAW + point + _alone_flag(point)
+
+
+def _normalized(point: int) -> int:
+    character = chr(point)
+    kind = unicodedata.category(character)
+    if character.isspace() or (kind[0] in "PSCZ" and kind != "Cf"):
+        return SPACE
+    if kind in ("Mn", "Cf"):
+        return IGNORED
+    if kind == "Nd":
+        return DIGIT
+    return _without_accents(character.lower()) + _alone_flag(point)
+
+
+def _without_accents(lower: str) -> int:
+    """Return the base letter without accents; keep a letter that decomposes into several."""
+    parts = [c for c in unicodedata.normalize("NFKD", lower) if unicodedata.category(c) != "Mn"]
+    if len(parts) != 1:
+        return ord(lower[0])
+    return DIGIT if unicodedata.category(parts[0]) == "Nd" else ord(parts[0])
+
+
+def _alone_flag(point: int) -> int:
+    return ALONE if any(start <= point < end for start, end in _NO_SPACES) else 0
+
 
 Counts = npt.NDArray[np.int64]
 
@@ -27,40 +107,40 @@ class Shingling:
     characters: int | None = None
     normalize: bool = True
 
-    def of(self, texts: Sequence[str]) -> tuple[Words, Counts]:
+    def of(self, texts: Sequence[str]) -> tuple[U64Array, Counts]:
         """Return the shingles of all texts, concatenated, and the number of shingles of each."""
         if self.characters is not None:
             return self._of_characters(texts, self.characters)
         return self._of_words(texts, self.words or 1)
 
-    def _of_words(self, texts: Sequence[str], number: int) -> tuple[Words, Counts]:
+    def _of_words(self, texts: Sequence[str], number: int) -> tuple[U64Array, Counts]:
         counts = np.zeros(len(texts), np.int64)
         words = []
-        for first, pieces in _pieces(texts):
-            codes, ends = _codes(pieces, self.normalize)
-            hashes, in_piece = _words_of(codes, ends)
-            counts[first : first + len(pieces)] += in_piece
+        for first, batch in _text_batches(texts):
+            codes, ends = _codes(batch, self.normalize)
+            hashes, in_batch = _words_of(codes, ends)
+            counts[first : first + len(batch)] += in_batch
             words.append(hashes)
         return _runs(np.concatenate([*words, np.zeros(0, np.uint64)]), counts, number)
 
-    def _of_characters(self, texts: Sequence[str], number: int) -> tuple[Words, Counts]:
+    def _of_characters(self, texts: Sequence[str], number: int) -> tuple[U64Array, Counts]:
         """Return shingles of texts with whitespace reduced to one space after each word."""
         counts = np.zeros(len(texts), np.int64)
         found = []
-        for first, pieces in _pieces(texts, divided=False):
-            codes, ends = _codes(pieces, self.normalize)
+        for first, batch in _text_batches(texts, divided=False):
+            codes, ends = _codes(batch, self.normalize)
             spaces = codes == SPACE
             kept = ~spaces
             kept[1:] |= ~spaces[:-1]  # one space after each word
             kept[0] = not spaces[0]
-            in_piece = np.diff(np.cumsum(kept)[ends - 1], prepend=0)
-            hashes, per_text = _runs_of_codes(codes[kept], in_piece, number)
-            counts[first : first + len(pieces)] = per_text
+            in_batch = np.diff(np.cumsum(kept)[ends - 1], prepend=0)
+            hashes, per_text = _runs_of_codes(codes[kept], in_batch, number)
+            counts[first : first + len(batch)] = per_text
             found.append(hashes)
         return np.concatenate([*found, np.zeros(0, np.uint64)]), counts
 
 
-def _pieces(texts: Sequence[str], *, divided: bool = True) -> Iterator[tuple[int, list[str]]]:
+def _text_batches(texts: Sequence[str], *, divided: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield batches of texts with the number of the first; split a huge text between words."""
     batch: list[str] = []
     size = 0
@@ -91,9 +171,9 @@ def _codes(texts: Sequence[str], normalize: bool) -> tuple[Codes, Counts]:
     """Return the codes of texts, each followed by a space, and where each text ends."""
     joined = "\n".join(texts) + "\n"
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-    codes = letters(normalize).of(points)
+    codes = character_codes(normalize).codes_of(points)
     ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
-    codes, ends = _only(codes != NOTHING, codes, ends)
+    codes, ends = _only(codes != IGNORED, codes, ends)
     digits = codes == DIGIT
     repeated = np.zeros(len(codes), np.bool_)
     repeated[1:] = digits[1:] & digits[:-1]
@@ -106,19 +186,19 @@ def _only(kept: npt.NDArray[np.bool_], codes: Codes, ends: Counts) -> tuple[Code
     return codes[kept], np.cumsum(kept, dtype=np.int64)[ends - 1]
 
 
-def _words_of(codes: Codes, ends: Counts) -> tuple[Words, Counts]:
+def _words_of(codes: Codes, ends: Counts) -> tuple[U64Array, Counts]:
     """Return a hash of each word, and the number of words of each text."""
-    letter = codes != SPACE
+    is_letter = codes != SPACE
     alone = codes >= ALONE
-    breaks = ~letter[:-1]
+    breaks = ~is_letter[:-1]
     if alone.any():
         breaks = breaks | alone[1:] | alone[:-1]
-        before_break = alone[:-1] | alone[1:] | ~letter[1:]
+        before_break = alone[:-1] | alone[1:] | ~is_letter[1:]
     else:
-        before_break = ~letter[1:]
-    begins = letter.copy()
+        before_break = ~is_letter[1:]
+    begins = is_letter.copy()
     begins[1:] &= breaks
-    stops = letter.copy()
+    stops = is_letter.copy()
     stops[:-1] &= before_break
     starts, lasts = np.flatnonzero(begins), np.flatnonzero(stops)
     sums = np.cumsum(codes * _powers(len(codes)))
@@ -127,7 +207,7 @@ def _words_of(codes: Codes, ends: Counts) -> tuple[Words, Counts]:
     return hashes, np.diff(np.searchsorted(starts, ends), prepend=0)
 
 
-def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
+def _runs(words: U64Array, counts: Counts, number: int) -> tuple[U64Array, Counts]:
     """Return hashes of `number` consecutive words; one of all words for a shorter text."""
     ends = np.cumsum(counts)
     starts = ends - counts
@@ -145,7 +225,7 @@ def _runs(words: Words, counts: Counts, number: int) -> tuple[Words, Counts]:
     return mixed(total), several
 
 
-def _runs_of_codes(codes: Codes, counts: Counts, number: int) -> tuple[Words, Counts]:
+def _runs_of_codes(codes: Codes, counts: Counts, number: int) -> tuple[U64Array, Counts]:
     """Return hashes of `number` consecutive characters; one of all for a shorter text."""
     ends = np.cumsum(counts)
     starts = ends - counts
@@ -163,18 +243,18 @@ def run_factors(number: int) -> list[np.uint64]:
     return [np.uint64(one) for one in mixed(STEP * np.arange(1, number + 1, dtype="u8")) | 1]
 
 
-_TABLES: dict[str, Words] = {}
+_TABLES: dict[str, U64Array] = {}
 
 
-def _powers(count: int) -> Words:
+def _powers(count: int) -> U64Array:
     return _grown("powers", BASE, count)
 
 
-def _inverses(count: int) -> Words:
+def _inverses(count: int) -> U64Array:
     return _grown("inverses", BASE_INVERSE, count)
 
 
-def _grown(name: str, base: np.uint64, count: int) -> Words:
+def _grown(name: str, base: np.uint64, count: int) -> U64Array:
     """Return the powers 1, base, base squared …, cached and extended on demand."""
     known = _TABLES.get(name)
     if known is None or len(known) < count:

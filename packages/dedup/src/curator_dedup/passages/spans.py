@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from curator_core import FilePart
 from curator_core.io.filesystems import StorageOptions
 
-from curator_dedup.blocks import rows_of_block
-from curator_dedup.decisions import words_of
-from curator_dedup.mixing import Words
-from curator_dedup.passages.hashing import Indices
-from curator_dedup.passages.windows import PassageRule, Windows, chunks_of, windows_of
+from curator_dedup.columns import words_in
+from curator_dedup.hashing import U64Array
+from curator_dedup.passages.windows import PassageRule, Windows, chunk_texts, find_windows
+from curator_dedup.passes.group import Indices, Mask, run_starts
+from curator_dedup.passes.list import read_block_rows
 
 KeepPassages: TypeAlias = Literal["first", "none", "mark"]
 """Which occurrences of a repeated passage to keep: the first, none, or all of them, with the later
@@ -36,55 +36,55 @@ class RepeatedSpan:
 class Repeats:
     """The repeated windows of a block, sorted by hash."""
 
-    words: Words
-    is_here: npt.NDArray[np.bool_]
+    words: U64Array
+    is_here: Mask
     rows: Indices
     numbers: Indices
     paths: pa.ChunkedArray
 
     @classmethod
-    def of_block(
+    def read(
         cls,
         block: str,
         parts: Sequence[FilePart],
         partitions: int,
         storage_options: StorageOptions | None,
     ) -> "Repeats | None":
-        rows = rows_of_block(block, parts, partitions, None, storage_options)
+        rows = read_block_rows(block, parts, partitions, None, storage_options)
         if rows is None:
             return None
         table = rows.combine_chunks()
-        words = words_of(table["hash"])
+        words = words_in(table["hash"])
         order = np.lexsort((words[:, 1], words[:, 0]))
         paths = pc.cast(table["first_file"], pa.string()).take(pa.array(order))
-        nowhere = np.zeros(len(order), np.bool_)
+        no_file = np.zeros(len(order), np.bool_)
         places = [table[name].to_numpy()[order] for name in ("first_row", "first_index")]
-        return cls(words[order], nowhere, places[0], places[1], paths)
+        return cls(words[order], no_file, places[0], places[1], paths)
 
-    def within(self, path: str) -> "Repeats":
+    def in_file(self, path: str) -> "Repeats":
         """Return the same windows, with a mask of those whose first occurrence is in one file."""
         is_here = np.asarray(pc.equal(self.paths, path))
         return Repeats(self.words, is_here, self.rows, self.numbers, self.paths)
 
-    def places_of(self, words: Words) -> Indices:
+    def find(self, words: U64Array) -> Indices:
         """Return for each window its index among the repeated ones, or -1."""
         places = np.searchsorted(self.words[:, 0], words[:, 0])
         found = np.full(len(words), -1, np.int64)
-        open_ = np.flatnonzero(places < len(self.words))
-        while len(open_):  # one round, unless hashes share their first half
-            at = places[open_]
-            same = self.words[at, 0] == words[open_, 0]
-            equal = same & (self.words[at, 1] == words[open_, 1])
-            found[open_[equal]] = at[equal]
-            open_ = open_[same & ~equal]
-            places[open_] += 1
-            open_ = open_[places[open_] < len(self.words)]
+        pending = np.flatnonzero(places < len(self.words))
+        while len(pending):  # one round, unless hashes share their first half
+            at = places[pending]
+            same = self.words[at, 0] == words[pending, 0]
+            equal = same & (self.words[at, 1] == words[pending, 1])
+            found[pending[equal]] = at[equal]
+            pending = pending[same & ~equal]
+            places[pending] += 1
+            pending = pending[places[pending] < len(self.words)]
         return found
 
 
 @dataclass(frozen=True)
-class SpanFinding:
-    """Finds the repeated spans of texts."""
+class SpanFinder:
+    """Find the repeated spans of texts."""
 
     rule: PassageRule
     repeats: Repeats
@@ -95,32 +95,30 @@ class SpanFinding:
     ) -> dict[int, list[RepeatedSpan]]:
         """Return the spans of each text that has any, by the index of the text."""
         found: dict[int, list[RepeatedSpan]] = {}
-        for chunk in chunks_of(texts):
-            windows = windows_of(texts[chunk], self.rule)
+        for chunk in chunk_texts(texts):
+            windows = find_windows(texts[chunk], self.rule)
             if len(windows.firsts):
                 repeated = self._repeated(windows, positions[chunk])
-                for text, span in spans_in(windows, repeated):
+                for text, span in find_spans(windows, repeated):
                     found.setdefault(chunk.start + text, []).append(span)
         return found
 
-    def first_of(self, text: str, span: RepeatedSpan) -> tuple[str, int] | None:
+    def first_place_of(self, text: str, span: RepeatedSpan) -> tuple[str, int] | None:
         """Return the file and row where the passage at the beginning of a span occurs first."""
-        windows = windows_of([text], self.rule)
+        windows = find_windows([text], self.rule)
         starts = windows.units.starts[windows.firsts]
         at = np.searchsorted(starts, span.passage[0])
         if at == len(starts) or starts[at] != span.passage[0]:
             return None
         mask = np.arange(len(starts)) == at
-        place = int(self.repeats.places_of(windows.words(mask))[0])
+        place = int(self.repeats.find(windows.hashes(mask))[0])
         if place < 0:
             return None
         return self.repeats.paths[place].as_py(), int(self.repeats.rows[place])
 
-    def _repeated(
-        self, windows: Windows, positions: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
+    def _repeated(self, windows: Windows, positions: npt.NDArray[np.int64]) -> Mask:
         """Return which units are in a repeated window, except those of its first occurrence."""
-        places = self.repeats.places_of(windows.words())
+        places = self.repeats.find(windows.hashes())
         hits = np.flatnonzero(places >= 0)
         places, firsts = places[hits], windows.firsts[hits]
         units = windows.units
@@ -129,25 +127,21 @@ class SpanFinding:
             numbers = units.numbers[firsts]
             same = self.repeats.is_here[places]
             same = same & (self.repeats.rows[places] == positions[units.texts[firsts]])
-            behind = self.repeats.numbers[places] + windows.size - numbers
-            starts = np.where(same & (behind > 0), firsts + behind, firsts)
+            excess = self.repeats.numbers[places] + windows.size - numbers
+            starts = np.where(same & (excess > 0), firsts + excess, firsts)
         count = len(units.starts) + 1
         steps = np.bincount(starts, minlength=count) - np.bincount(ends, minlength=count)
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
-def spans_in(
-    windows: Windows, repeated: npt.NDArray[np.bool_]
-) -> Iterator[tuple[int, RepeatedSpan]]:
+def find_spans(windows: Windows, repeated: Mask) -> Iterator[tuple[int, RepeatedSpan]]:
     """Yield a span for each run of repeated units.
 
     The cut includes the whitespace after the run or, at the end of a text, before it.
     """
     units = windows.units
     owners = units.texts
-    changes = np.ones(len(repeated), np.bool_)
-    changes[1:] = (repeated[1:] != repeated[:-1]) | (owners[1:] != owners[:-1])
-    begins = np.flatnonzero(changes)
+    begins = np.flatnonzero(run_starts(repeated, owners))
     ends = np.append(begins[1:], len(repeated))
     for first, end in zip(begins.tolist(), ends.tolist(), strict=True):
         if not repeated[first]:
@@ -165,6 +159,6 @@ def spans_in(
         yield text, RepeatedSpan(passage, (begin - base, stop - base))
 
 
-def without(text: str, spans: Sequence[RepeatedSpan]) -> str:
+def cut_spans(text: str, spans: Sequence[RepeatedSpan]) -> str:
     edges = [0, *(edge for span in spans for edge in span.cut), len(text)]
     return "".join(text[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))

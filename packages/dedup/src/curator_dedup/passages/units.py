@@ -10,12 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from curator_dedup.mixing import Words
-from curator_dedup.passages.hashing import Indices, hashes_of_stretches
+from curator_dedup.hashing import U64Array
+from curator_dedup.passages.rolling_hash import hashes_of_stretches
+from curator_dedup.passes.group import Indices, Mask
 
 Unit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
 
-_SPACE, _SILENT, _STOP, _WIDE_STOP, _CLOSER, _BREAK = (1 << bit for bit in range(6))
+_SPACE, _SYMBOL, _STOP, _WIDE_STOP, _CLOSER, _BREAK = (1 << bit for bit in range(6))
 _OTHERS = 0x10000
 """Table index of all characters beyond the first 65,536, none of which is special."""
 
@@ -31,7 +32,7 @@ class Units:
     starts: Indices
     ends: Indices
     texts: Indices
-    hashes: Words
+    hashes: U64Array
     edges: Indices
     """Where each text begins, and where the last one ends."""
 
@@ -42,7 +43,7 @@ class Units:
         return np.asarray(np.arange(len(self.texts)) - firsts[self.texts])
 
 
-def units_of(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Units:
+def find_units(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Units:
     """Return the units of texts; with `normalize`, ignore case, spaces, punctuation and symbols.
 
     Text that consists only of ignored characters is not a unit; neither is whitespace.
@@ -50,12 +51,14 @@ def units_of(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Uni
     lengths = np.fromiter((len(text or "") for text in texts), np.int64, len(texts))
     edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     points = _points("".join(text for text in texts if text))
-    kinds = _kinds()[np.minimum(points, _OTHERS)]
-    heard = (kinds & _SPACE) == 0
+    kinds = _character_kinds()[np.minimum(points, _OTHERS)]
+    is_visible = (kinds & _SPACE) == 0
     begins = _begins(points, kinds, unit)
     begins[edges[:-1][lengths > 0]] = True
     has_spaces = unit in ("sentences", "lines")
-    starts, ends = _with_spaces(heard, begins) if has_spaces else _without_spaces(heard, begins)
+    starts, ends = (
+        _with_spaces(is_visible, begins) if has_spaces else _without_spaces(is_visible, begins)
+    )
     if normalize:
         starts, ends, hashes = _normalized(points, kinds, starts, ends)
     else:
@@ -65,22 +68,18 @@ def units_of(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Uni
     return Units(starts, ends, owners, hashes, edges)
 
 
-def _without_spaces(
-    heard: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
-) -> tuple[Indices, Indices]:
-    last = np.ones(len(heard), np.bool_)
-    last[:-1] = begins[1:] | ~heard[1:]
-    return np.flatnonzero(heard & begins), np.flatnonzero(heard & last) + 1
+def _without_spaces(is_visible: Mask, begins: Mask) -> tuple[Indices, Indices]:
+    last = np.ones(len(is_visible), np.bool_)
+    last[:-1] = begins[1:] | ~is_visible[1:]
+    return np.flatnonzero(is_visible & begins), np.flatnonzero(is_visible & last) + 1
 
 
-def _with_spaces(
-    heard: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
-) -> tuple[Indices, Indices]:
+def _with_spaces(is_visible: Mask, begins: Mask) -> tuple[Indices, Indices]:
     """Return the first and last non-space character between each beginning and the next."""
-    places = np.flatnonzero(heard)
-    pieces = np.cumsum(begins, dtype=np.int32)[places]
+    places = np.flatnonzero(is_visible)
+    stretches = np.cumsum(begins, dtype=np.int32)[places]
     first = np.ones(len(places) + 1, np.bool_)
-    first[1:-1] = pieces[1:] != pieces[:-1]
+    first[1:-1] = stretches[1:] != stretches[:-1]
     return places[first[:-1]], places[first[1:]] + 1
 
 
@@ -89,13 +88,13 @@ def _normalized(
     kinds: npt.NDArray[np.uint8],
     starts: Indices,
     ends: Indices,
-) -> tuple[Indices, Indices, Words]:
+) -> tuple[Indices, Indices, U64Array]:
     """Keep units with more than spaces, punctuation and symbols; hash their other characters."""
-    counts = (kinds & (_SILENT | _SPACE)) == 0
+    counts = (kinds & (_SYMBOL | _SPACE)) == 0
     places = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    has_some = places[starts] < places[ends]
-    starts, ends = starts[has_some], ends[has_some]
-    hashes = hashes_of_stretches(_lower(points[counts]), places[starts], places[ends])
+    has_letters = places[starts] < places[ends]
+    starts, ends = starts[has_letters], ends[has_letters]
+    hashes = hashes_of_stretches(_lowered(points[counts]), places[starts], places[ends])
     return starts, ends, hashes
 
 
@@ -104,9 +103,7 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode(coding, "surrogatepass"), np.uint32)
 
 
-def _begins(
-    points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: Unit
-) -> npt.NDArray[np.bool_]:
+def _begins(points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: Unit) -> Mask:
     """Return where a unit may begin: after the end of the previous one."""
     if unit == "characters":
         return np.ones(len(points), np.bool_)
@@ -125,14 +122,14 @@ def _begins(
 
 
 @cache
-def _kinds() -> npt.NDArray[np.uint8]:
+def _character_kinds() -> npt.NDArray[np.uint8]:
     table = np.zeros(_OTHERS + 1, np.uint8)
     for point in range(_OTHERS):
         letter = chr(point)
         if letter.isspace():
             table[point] |= _SPACE
         elif unicodedata.category(letter)[0] in "PSZC":
-            table[point] |= _SILENT
+            table[point] |= _SYMBOL
     marks: dict[int, str] = {
         _STOP: _STOPS, _WIDE_STOP: _WIDE_STOPS, _CLOSER: _CLOSERS, _BREAK: "\n\r\u2028\u2029"
     }  # fmt: skip
@@ -142,12 +139,12 @@ def _kinds() -> npt.NDArray[np.uint8]:
     return table
 
 
-def _lower(points: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-    return np.where(points < _OTHERS, _small()[np.minimum(points, _OTHERS - 1)], points)
+def _lowered(points: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    return np.where(points < _OTHERS, _lowercase()[np.minimum(points, _OTHERS - 1)], points)
 
 
 @cache
-def _small() -> npt.NDArray[np.uint32]:
+def _lowercase() -> npt.NDArray[np.uint32]:
     """Return lowercase letters, where the lowercase form is a single character."""
     small = (chr(point).lower() for point in range(_OTHERS))
     return np.array(

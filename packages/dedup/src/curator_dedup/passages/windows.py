@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from curator_dedup.mixing import Words, mixed
-from curator_dedup.passages.hashing import Indices, hashes_of_windows, sliding_minimum
-from curator_dedup.passages.units import Unit, Units, units_of
+from curator_dedup.hashing import U64Array, mixed
+from curator_dedup.passages.rolling_hash import hashes_of_windows, sliding_minimum
+from curator_dedup.passages.units import Unit, Units, find_units
+from curator_dedup.passes.group import Indices, Mask
 
-_LEAST_ANCHORED = 8
+_MIN_ANCHORED = 8
 """Minimum size for anchors; they save nothing for shorter windows, which have too few stretches."""
 
 _CHARACTERS = 1 << 20
@@ -28,7 +28,7 @@ class PassageRule:
 
     @property
     def is_anchored(self) -> bool:
-        return self.size >= _LEAST_ANCHORED
+        return self.size >= _MIN_ANCHORED
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Windows:
     def texts(self) -> Indices:
         return self.units.texts[self.firsts]
 
-    def words(self, chosen: npt.NDArray[np.bool_] | None = None) -> Words:
+    def hashes(self, chosen: Mask | None = None) -> U64Array:
         """Return the hashes, as two numbers each, of all windows or of the chosen ones."""
         firsts = self.firsts if chosen is None else self.firsts[chosen]
         values = self.units.hashes
@@ -66,44 +66,44 @@ class Windows:
 
 @dataclass(frozen=True)
 class Anchors:
-    stretches: Words
-    least: Words
+    stretches: U64Array
+    smallest: U64Array
     """The anchor of each window."""
 
     width: int
     """Number of stretches in a window."""
 
-    def values(self) -> Words:
+    def values(self) -> U64Array:
         """Return the anchors of windows, mixed: minimums are small and not evenly spread."""
-        return mixed(self.least)
+        return mixed(self.smallest)
 
-    def places(self, firsts: Indices) -> Words:
+    def by_position(self, firsts: Indices) -> U64Array:
         """Return an anchor for each position that has one, however many windows share it."""
         largest = np.zeros(len(self.stretches) + self.width - 1, np.uint64)
-        largest[firsts + self.width - 1] = self.least
+        largest[firsts + self.width - 1] = self.smallest
         # A hash that is the minimum of some window equals the largest minimum of all windows that
         # contain it.
         flipped = ~sliding_minimum(~largest, self.width)
-        known = sliding_known(firsts, len(self.stretches), self.width)
-        chosen = known & (flipped[: len(self.stretches)] == self.stretches)
+        is_covered = covered_by_windows(firsts, len(self.stretches), self.width)
+        chosen = is_covered & (flipped[: len(self.stretches)] == self.stretches)
         return mixed(self.stretches[chosen])
 
 
-def sliding_known(firsts: Indices, count: int, width: int) -> npt.NDArray[np.bool_]:
+def covered_by_windows(firsts: Indices, count: int, width: int) -> Mask:
     """Return which stretches are in any window."""
     size = count + width + 1
     steps = np.bincount(firsts, minlength=size) - np.bincount(firsts + width, minlength=size)
     return np.asarray(np.cumsum(steps)[:count] > 0)
 
 
-def windows_of(texts: Sequence[str | None], rule: PassageRule) -> Windows:
-    units = units_of(texts, rule.unit, normalize=rule.normalize)
+def find_windows(texts: Sequence[str | None], rule: PassageRule) -> Windows:
+    units = find_units(texts, rule.unit, normalize=rule.normalize)
     count = max(0, len(units.texts) - rule.size + 1)
     inside = units.texts[:count] == units.texts[rule.size - 1 : rule.size - 1 + count]
     return Windows(units, rule.size, np.flatnonzero(inside))
 
 
-def chunks_of(texts: Sequence[str | None]) -> Iterator[slice]:
+def chunk_texts(texts: Sequence[str | None]) -> Iterator[slice]:
     """Yield slices of consecutive texts, small enough that data derived from them stays small."""
     start, size = 0, 0
     for place, text in enumerate(texts):

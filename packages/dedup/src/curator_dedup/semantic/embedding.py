@@ -10,18 +10,18 @@ from curator_core import DocumentBatch, FileGroup, FilePart, ProcessingStage, Re
 from curator_core.io.filesystems import StorageOptions
 from curator_core.plugins.registry import plugins
 
-from curator_dedup.blocks import block_id
-from curator_dedup.readings import Reading, TextFields, readings_of
+from curator_dedup.passes.list import block_id
+from curator_dedup.text_reader import TextBatch, TextFields, read_texts
 
 if TYPE_CHECKING:
-    from curator_core.model.stages import AnyStage
+    from curator_core import AnyStage
 
 EMBEDDER = "text.text_embedder"
 """The stage that computes vectors; another package registers it."""
 
 VECTOR_FIELD = "embedding"
 
-PLACE = ("block", "file", "row", "is_record")
+DOCUMENT_PLACE = ("block", "file", "row", "is_record")
 """Columns with the position of a document, and whether it is a record."""
 
 ID = "id"
@@ -45,7 +45,7 @@ def embedder(model: str) -> "AnyStage":
 
 
 @dataclass
-class TextListing(ProcessingStage[FileGroup, DocumentBatch]):
+class TextReading(ProcessingStage[FileGroup, DocumentBatch]):
     """Return the texts of a block with their positions.
 
     Lines that are not records have no text.
@@ -61,23 +61,23 @@ class TextListing(ProcessingStage[FileGroup, DocumentBatch]):
         fields = TextFields(self.text_field, self.id_field)
         block = block_id(task.data)
         for part in task.data:
-            for reading in readings_of(part, fields, self.storage_options):
-                yield from reading.rejected
-                if len(reading.positions) or len(reading.bad):
-                    yield DocumentBatch(self._table(block, part, reading))
+            for batch in read_texts(part, fields, self.storage_options):
+                yield from batch.rejected
+                if len(batch.positions) or len(batch.bad):
+                    yield DocumentBatch(self._table(block, part, batch))
 
-    def _table(self, block: str, part: FilePart, reading: Reading) -> pa.Table:
-        bad = len(reading.bad)
-        rows = np.concatenate((reading.positions, reading.bad))
-        texts = [*reading.texts, *[None] * bad]
+    def _table(self, block: str, part: FilePart, batch: TextBatch) -> pa.Table:
+        bad = len(batch.bad)
+        rows = np.concatenate((batch.positions, batch.bad))
+        texts = [*batch.texts, *[None] * bad]
         columns = {
             "block": pa.array([block] * len(rows)),
             "file": pa.array([part.path] * len(rows)),
             "row": pa.array(rows),
-            "is_record": pa.array(np.arange(len(rows)) < len(reading.positions)),
+            "is_record": pa.array(np.arange(len(rows)) < len(batch.positions)),
             _TEXT: pa.array(texts, pa.large_string()),
         }
         if self.id_field:
-            ids = [None if one is None else str(one) for one in reading.scores or ()]
+            ids = [None if value is None else str(value) for value in batch.scores or ()]
             columns[ID] = pa.array([*ids, *[None] * bad], pa.string())
         return pa.table(columns)

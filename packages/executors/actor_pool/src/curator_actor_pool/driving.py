@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from curator_core import AnyTask, PlannedStage
 from curator_core.model.reports import Keys
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
@@ -74,7 +73,7 @@ class Driver:
     def outputs(self) -> Iterator[AnyTask]:
         is_through = False
         try:
-            while not self._run.stopping.is_asked:
+            while not self._run.stopping.is_requested:
                 lots = self._sources.take(self._rounds.count, self._rounds.room)
                 if not lots:
                     break
@@ -92,7 +91,7 @@ class Driver:
 
     @property
     def _last_patience_s(self) -> float:
-        return HURRIED_S if self._run.stopping.is_asked else LAST_PATIENCE_S
+        return HURRIED_S if self._run.stopping.is_requested else LAST_PATIENCE_S
 
     def _round(self, lots: list[Lot]) -> Iterator[AnyTask]:
         began, sources = time.monotonic(), sum(map(len, lots))
@@ -105,7 +104,7 @@ class Driver:
         seconds = time.monotonic() - began
         self._rounds.ended(sources, self._peak, seconds)
         told = {"sources": sources, "seconds": round(seconds, 3), "peak_bytes": int(self._peak)}
-        self._run.events.tell("round_ended", **told)
+        self._run.events.emit("round_ended", **told)
         if seconds > _WORTH_A_LINE_S:
             LOG.info("actor pool: a round of %d sources took %.0f s", sources, seconds)
 
@@ -132,7 +131,7 @@ class Driver:
             try:
                 for parcel in call.given:
                     for output in ray.get(parcel.ref).open():
-                        yield from self._run.deliver(output)
+                        yield from self._run.add_output(output)
             except ray.exceptions.RayError as error:
                 self._crew.setbacks.lost(call.keys, error)
                 continue
@@ -158,7 +157,7 @@ class Driver:
         ]
 
     def _report(self, call: Finished) -> Iterator[AnyTask]:
-        yield from self._run.absorb(call.report, [cast(AnyTask, _About(call.keys))])
+        yield from self._run.apply_report(call.report, [cast(AnyTask, _About(call.keys))])
         self._repeats.run_mixed_again()
         yield from self._crew.setbacks.shown()
 

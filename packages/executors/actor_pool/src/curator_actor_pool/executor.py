@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import Plan
+from curator_core import AnyTask, Plan
 from curator_ray.executors import RayExecutor, given
 
 from curator_actor_pool.options import ActorPoolOptions

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import Plan, PlannedStage
+from curator_core import Plan, PlannedStage, Resources
 from curator_ray.demands import gpus_on, room_on, unmet_demands
 from curator_ray.errors import ClusterError
 from curator_ray.facts import ClusterFacts, NodeFacts

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from curator_core import PlannedStage
 from curator_core.model.crash_attribution import Blame
-from curator_core.plan.plan import PlannedStage
 from curator_ray.answers import Answer
 from curator_ray.facts import NodeFacts
 from curator_ray.hosts import Host, Hosts

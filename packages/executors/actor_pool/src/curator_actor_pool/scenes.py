@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from curator_core.model.snapshot import Queue, Workshop
+from curator_core.model.snapshot import ExecutorState, Queue
 from curator_ray.storing import StoreGauge
 
 from curator_actor_pool.pools import Member, Pools
@@ -17,11 +17,11 @@ class Scene:
         self._pools = pools
         self._store = StoreGauge()
 
-    def __call__(self) -> Workshop:
+    def __call__(self) -> ExecutorState:
         members = list(self._pools.members.values())
         store = self._store.read()
         busy = sum(bool(member.calls) for member in members)
-        return Workshop(
+        return ExecutorState(
             Counter(map(_state_of, members)),
             {self.stage_index: self.waiting},
             {self.stage_index: busy},

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from curator_core import AnyTask, PlannedStage
 from curator_core.errors import CuratorError, StageError
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.reports import Keys
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 from curator_ray.deaths import Death
 from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
@@ -81,7 +80,7 @@ class Setbacks:
         calls = list(member.calls.values())
         at = death.note.stage_index if death.note else None
         self._run.add_worker_output(str(member.number), death.output)
-        self._run.worker_gone(str(member.number), death.told, at)
+        self._run.record_worker_loss(str(member.number), death.told, at)
         self._pools.remove(member)
         is_innocent = "node that is gone" in death.reason
         note = death.note
@@ -101,7 +100,7 @@ class Setbacks:
         reason = f"its worker {death.told}"
         noted: set[str] = set()
         if death.note is not None:
-            self._known.charge(death.note, reason, death.weight)
+            self._known.record_crash(death.note, reason, death.weight)
             noted = set(death.note.task_ids)
         blamed: list[Lot] = []
         for lot in call.lots:

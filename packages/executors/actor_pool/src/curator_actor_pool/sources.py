@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 from curator_ray.repeating import Repeats
 from curator_ray.sending import send
 from curator_ray.suspicions import Suspicions

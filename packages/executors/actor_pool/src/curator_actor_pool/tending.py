@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from curator_core import PlannedStage
 from curator_core.errors import ResourceError
 from curator_core.model.snapshot import Queue
-from curator_core.plan.plan import PlannedStage
 from curator_ray.deaths import Death
 from curator_ray.facts import NodeFacts
 from curator_ray.placing import may_hold
@@ -42,7 +42,7 @@ class Tending:
         self, run: "RemoteRun", options: ActorPoolOptions, survey: Survey, pools: Pools
     ) -> None:
         self._run = run
-        self._scene = run.workshop = Scene(pools)
+        self._scene = run.executor_state = Scene(pools)
         self._options = options
         self._survey = survey
         self._pools = pools
@@ -57,7 +57,7 @@ class Tending:
 
     @property
     def is_stopping(self) -> bool:
-        return self._run.stopping.is_asked
+        return self._run.stopping.is_requested
 
     def close(self) -> None:
         self._reservations.close()
@@ -98,11 +98,11 @@ class Tending:
         for node in changes.left:
             self._reservations.gone(node.node_id)
             self._pools.nodes.pop(node.node_id, None)
-            self._run.events.tell("node_left", node=node.name)
+            self._run.events.emit("node_left", node=node.name)
             for member in [m for m in self._pools.members.values() if m.node == node.node_id]:
                 gone(member, Death("was on a node that is gone"))
         for node in changes.joined:
-            self._run.events.tell("node_joined", node=node.name)
+            self._run.events.emit("node_joined", node=node.name)
             self._welcome(node)
 
     def _look_for_room(self, planned: PlannedStage, now: float) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from curator_core import PlannedStage
 from curator_core.errors import StageError, reason_of
 from curator_core.model.reports import CallReport, Keys
 from curator_core.model.snapshot import Queue
-from curator_core.plan.plan import PlannedStage
 from curator_ray.answers import Answer
 from curator_ray.deaths import Death, is_death
 from curator_ray.inboxes import Came

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 
 import cloudpickle
 import ray
-from curator_core.errors import CuratorError, StageError, detail_of, reason_of
+from curator_core import AnyTask, NodeInfo, Plan, PlannedStage, Resources, WorkerInfo
+from curator_core.errors import AbortedError, CuratorError, StageError, detail_of, reason_of
 from curator_core.execution.telemetry import resident_bytes
-from curator_core.execution.timeouts import BrokenOffError
 from curator_core.execution.worker import StageWorker
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.resources import NodeInfo, Resources, WorkerInfo
-from curator_core.model.tasks import AnyTask
 from curator_core.model.usage import Timesheet
-from curator_core.plan.plan import Plan, PlannedStage
 
 from curator_ray.answers import Answer, Hello
 from curator_ray.logs import Catcher
@@ -93,7 +90,7 @@ class StageHost:
         started = time.perf_counter()
         try:
             self._ready(step)
-        except (CuratorError, BrokenOffError) as error:
+        except (CuratorError, AbortedError) as error:
             _break_off(answer, error)
         self._idle_since = time.perf_counter()
         answer.setup_seconds = self._idle_since - started
@@ -114,7 +111,7 @@ class StageHost:
             outputs = list(call.outputs())
             answer.report = call.report
             parcel = _packed(outputs, answer, line.stages[-1])
-        except (CuratorError, BrokenOffError) as error:
+        except (CuratorError, AbortedError) as error:
             _break_off(answer, error)
         self._idle_since = time.perf_counter()
         answer.seconds = self._idle_since - started - answer.setup_seconds
@@ -143,7 +140,7 @@ class StageHost:
                     yield parcel
                     told = time.perf_counter()
             answer.report = call.report
-        except (CuratorError, BrokenOffError) as error:
+        except (CuratorError, AbortedError) as error:
             _break_off(answer, error)
         self._idle_since = time.perf_counter()
         answer.seconds = self._idle_since - told
@@ -177,7 +174,7 @@ class StageHost:
         if step in self._lines:
             return self._lines[step]
         plan = self._loaded_plan()
-        stages = plan.stages[step[0] : step[1] + 1]
+        stages = plan.steps_between(*step)
         for planned in stages:
             if planned.index not in self._set_up:
                 self._set_up_stage(plan, planned)
@@ -250,7 +247,7 @@ def _packed(outputs: list[AnyTask], answer: Answer, last: PlannedStage) -> Parce
     return parcel
 
 
-def _break_off(answer: Answer, error: CuratorError | BrokenOffError) -> None:
+def _break_off(answer: Answer, error: CuratorError | AbortedError) -> None:
     answer.report = None
     answer.nbytes, answer.task_ids, answer.sources = 0, [], []
     if isinstance(error, CuratorError):

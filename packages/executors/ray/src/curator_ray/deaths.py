@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, replace
 
-from curator_core.local.shared_status import Note
-from curator_core.model.crash_attribution import FROM_OUTSIDE
+from curator_core.local.shared_status import StageStatus
+from curator_core.model.crash_attribution import OUTSIDE_KILL_WEIGHT
 
 from curator_ray.posts import LEFT, LastWords
 
@@ -26,7 +26,7 @@ class Death:
     """Why a worker is gone, and what it was at."""
 
     reason: str
-    note: Note | None = None
+    note: StageStatus | None = None
     detail: str = ""
     """Where it hung or crashed, or the end of its log: for a message, not for counting."""
 
@@ -42,7 +42,7 @@ class Death:
     def weight(self) -> float:
         """What it counts against the task that was in hand: whoever sends SIGKILL leaves no trace,
         and an innocent task may be there each time."""
-        return FROM_OUTSIDE if self.reason.startswith(_DIED) else 1.0
+        return OUTSIDE_KILL_WEIGHT if self.reason.startswith(_DIED) else 1.0
 
 
 def is_death(error: Exception) -> bool:
@@ -76,7 +76,7 @@ def _explained(words: LastWords | None, error: Exception, *, node_is_alive: bool
     if words is None:
         return Death("ran out of memory" if out_of_memory else _died(rays_words(said)), detail=said)
     if words.trace.startswith("Timeout "):
-        reason = words.note.verdict if words.note else "took longer than its timeout_s"
+        reason = words.note.kill_reason if words.note else "took longer than its timeout_s"
         return Death(reason, words.note, words.trace)
     if words.trace.startswith(LEFT):
         return Death(words.trace.splitlines()[0], words.note, words.log)

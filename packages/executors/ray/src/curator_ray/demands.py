@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any
 
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import Plan, PlannedStage
+from curator_core import Plan, PlannedStage, Resources
 
 from curator_ray.facts import GPU_MEMORY_LABEL, ClusterFacts, NodeFacts
 

@@ -8,13 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from curator_core import AnyTask, ErrorPolicy, Plan
 from curator_core.errors import reason_of
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.policies import ErrorPolicy
 from curator_core.model.reports import CallReport, Keys
-from curator_core.model.snapshot import Workshop
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import Plan
+from curator_core.model.snapshot import ExecutorState
 
 from curator_ray.deputies import Deputy, lacks
 from curator_ray.errors import ClusterError
@@ -41,7 +39,7 @@ _SPEAK_EVERY_S = 0.5
 
 _AT_ONCE_BYTES = 8 << 20
 _AT_ONCE_S = 0.03
-_EVER_HEARD = ("log", "worker_output", "tell", "workshop", "end")
+_EVER_HEARD = ("log", "worker_output", "tell", "executor_state", "end")
 """What is still heard of a deputy that breaks off."""
 
 
@@ -49,7 +47,7 @@ def driven_there(
     connection: "Connection", drive: Drive, plan: Plan, run: "RemoteRun"
 ) -> Iterator[AnyTask]:
     """What `drive(plan, run)` gives, as done by a process on the cluster."""
-    run.events.tell("connected", how=connection.kind, address=connection.address)
+    run.events.emit("connected", how=connection.kind, address=connection.address)
     Survey(connection)  # an error where versions differ
     baggage = Baggage(far=True)
     try:
@@ -80,7 +78,7 @@ class _Deputized:
         self._has_all = False
         self._wanted = 0
         self._answers: list[Any] = []
-        self._shop = Workshop()
+        self._shop = ExecutorState()
         self._next_word = 0.0
         self._failure: BaseException | None = None
         self._breaks_off_since: float | None = None
@@ -88,17 +86,17 @@ class _Deputized:
         self._actor: Any = None
         self._thread = threading.Thread(target=self._work, name="curator-deputizing", daemon=True)
         self._doing: dict[str, Callable[..., None]] = {
-            "show": self._show,
-            "deliver": self._deliver,
+            "emit": self._emit,
+            "add_output": self._add_output,
             "credit": run.credit,
-            "absorb": self._absorb,
-            "again": self._again,
-            "void_mixed": self._void_mixed,
-            "give_up": self._give_up,
-            "worker_gone": run.worker_gone,
+            "apply_report": self._apply_report,
+            "restart_source": self._restart_source,
+            "take_mixed_sources": self._take_mixed_sources,
+            "fail_source": self._fail_source,
+            "record_worker_loss": run.record_worker_loss,
             "worker_output": run.add_worker_output,
-            "tell": lambda kind, facts: run.events.tell(kind, **facts),
-            "workshop": self._set_up_shop,
+            "tell": lambda kind, facts: run.events.emit(kind, **facts),
+            "executor_state": self._set_up_shop,
             "log": lambda name, level, text: logging.getLogger(name).log(level, "%s", text),
             "end": self._end,
         }
@@ -123,7 +121,7 @@ class _Deputized:
             self._actor = kind.remote(self._errand, search_path(), level)
         except ImportError as error:
             raise lacks(error) from error
-        self._run.workshop = lambda: self._shop
+        self._run.executor_state = lambda: self._shop
         self._thread.start()
 
     # The thread
@@ -195,7 +193,7 @@ class _Deputized:
         answers, self._answers = self._answers, []
         self._next_word = time.monotonic() + _SPEAK_EVERY_S
         word = Word(
-            (stopping.reason, stopping.signal_number) if stopping.is_asked else None,
+            (stopping.reason, stopping.signal_number) if stopping.is_requested else None,
             self._breaks_off_since is not None,
             sources,
             self._has_all,
@@ -212,20 +210,20 @@ class _Deputized:
                 self._has_all = True
                 break
             self._baggage.pack_kind(type(task))
-            found.append((task, self._run.brought(task)))
+            found.append((task, self._run.earlier_blame(task)))
             size += task.num_bytes
         return found
 
     # What is heard
 
-    def _show(self, outputs: list[AnyTask]) -> None:
-        self._give([one for output in outputs for one in self._run.show(output)])
+    def _emit(self, outputs: list[AnyTask]) -> None:
+        self._give([one for output in outputs for one in self._run.emit(output)])
 
-    def _deliver(self, outputs: list[AnyTask]) -> None:
-        self._give([one for output in outputs for one in self._run.deliver(output)])
+    def _add_output(self, outputs: list[AnyTask]) -> None:
+        self._give([one for output in outputs for one in self._run.add_output(output)])
 
-    def _absorb(self, report: CallReport, keys: Keys) -> None:
-        self._give(self._run.absorb(report, [cast(AnyTask, About(keys))]))
+    def _apply_report(self, report: CallReport, keys: Keys) -> None:
+        self._give(self._run.apply_report(report, [cast(AnyTask, About(keys))]))
 
     def _give(self, outputs: Sequence[AnyTask]) -> None:
         if outputs:
@@ -242,17 +240,17 @@ class _Deputized:
             except (ray.exceptions.RayError, ConnectionError) as error:
                 raise self._explained(error) from error
 
-    def _again(self, source_id: str, reason: str) -> None:
-        self._answers.append(self._run.again(source_id, reason))
+    def _restart_source(self, source_id: str, reason: str) -> None:
+        self._answers.append(self._run.restart_source(source_id, reason))
 
-    def _void_mixed(self) -> None:
-        self._answers.append(self._run.void_mixed())
+    def _take_mixed_sources(self) -> None:
+        self._answers.append(self._run.take_mixed_sources())
 
-    def _give_up(self, source_id: str, reason: str, stage: int, policy: ErrorPolicy) -> None:
+    def _fail_source(self, source_id: str, reason: str, stage: int, policy: ErrorPolicy) -> None:
         planned = replace(self._run.plan.stages[stage], policy=policy)
-        self._give(self._run.give_up(source_id, reason, planned))
+        self._give(self._run.fail_source(source_id, reason, planned))
 
-    def _set_up_shop(self, shop: Workshop) -> None:
+    def _set_up_shop(self, shop: ExecutorState) -> None:
         self._shop = shop
 
     def _end(self, error: BaseException | None, notes: list[str]) -> None:

@@ -6,19 +6,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from curator_core import AnyTask, Plan, PlannedStage, RunResult
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import Lineage, source_of
 from curator_core.model.reports import CallReport
-from curator_core.model.tasks import AnyTask
 from curator_core.plan.events import Event, Events
-from curator_core.plan.plan import Plan, PlannedStage
 from curator_core.plan.stop_request import StopRequest
-from curator_core.run.result import RunResult
 
 from curator_ray.letters import Errand, Note, Word, opened
 
 if TYPE_CHECKING:
-    from curator_core.model.snapshot import Workshop
+    from curator_core.model.snapshot import ExecutorState
 
 _ROOM_BYTES = 32 << 20
 _FIRST_OUTPUT_BYTES = 1 << 20
@@ -58,7 +56,7 @@ class DistantRun:
         self.result = RunResult()
         self.events = Events()
         self.events.listen(self._pass_on)
-        self.workshop: Callable[[], Workshop] | None = None
+        self.executor_state: Callable[[], ExecutorState] | None = None
         self._next_show = 0.0
         self._changed = threading.Condition()
         self._notes: deque[Note] = deque()
@@ -78,54 +76,56 @@ class DistantRun:
         while (task := self._next_source()) is not None:
             yield task
 
-    def brought(self, task: AnyTask) -> Blame | None:
+    def earlier_blame(self, task: AnyTask) -> Blame | None:
         return self._brought.get(source_of(task.lineage))
 
-    def show(self, output: AnyTask) -> list[AnyTask]:
+    def emit(self, output: AnyTask) -> list[AnyTask]:
         return [output]
 
-    def deliver(self, output: AnyTask) -> list[AnyTask]:
+    def add_output(self, output: AnyTask) -> list[AnyTask]:
         self._credited.add(id(output))
         return [output]
 
     def credit(self, lineages: Iterable[Lineage]) -> None:
         self.note("credit", list(lineages))
 
-    def absorb(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
-        self.note("absorb", report, tuple(key for task in sources for key in task.lineage))
+    def apply_report(self, report: CallReport, sources: Sequence[AnyTask]) -> list[AnyTask]:
+        self.note("apply_report", report, tuple(key for task in sources for key in task.lineage))
         return []
 
-    def again(self, source_id: str, reason: str) -> list[AnyTask]:
+    def restart_source(self, source_id: str, reason: str) -> list[AnyTask]:
         self._repeats = True
-        tasks: list[AnyTask] = self._ask("again", source_id, reason)
+        tasks: list[AnyTask] = self._ask("restart_source", source_id, reason)
         return tasks
 
-    def void_mixed(self) -> set[str]:
+    def take_mixed_sources(self) -> set[str]:
         """Before the first source that is run again, nothing is void."""
-        found: set[str] = self._ask("void_mixed") if self._repeats else set()
+        found: set[str] = self._ask("take_mixed_sources") if self._repeats else set()
         return found
 
-    def give_up(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
-        self.note("give_up", source_id, reason, stage.index, stage.policy)
+    def fail_source(self, source_id: str, reason: str, stage: PlannedStage) -> list[AnyTask]:
+        self.note("fail_source", source_id, reason, stage.index, stage.policy)
         return []
 
-    def worker_gone(self, worker_id: str, reason: str, stage_index: int | None = None) -> None:
-        self.note("worker_gone", worker_id, reason, stage_index)
+    def record_worker_loss(
+        self, worker_id: str, reason: str, stage_index: int | None = None
+    ) -> None:
+        self.note("record_worker_loss", worker_id, reason, stage_index)
 
     def add_worker_output(self, worker_id: str, text: str) -> None:
         if text:
             self.note("worker_output", worker_id, text)
 
     def tick(self) -> None:
-        if self.workshop is not None and time.monotonic() > self._next_show:
+        if self.executor_state is not None and time.monotonic() > self._next_show:
             self._next_show = time.monotonic() + _SHOW_EVERY_S
-            self.note("workshop", self.workshop())
+            self.note("executor_state", self.executor_state())
 
     # For the deputy
 
     def begin(self, errand: Errand) -> None:
         self.plan, self.token = errand.plan, errand.run_token
-        self.worker_stages = errand.plan.stages[errand.first_stage :]
+        self.worker_stages = errand.plan.steps_between(errand.first_stage)
 
     def note(self, kind: str, *told: Any) -> None:
         with self._changed:
@@ -134,7 +134,7 @@ class DistantRun:
 
     def hand_on(self, output: AnyTask) -> None:
         """Pass on an output that the driver gave; waits where the run does not take them."""
-        kind = "deliver" if id(output) in self._credited else "show"
+        kind = "add_output" if id(output) in self._credited else "emit"
         self._credited.discard(id(output))
         with self._changed:
             self._changed.wait_for(lambda: self._held < _ROOM_BYTES or self.stopping.hurries)
@@ -155,7 +155,7 @@ class DistantRun:
         return notes
 
     def learn_size(self, notes: Sequence[Note], nbytes: int) -> None:
-        outputs = sum(len(note.told[0]) for note in notes if note.kind in ("deliver", "show"))
+        outputs = sum(len(note.told[0]) for note in notes if note.kind in ("add_output", "emit"))
         if outputs:
             self._output_bytes = nbytes / outputs
 
@@ -163,9 +163,9 @@ class DistantRun:
         """Take in what the run says; how many sources it may send."""
         with self._changed:
             if word.stops is not None:
-                self.stopping.ask(*word.stops)
+                self.stopping.request(*word.stops)
             if word.breaks_off:
-                self.stopping.ask("the run")
+                self.stopping.request("the run")
                 self.stopping.hurries = True
             self._stock(word.sources)
             self._has_all = self._has_all or word.has_all
@@ -194,8 +194,10 @@ class DistantRun:
 
     def _next_source(self) -> AnyTask | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._ahead or self._has_all or self.stopping.is_asked)
-            if not self._ahead or self.stopping.is_asked:
+            self._changed.wait_for(
+                lambda: self._ahead or self._has_all or self.stopping.is_requested
+            )
+            if not self._ahead or self.stopping.is_requested:
                 return None
             task, nbytes = self._ahead.popleft()
             self._ahead_bytes -= nbytes

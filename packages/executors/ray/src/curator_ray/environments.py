@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterator
 
+from curator_core import Plan
 from curator_core.errors import hint, reason_of
-from curator_core.plan.plan import Plan
 
 _PLUGINS = "RAY_RUNTIME_ENV_PLUGINS"
 """Names more parts that a `runtime_env` may have."""

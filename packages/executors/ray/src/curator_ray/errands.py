@@ -7,7 +7,7 @@ from contextlib import suppress
 from math import inf
 from typing import Any, TypeVar
 
-from curator_ray.posts import LastWords, Post, ask_to_stop, read
+from curator_ray.posts import LastWords, Post, read, request_stop
 
 T = TypeVar("T")
 
@@ -30,9 +30,9 @@ def last_words(post: Post) -> LastWords | None:
 def break_off(post: Post) -> None:
     """Have a worker stop before its next entry into a stage; nobody waits for those far away."""
     if is_here(post):
-        ask_to_stop(post)
+        request_stop(post)
     else:
-        _send(post.node_id, ask_to_stop, post)
+        _send(post.node_id, request_stop, post)
 
 
 def sweep(folder: str, node_ids: Iterable[str]) -> None:

@@ -6,15 +6,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
+from curator_core import AnyTask, Executor, Plan
 from curator_core.errors import PipelineError, ResourceError
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.executor import Executor
-from curator_core.plan.plan import Plan
 
 from curator_ray.listing import only_listed
 
 if TYPE_CHECKING:
-    from curator_core.plan.executor import RemoteRun, Run
+    from curator_core import Run
+    from curator_core.plan.executor import RemoteRun
 
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
@@ -118,7 +117,7 @@ class RayExecutor(Executor, Generic[Options]):
             yield from self.unmet_demands(plan, look())
 
     @contextmanager
-    def reach(self, plan: Plan) -> Iterator[None]:
+    def connect(self, plan: Plan) -> Iterator[None]:
         from curator_ray.travelling import refuse_what_cannot_travel
 
         with self.connected(plan) as connection:
@@ -141,7 +140,7 @@ class RayExecutor(Executor, Generic[Options]):
                 there = type(self)(replace(cast(Any, self.options), address=None))  # type: ignore[call-arg]
                 yield from driven_there(connection, there.drive, plan, run)
                 return
-            run.events.tell("connected", how=connection.kind, address=connection.address)
+            run.events.emit("connected", how=connection.kind, address=connection.address)
             yield from self.outputs(plan, run, connection, self.surveyed(plan, connection))
 
     def surveyed(self, plan: Plan, connection: "Connection") -> "Survey":

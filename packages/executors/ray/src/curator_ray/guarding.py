@@ -5,7 +5,7 @@ to do). What cannot be ended at once is looked for again: a raylet may have star
 in the meantime.
 """
 
-from curator_core.local.watchdog import GuardProcess
+from curator_core.local.watchdog import WatchdogProcess
 
 _DUTY = """
 import shutil
@@ -28,12 +28,12 @@ if not was_told:
 _LAST_WORDS = (
     "curator: the process that ran on a private Ray cluster ended without a word: it was killed, "
     "or Ray ended it because a part of the cluster had died. What its run has finished is kept; "
-    "run the same command to go on"
+    "run the same command again to resume"
 )
 """Ray's library ends its process, without an exception, where the raylet is gone."""
 
 
-class ClusterGuard(GuardProcess):
+class ClusterGuard(WatchdogProcess):
     """Sees to it that nothing of a cluster, and nothing in its folder, outlives this process.
 
     Where that ends without having dismissed it, it says so in its place.
@@ -42,6 +42,6 @@ class ClusterGuard(GuardProcess):
     def __init__(self, folder: str) -> None:
         super().__init__(_DUTY, folder, _LAST_WORDS)
 
-    def dismiss(self) -> None:
-        self.say("well")
-        super().dismiss()
+    def finish(self) -> None:
+        self.send_line("well")
+        super().finish()

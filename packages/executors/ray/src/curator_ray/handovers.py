@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 
 _LOOK_EVERY_S = 0.1
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from curator_core import Plan, Resources
 from curator_core.errors import PipelineError
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import Plan
 
 from curator_ray.actors import Assignment, Span, StageActor, Step
 from curator_ray.answers import Hello

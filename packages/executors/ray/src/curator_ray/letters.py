@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cloudpickle
+from curator_core import AnyTask, Plan
 from curator_core.model.reports import Keys
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import Plan
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun

@@ -6,10 +6,10 @@ All is done already, or the only stage is the one that lists the sources.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 
 if TYPE_CHECKING:
-    from curator_core.plan.executor import Run
+    from curator_core import Run
 
 
 def only_listed(run: "Run") -> Iterator[AnyTask]:
@@ -17,5 +17,5 @@ def only_listed(run: "Run") -> Iterator[AnyTask]:
     from curator_core.model.reports import CallReport
 
     for source in run.sources():
-        yield from run.deliver(source)
-        yield from run.absorb(CallReport(), [source])
+        yield from run.add_output(source)
+        yield from run.apply_report(CallReport(), [source])

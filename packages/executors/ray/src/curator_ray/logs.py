@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _MOST_PER_CALL = 50
 _TIMES_TOLD = 3
-_NOT_OURS = ("ray", "curator_core.progress")
+_NOT_OURS = ("ray",)
 
 
 @dataclass(frozen=True)

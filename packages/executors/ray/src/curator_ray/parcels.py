@@ -10,7 +10,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 import cloudpickle
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 
 _TOGETHER = 64
 """So many tasks are packed in one: a call that wants few of ten thousand opens no others."""

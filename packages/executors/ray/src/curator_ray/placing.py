@@ -5,7 +5,7 @@ So work for CPUs never keeps a model waiting.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from curator_core.model.resources import Resources
+from curator_core import Resources
 
 from curator_ray.demands import room_on
 from curator_ray.facts import NodeFacts

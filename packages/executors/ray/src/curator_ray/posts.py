@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from curator_core import AnyTask
 from curator_core.local.memory_kills import MemoryKills
-from curator_core.local.shared_status import Board, Note
-from curator_core.model.tasks import AnyTask
+from curator_core.local.shared_status import SharedStatus, StageStatus
 
 from curator_ray.leftovers import remove_leftovers
 from curator_ray.output import Output, files_from
@@ -73,7 +73,7 @@ class Watchman:
         post.node_folder.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(post.board, os.O_RDWR | os.O_CREAT, 0o600)
         os.ftruncate(handle, _BOARD_BYTES)
-        self._board = Board(handle)
+        self._board = SharedStatus(handle)
         self._trace = open(post.trace, "w")  # noqa: SIM115 - open as long as the worker lives
         faulthandler.enable(self._trace)
         self._is_armed = False
@@ -125,7 +125,7 @@ class Watchman:
 class LastWords:
     """What a dead worker left behind."""
 
-    note: Note | None
+    note: StageStatus | None
     trace: str
     log: str
     ran_out_of_memory: bool
@@ -140,7 +140,7 @@ def read(post: Post) -> LastWords | None:
         facts: dict[str, Any] = json.loads(post.facts.read_text())
     except (OSError, ValueError):
         return None
-    board = Board(handle)
+    board = SharedStatus(handle)
     try:
         note = board.note()
     finally:
@@ -155,14 +155,14 @@ def read(post: Post) -> LastWords | None:
     )
 
 
-def ask_to_stop(post: Post) -> bool:
+def request_stop(post: Post) -> bool:
     """Have the worker stop before its next entry into a stage; False where it has no post here."""
     try:
         handle = os.open(post.board, os.O_RDWR)
     except OSError:
         return False
-    board = Board(handle)
-    board.ask_to_stop()
+    board = SharedStatus(handle)
+    board.request_stop()
     board.close()
     return True
 

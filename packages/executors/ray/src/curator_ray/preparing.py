@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from curator_core.model.stages import ProcessingStage
-from curator_core.plan.plan import PlannedStage
+from curator_core import PlannedStage, ProcessingStage
 
 
 def prepares(planned: PlannedStage) -> bool:
-    return type(planned.stage).setup_on_node is not ProcessingStage.setup_on_node
+    plain = ProcessingStage.setup_on_node
+    return any(type(part.stage).setup_on_node is not plain for part in planned.parts)
 
 
 def prepare_once(node_folder: Path, planned: PlannedStage, prepare: Callable[[], None]) -> None:

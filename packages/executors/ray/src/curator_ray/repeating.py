@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from curator_core import AnyTask, PlannedStage
 from curator_core.model.lineage import SourceKey, source_of
 from curator_core.model.reports import Keys
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -38,7 +37,7 @@ class Repeats:
 
     def run_mixed_again(self) -> None:
         """Those whose outputs were refused, for they were mixed with a void attempt."""
-        for source_id in self._run.void_mixed():
+        for source_id in self._run.take_mixed_sources():
             self._begin(source_id, "it was mixed with a source that is run again")
 
     def give_up(self, keys: Keys, reason: str, stage: PlannedStage) -> list[AnyTask]:
@@ -48,11 +47,11 @@ class Repeats:
         shown: list[AnyTask] = []
         for task in [t for t in self._tasks if source_of(t.lineage) in doomed]:
             self._tasks.remove(task)
-            shown += self._run.give_up(source_of(task.lineage), reason, stage)
+            shown += self._run.fail_source(source_of(task.lineage), reason, stage)
         return shown
 
     def _begin(self, source_id: str, reason: str) -> None:
-        for task in self._run.again(source_id, reason):
+        for task in self._run.restart_source(source_id, reason):
             [(member, now)] = task.lineage
             self.attempts[member] = now
             self._tasks = [one for one in self._tasks if source_of(one.lineage) != member]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from curator_core import AnyTask
 from curator_core.errors import PipelineError, StageError, reason_of
-from curator_core.model.tasks import AnyTask
 
 from curator_ray.parcels import Parcel
 
@@ -17,7 +17,7 @@ def send(tasks: list[AnyTask]) -> tuple[Any, int]:
     except Exception as error:
         raise PipelineError(
             f"task {tasks[0].task_id} ({type(tasks[0]).__name__}) or one beside it cannot be "
-            f"sent to a worker process, for it cannot be pickled ({reason_of(error)}); give "
+            f"sent to a worker process, because it cannot be pickled ({reason_of(error)}); give "
             "tasks of plain data, or run with LocalExecutor(workers=0)"
         ) from error
     size = parcel.nbytes

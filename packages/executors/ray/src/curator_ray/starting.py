@@ -82,7 +82,7 @@ class Started:
             self._keeper = Keeper(lambda: self._start(wanted, runtime_env, soon))
         except BaseException as error:
             self._stem.end()
-            self._guard.dismiss()
+            self._guard.finish()
             self._claim.release()
             if isinstance(error, Exception):
                 what = f"no private Ray cluster could be started: {reason_of(error)}"
@@ -120,7 +120,7 @@ class Started:
                 ray.shutdown()
         finally:
             self._stem.end()
-            self._guard.dismiss()
+            self._guard.finish()
             self._claim.release()
             self._keeper.dismiss()
 

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from curator_core import AnyStage, Plan
 from curator_core.model.functions import FunctionStage
-from curator_core.model.stages import AnyStage
-from curator_core.plan.plan import Plan
 
 from curator_ray import asking, forking
 

@@ -3,11 +3,11 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from curator_core.local.shared_status import Note
+from curator_core import AnyTask
+from curator_core.local.shared_status import StageStatus
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.reports import Keys
-from curator_core.model.tasks import AnyTask
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -22,7 +22,7 @@ class Suspicions:
         self._brought: dict[str, Blame] = {}
 
     def welcome(self, source: AnyTask) -> None:
-        if (blame := self._run.brought(source)) is not None and _says_something(blame):
+        if (blame := self._run.earlier_blame(source)) is not None and _says_something(blame):
             self._brought[next(iter(source.lineage))[0]] = blame
 
     def for_call(self, keys: Keys) -> Blame | None:
@@ -36,9 +36,9 @@ class Suspicions:
                 getattr(merged, part.name).update(getattr(blame, part.name))
         return merged
 
-    def charge(self, note: Note, reason: str, weight: float) -> None:
+    def record_crash(self, note: StageStatus, reason: str, weight: float) -> None:
         if note.complete:
-            self._deaths.charge(note.stage_index, note.task_ids, reason, weight)
+            self._deaths.record_crash(note.stage_index, note.task_ids, reason, weight)
         else:
             self._deaths.suspect_all(note.stage_index)
 

@@ -5,10 +5,9 @@ import sys
 from types import ModuleType
 
 import cloudpickle
-from curator_core.local.ipc import packed_plan
-from curator_core.local.pickling import Luggage
-from curator_core.model.resources import WorkerInfo
-from curator_core.plan.plan import Plan
+from curator_core import Plan, WorkerInfo
+from curator_core.local.ipc import pack_plan
+from curator_core.local.pickling import ByValueModules
 
 
 class Baggage:
@@ -19,23 +18,23 @@ class Baggage:
     """
 
     def __init__(self, *, far: bool) -> None:
-        self._luggage = Luggage()
+        self._luggage = ByValueModules()
         self._far = far
         self._registered: list[ModuleType] = []
 
     def pack(self, plan: Plan) -> bytes:
-        self._luggage.pack_for(plan)
+        self._luggage.register_plan(plan)
         if self._far:
             self._register_own_modules()
-        return packed_plan(plan, (), WorkerInfo())
+        return pack_plan(plan, (), WorkerInfo())
 
     def pack_kind(self, kind: type) -> None:
         """Tasks of this class are about to travel."""
-        self._luggage.pack([kind.__module__])
+        self._luggage.register([kind.__module__])
 
     def unpack(self) -> None:
         """Let pickle be as it was."""
-        self._luggage.unpack()
+        self._luggage.unregister()
         while self._registered:
             cloudpickle.unregister_pickle_by_value(self._registered.pop())
 

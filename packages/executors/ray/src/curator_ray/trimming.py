@@ -28,10 +28,15 @@ _LOOK_EVERY_S, _PATIENCE_S = 0.005, 30.0
 
 @contextmanager
 def trimmed(stem: Stem) -> Iterator[None]:
-    """Let a Ray that is started meanwhile have no monitors, no usage figures, no agents.
+    """Let a Ray that is started meanwhile be lean, with workers that are forks of the stem."""
+    node = import_module("ray._private.node").Node
+    with lean_nodes(), replaced(node, "start_raylet", _with_our_workers(stem)):
+        yield
 
-    Its workers are forks of the stem.
-    """
+
+@contextmanager
+def lean_nodes() -> Iterator[None]:
+    """Let a Ray that is started meanwhile have no monitors, no usage figures, no agents."""
     nodes = import_module("ray._private.node")
     node = nodes.Node
     services = import_module("ray._private.services")
@@ -40,7 +45,6 @@ def trimmed(stem: Stem) -> Iterator[None]:
             changes.enter_context(replaced(node, needless, lambda _: _left_out))
         if hasattr(import_module("ray._raylet"), "persist_port"):
             changes.enter_context(replaced(services, _COMMAND, _with_sleeping_agents))
-        changes.enter_context(replaced(node, "start_raylet", _with_our_workers(stem)))
         changes.enter_context(replaced(nodes, _WAIT, lambda wait: partial(wait, **_OFTEN)))
         changes.enter_context(replaced(services, "get_node", _once_it_is_there))
         yield

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curator_core.local.shared_status import Note
+from curator_core.local.shared_status import StageStatus
 from curator_ray.deaths import Death, death_from
 from curator_ray.errands import everywhere
-from curator_ray.posts import LastWords, Post, ask_to_stop, read
+from curator_ray.posts import LastWords, Post, read, request_stop
 from curator_ray.processes import ProcessIdentity
 from curator_ray.surveying import Survey
 
@@ -61,7 +61,7 @@ def stop(folder: str, flag: str, *, at_once: bool) -> None:
     raise_flag(folder, flag)
     if at_once:
         for post, _ in _posts(folder):
-            ask_to_stop(post)
+            request_stop(post)
 
 
 def kill_workers(folder: str) -> None:
@@ -94,7 +94,7 @@ class Camp:
             for worker_id, words in found
         ]
 
-    def notes_here(self) -> list[Note | None]:
+    def notes_here(self) -> list[StageStatus | None]:
         """What each worker on this machine is at; None for those that wait."""
         living = [post for post, process in _posts(self.folder) if process.runs()]
         words = [read(post) for post in living]

@@ -7,8 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+from curator_core import AnyTask
 from curator_core.model.reports import CallReport, Keys
-from curator_core.model.tasks import AnyTask
 from curator_ray.interrupting import HURRIED_S
 from curator_ray.logs import Relay
 from curator_ray.repeating import Repeats
@@ -61,7 +61,7 @@ class Driver:
         self._options = options
         self._sources = sources
         sources.most_bytes = max(sources.most_bytes, place.store_bytes * _SHARE_OF_STORE)
-        run.workshop = Scene(place.camp)
+        run.executor_state = Scene(place.camp)
         self._known = Suspicions(run)
         self._repeats = Repeats(run)
         self._losses = Losses(run, self._known, self._repeats)
@@ -74,7 +74,7 @@ class Driver:
 
     def outputs(self) -> Iterator[AnyTask]:
         """Everything that the pipeline gives, as it comes; closing it ends the work."""
-        while not self._run.stopping.is_asked:
+        while not self._run.stopping.is_requested:
             again = self._repeats.take()
             sources = again or self._sources.take()
             if not sources:
@@ -84,7 +84,7 @@ class Driver:
             with quietly(shows_progress=self._options.verbose_progress) as overheard:
                 yield from self._outputs_of_job(sources, overheard, singly=bool(again))
             yield from self._settle(sources)
-            if not self._run.stopping.is_asked:
+            if not self._run.stopping.is_requested:
                 yield from self._losses.learn(
                     sources, self._place.camp.casualties(overheard.errors)
                 )
@@ -127,7 +127,7 @@ class Driver:
     def _take(self, block: pa.Table) -> Iterator[AnyTask]:
         """Outputs before what is told of their calls: only then may their sources be done."""
         for output in tasks_in(block):
-            yield from self._run.deliver(output)
+            yield from self._run.add_output(output)
         for told in told_in(block):
             yield from self._hear(told)
 
@@ -140,7 +140,7 @@ class Driver:
             yield from self._absorb(answer.report, told.keys)
 
     def _absorb(self, report: CallReport, keys: Keys) -> Iterator[AnyTask]:
-        yield from self._run.absorb(report, [cast(AnyTask, _Lot(keys))])
+        yield from self._run.apply_report(report, [cast(AnyTask, _Lot(keys))])
         self._repeats.run_mixed_again()
 
     def _settle(self, sources: Sequence[AnyTask]) -> Iterator[AnyTask]:
@@ -152,7 +152,7 @@ class Driver:
         """To be called all the time; False where work under way is to be broken off."""
         self._run.tick()
         stopping = self._run.stopping
-        if stopping.is_asked and not self._losses.is_draining:
+        if stopping.is_requested and not self._losses.is_draining:
             self._losses.is_draining = True
             self._place.camp.stop(DRAIN)
         return not stopping.is_overdue
@@ -168,7 +168,7 @@ class Driver:
     def _patience_s(self, *, breaks_off: bool) -> float:
         if not breaks_off:
             return _END_PATIENCE_S
-        return HURRIED_S if self._run.stopping.is_asked else _LAST_PATIENCE_S
+        return HURRIED_S if self._run.stopping.is_requested else _LAST_PATIENCE_S
 
     def _end(self, job: Job, *, breaks_off: bool) -> None:
         """See to it that every worker has torn down; who does not in time is ended."""

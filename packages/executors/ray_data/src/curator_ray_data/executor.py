@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import Plan
+from curator_core import AnyTask, Plan
 from curator_ray.executors import RayExecutor, given
 
 from curator_ray_data.hinting import wrong_hints
 from curator_ray_data.options import RayDataOptions
 
 if TYPE_CHECKING:
-    from curator_core.plan.executor import RemoteRun, Run
+    from curator_core import Run
+    from curator_core.plan.executor import RemoteRun
     from curator_ray.connecting import Connection
     from curator_ray.facts import ClusterFacts
     from curator_ray.surveying import Survey

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from curator_core import Plan
 from curator_core.errors import hint
-from curator_core.plan.plan import Plan
 
 KNOWN = ("concurrency",)
 

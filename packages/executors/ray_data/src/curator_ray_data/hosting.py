@@ -12,12 +12,10 @@ from time import perf_counter
 
 import pyarrow as pa
 import ray
-from curator_core.errors import CuratorError, StageError, reason_of
-from curator_core.execution.timeouts import BrokenOffError
+from curator_core import AnyTask, PlannedStage
+from curator_core.errors import AbortedError, CuratorError, StageError, reason_of
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import SourceKey
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 from curator_ray.actors import Assignment, StageHost, Step
 from curator_ray.answers import Answer
 
@@ -63,7 +61,7 @@ class RowHost(StageHost):
             told.answer.report = call.report
         except CuratorError as error:
             told.answer.error = error
-        except BrokenOffError:
+        except AbortedError:
             told.answer.broken_off = True
         self._sealed(told.answer)
         yield row_of(told)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from curator_core import AnyTask
 from curator_core.errors import StageError
-from curator_core.model.tasks import AnyTask
 from curator_ray.repeating import Repeats
 from curator_ray.suspicions import Suspicions
 
@@ -58,13 +58,13 @@ class Losses:
         note = casualty.death.note
         at = note.stage_index if note else None
         self._run.add_worker_output(casualty.worker_id, casualty.death.output)
-        self._run.worker_gone(casualty.worker_id, casualty.reason, at)
+        self._run.record_worker_loss(casualty.worker_id, casualty.reason, at)
         if note is None:
             return
         if note.complete and not note.task_ids:
             self._count_setup(casualty)
         else:
-            self._known.charge(note, f"its worker {casualty.reason}", casualty.death.weight)
+            self._known.record_crash(note, f"its worker {casualty.reason}", casualty.death.weight)
 
     def _count_setup(self, casualty: Casualty) -> None:
         """A stage that kills its worker before it is set up has no task to blame."""

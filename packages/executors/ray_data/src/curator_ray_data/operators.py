@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curator_core.model.resources import Resources
-from curator_core.model.stages import ProcessingStage
-from curator_core.plan.plan import PlannedStage
+from curator_core import PlannedStage, ProcessingStage, Resources
 
 _PLAIN = ProcessingStage
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import Plan
+from curator_core import Plan, Resources
 from curator_ray.actors import Assignment
 from curator_ray.connecting import Connection
 from curator_ray.errands import sweep

@@ -1,6 +1,11 @@
 """What this package adds to Curator."""
 
-from curator_core.plugins.hookspecs import hookimpl
+from curator_core import hookimpl
+
+EXPORTS = {
+    "curator_ray_data.options": ("RayDataOptions",),
+}
+"""Public names besides what the hooks register, by module."""
 
 
 @hookimpl

@@ -13,8 +13,8 @@ from typing import Any
 
 import cloudpickle
 import pyarrow as pa
+from curator_core import AnyTask
 from curator_core.model.lineage import SourceKey
-from curator_core.model.tasks import AnyTask
 from curator_ray.answers import Answer
 
 SCHEMA = pa.schema([("task", pa.large_binary()), ("told", pa.large_binary())])

@@ -5,7 +5,7 @@ What waits between stages is Ray Data's own affair; counts tell how many tasks t
 
 from collections import Counter
 
-from curator_core.model.snapshot import Workshop
+from curator_core.model.snapshot import ExecutorState
 from curator_ray.storing import StoreGauge
 
 from curator_ray_data.casualties import Camp
@@ -18,11 +18,11 @@ class Scene:
         self._camp = camp
         self._store = StoreGauge()
 
-    def __call__(self) -> Workshop:
+    def __call__(self) -> ExecutorState:
         notes = self._camp.notes_here()
         at_work = [note.stage_index for note in notes if note is not None]
         store = self._store.read()
-        return Workshop(
+        return ExecutorState(
             {"busy": len(at_work), "idle": len(notes) - len(at_work)},
             None,
             Counter(at_work),

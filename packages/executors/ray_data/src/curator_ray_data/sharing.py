@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from math import floor, inf
 from typing import Any
 
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import Plan
+from curator_core import Plan, Resources
 from curator_ray.demands import gpu_share, ray_options, room_on, unmet_demands
 from curator_ray.facts import ClusterFacts
 from curator_ray.placing import kept_off, may_hold
@@ -34,7 +33,7 @@ def refused(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
     if problems:
         return
     yield from _mixed_devices(plan, cluster)
-    yield from _too_much_together(operators_of(plan.stages), cluster)
+    yield from _too_much_together(operators_of(plan.steps), cluster)
 
 
 def shares(

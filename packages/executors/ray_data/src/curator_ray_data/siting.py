@@ -72,9 +72,9 @@ class Lookout:
         self._next = now + _LOOK_EVERY_S
         changes = self._survey.changes()
         for node in changes.left:
-            self._run.events.tell("node_left", node=node.name)
+            self._run.events.emit("node_left", node=node.name)
         for node in changes.joined:
-            self._run.events.tell("node_joined", node=node.name)
+            self._run.events.emit("node_joined", node=node.name)
         if changes.left:
             self._tell_of_lack()
         return changes

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from curator_core import AnyTask
 from curator_core.errors import PipelineError, reason_of
-from curator_core.model.tasks import AnyTask
 from curator_ray.travelling import Baggage
 
 from curator_ray_data.options import RayDataOptions
@@ -70,6 +70,6 @@ def _packed(sources: Sequence[AnyTask]) -> pa.Table:
     except Exception as error:
         raise PipelineError(
             f"a task that was handed in ({type(sources[0]).__name__}) cannot be sent to a worker, "
-            f"for it cannot be pickled ({reason_of(error)}); give tasks of plain data, or run with "
+            f"for it cannot be pickled ({reason_of(error)}); use tasks of plain data, or run with "
             "LocalExecutor(workers=0)"
         ) from error

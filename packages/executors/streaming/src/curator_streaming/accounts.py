@@ -4,10 +4,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from curator_core import AnyTask, PlannedStage
 from curator_core.model.lineage import Lineage
 from curator_core.model.reports import CallReport
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 from curator_ray.repeating import Repeats
 
 from curator_streaming.outboxes import Sink
@@ -51,7 +50,7 @@ class Accounts:
         """Bytes of final outputs that are no longer in the store for us."""
 
     def report(self, report: CallReport, keys: Keys) -> None:
-        self._sink.put(self._run.absorb(report, [cast(AnyTask, Lot(keys))]), 0)
+        self._sink.put(self._run.apply_report(report, [cast(AnyTask, Lot(keys))]), 0)
         self.repeats.run_mixed_again()
 
     def final(self, final: Final) -> None:
@@ -97,6 +96,6 @@ class Accounts:
             self.repeats.run_again(final.keys, f"its outputs were lost ({type(error).__name__})")
             self.taken += final.size
             return None
-        shown = [one for output in outputs for one in self._run.show(output)]
+        shown = [one for output in outputs for one in self._run.emit(output)]
         self._sink.put(shown, final.size)
         return [output.lineage for output in outputs]

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from curator_core import PlannedStage, Resources
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.resources import Resources
-from curator_core.plan.plan import PlannedStage
 from curator_ray.facts import NodeFacts
 from curator_ray.hosts import Host, Hosts
 from curator_ray.inboxes import Inbox

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from curator_core import AnyTask, PlannedStage
 from curator_core.errors import CuratorError, StageError
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import PlannedStage
 from curator_ray.hosts import Hosts
 from curator_ray.inboxes import Came, Inbox
 from curator_ray.interrupting import HURRIED_S
@@ -115,7 +114,7 @@ class Driver:
         self._next_look = self._next_survey = 0.0
         self._next_word = time.monotonic() + self._options.logging_interval
         self._failure: CuratorError | None = None
-        self._run.workshop = Scene(self._crew, self._scheduler, stages)
+        self._run.executor_state = Scene(self._crew, self._scheduler, stages)
         self._thread = threading.Thread(target=self._drive, name="curator-streaming", daemon=True)
         self._doing: dict[type, Callable[[Any], None]] = {
             actions.StartWorker: self._start,
@@ -162,7 +161,7 @@ class Driver:
         if self._is_left_behind:  # Ray is gone by now, and ends the process that asks it for more
             return
         try:
-            self._crew.end_all(HURRIED_S if self._run.stopping.is_asked else LAST_PATIENCE_S)
+            self._crew.end_all(HURRIED_S if self._run.stopping.is_requested else LAST_PATIENCE_S)
             self._reservations.close()
             self._sum_up()
         except BaseException as error:  # noqa: BLE001 - as above; what came first says more
@@ -292,7 +291,7 @@ class Driver:
 
     def _explain(self, action: actions.Explain) -> None:
         stage = None if action.first is None else self._stages[action.first].name
-        self._run.events.tell(
+        self._run.events.emit(
             "scheduling", decision=action.decision, reason=action.reason, stage=stage
         )
         if action.decision in _WORTH_A_WARNING:
@@ -323,7 +322,7 @@ class Driver:
 
     def _look_for_stop(self, now: float) -> None:
         stopping = self._run.stopping
-        if stopping.is_asked and not self._is_stopping:
+        if stopping.is_requested and not self._is_stopping:
             self._is_stopping = True
             self._sources.wanted = 0
             self._tell(events.StopAsked(now, now + _FOR_EVER_S))
@@ -347,7 +346,7 @@ class Driver:
 
     def _sum_up(self) -> None:
         summary = self._scheduler.summary()
-        self._run.events.tell("workers_summed_up", **asdict(summary))
+        self._run.events.emit("workers_summed_up", **asdict(summary))
         if self._is_serving:
             return  # what it waited for was its callers
         for line in lines_of(summary):

@@ -7,10 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from curator_core import AnyTask, FailureBudget, Plan, PlannedStage
 from curator_core.errors import PipelineError
-from curator_core.model.policies import FailureBudget, OnError
-from curator_core.model.tasks import AnyTask
-from curator_core.plan.plan import Plan
+from curator_core.model.policies import OnError
 from curator_ray.executors import RayExecutor, given
 
 from curator_streaming.hinting import wrong_hints
@@ -64,7 +63,8 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
             bell = threading.Event()
             outbox = Outbox(bell)
-            stages = tuple(plan.stages[planned.index] for planned in run.worker_stages)
+            indices = {planned.index for planned in run.worker_stages}
+            stages = tuple(step for step in plan.steps if step.index in indices)
             driver = Driver(run, stages, ground, outbox, bell)
             driver.begin()
             is_through = False
@@ -80,8 +80,8 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         Failures come with the replies, whatever `on_error` says.
         """
         from curator_core.run.run import ActiveRun
-        from curator_core.run.sources import GivenTasks
-        from curator_core.run.store import NothingKept
+        from curator_core.run.sources import TaskListing
+        from curator_core.run.store import NoStore
         from curator_ray.connecting import refuse_client
 
         refuse_client(self.options.address, "no pipeline can be served")
@@ -97,16 +97,16 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         plan = pipeline if isinstance(pipeline, Plan) else pipeline.build(self, tasks=[])
         check_servable(plan)
         plan = replace(_bearing(plan, "fail", "skip"), budget=FailureBudget(None))
-        run = ActiveRun(plan, GivenTasks([]), NothingKept())
+        run = ActiveRun(plan, TaskListing([]), NoStore())
         run.start(type(self).__name__, "open for tasks")
         ground = partial(self._open_ground, plan, run)
-        return StreamingService(run, ground, most_open, plan.stages[0].takes)
+        return StreamingService(run, ground, most_open, plan.stages[0].input_type)
 
     @contextmanager
     def _open_ground(self, plan: Plan, run: "ActiveRun") -> "Iterator[Ground]":
         with self.connected(plan) as connection:
             survey = self.surveyed(plan, connection)
-            run.events.tell("connected", how=connection.kind, address=connection.address)
+            run.events.emit("connected", how=connection.kind, address=connection.address)
             more = {"keeps_warm": True, "linger_s": _LINGER_S}
             with self._ground(plan, run, connection, survey, **more) as ground:
                 yield ground
@@ -131,10 +131,13 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
 def _bearing(plan: Plan, *policies: OnError) -> Plan:
     """The plan with failures set aside where a stage has one of these policies."""
-    stages = tuple(
-        replace(planned, policy=replace(planned.policy, on_error="quarantine"))
-        if planned.policy.on_error in policies
-        else planned
-        for planned in plan.stages
+
+    def lenient(planned: PlannedStage) -> PlannedStage:
+        policy = planned.policy
+        if policy.on_error in policies:
+            policy = replace(policy, on_error="quarantine")
+        return replace(planned, policy=policy, members=tuple(map(lenient, planned.members)))
+
+    return replace(
+        plan, stages=tuple(map(lenient, plan.stages)), steps=tuple(map(lenient, plan.steps))
     )
-    return replace(plan, stages=stages)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from curator_core.errors import CuratorError, StageError, reason_of
-from curator_core.local.shared_status import Note
+from curator_core.local.shared_status import StageStatus
 from curator_core.model.reports import CallReport
 from curator_core.model.usage import RECYCLED
 from curator_ray.answers import Answer
@@ -185,7 +185,7 @@ class Hearing:
     def gone(self, member: Member) -> None:
         """A worker has ended as it was asked to."""
         if member.why.startswith(RECYCLED):
-            self._run.worker_gone(str(member.number), RECYCLED)
+            self._run.record_worker_loss(str(member.number), RECYCLED)
         self._crew.remove(member)
         kind = member.leaving or "stopped"
         self.news.append(
@@ -199,7 +199,7 @@ class Hearing:
 
     def node_gone(self, node: str) -> None:
         for member in [m for m in self._crew.members.values() if m.node == node]:
-            self._run.worker_gone(str(member.number), "was on a node that is gone")
+            self._run.record_worker_loss(str(member.number), "was on a node that is gone")
             self._crew.remove(member)
             for call in member.calls.values():
                 self._void_what_it_gave(member, call, "its node is gone")
@@ -232,7 +232,7 @@ class Hearing:
         self._last_reason = reason
         at = death.note.stage_index if death.note else None
         self._run.add_worker_output(str(member.number), death.output)
-        self._run.worker_gone(str(member.number), reason, at)
+        self._run.record_worker_loss(str(member.number), reason, at)
         culprit = next(iter(member.calls.values()), None)
         note = death.note
         suspects: tuple[Piece, ...] = ()
@@ -243,7 +243,7 @@ class Hearing:
         if note is not None and not note.task_ids and note.complete:
             kind, first = "setup", culprit.first if culprit else member.first
         elif note is not None and culprit is not None:
-            self._known.charge(note, f"its worker {reason}", death.weight)
+            self._known.record_crash(note, f"its worker {reason}", death.weight)
             suspects = tuple(in_hand(note, self._store.ids_of(culprit.pieces)))
             is_innocent = is_innocent or (culprit.condemned and bool(suspects))
         for call in member.calls.values():
@@ -294,7 +294,7 @@ class _Done:
         return min(grown, default=None)
 
 
-def _while_set_up(kind: str, note: Note | None, run: "RemoteRun") -> str:
+def _while_set_up(kind: str, note: StageStatus | None, run: "RemoteRun") -> str:
     if kind != "setup" or note is None:
         return ""
     return f" while stage {run.plan.stages[note.stage_index].name!r} was being set up"

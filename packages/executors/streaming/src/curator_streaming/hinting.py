@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from curator_core import Plan
 from curator_core.errors import hint
-from curator_core.plan.plan import Plan
 
 KNOWN = ("fuse",)
 

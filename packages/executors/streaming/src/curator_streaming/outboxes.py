@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 
 
 class Sink(Protocol):

@@ -1,6 +1,12 @@
 """What this package adds to Curator."""
 
-from curator_core.plugins.hookspecs import hookimpl
+from curator_core import hookimpl
+
+EXPORTS = {
+    "curator_streaming.options": ("StreamingOptions",),
+    "curator_streaming.serving": ("StreamingService",),
+}
+"""Public names besides what the hooks register, by module."""
 
 
 @hookimpl

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 from curator_core.run.sources import Source
 from curator_ray.suspicions import Suspicions
 from curator_ray.travelling import Baggage

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from curator_core.model.snapshot import Queue, Workshop
-from curator_core.plan.plan import PlannedStage
+from curator_core import PlannedStage
+from curator_core.model.snapshot import ExecutorState, Queue
 from curator_ray.storing import StoreGauge
 
 from curator_streaming.crews import Crew, Member
@@ -19,12 +19,12 @@ class Scene:
         self._stages = stages
         self._store = StoreGauge()
 
-    def __call__(self) -> Workshop:
+    def __call__(self) -> ExecutorState:
         members = list(self._crew.members.values())
         queues = self._scheduler.queues()
         store = self._store.read()
         calls = (call for member in members for call in list(member.calls.values())[:1])
-        return Workshop(
+        return ExecutorState(
             Counter(map(_state_of, members)),
             {self._stages[first].index: Queue(*waiting) for first, waiting in queues.items()},
             Counter(self._stages[call.first].index for call in calls),

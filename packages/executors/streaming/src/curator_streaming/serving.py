@@ -9,12 +9,9 @@ from contextlib import ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from curator_core import AnyTask, BusyError, Empty, Plan, Reply, RunResult, Service
 from curator_core.errors import PipelineError, StageError
-from curator_core.model.lineage import fingerprint
-from curator_core.model.tasks import AnyTask, Empty
-from curator_core.plan.plan import Plan
-from curator_core.plan.service import BusyError, Reply, Service
-from curator_core.run.result import RunResult
+from curator_core.model.ids import fingerprint
 from curator_core.run.sources import Source
 
 from curator_streaming.driving import Driver, Ground
@@ -222,7 +219,7 @@ def check_servable(plan: Plan) -> None:
             "or leave the stage out and write what the replies give"
         )
     first = plan.stages[0]
-    if first.takes is Empty:
+    if first.input_type is Empty:
         raise PipelineError(
             f"stage {first.name!r} makes tasks of nothing, but an open pipeline is given its "
             "tasks; leave the stage out"

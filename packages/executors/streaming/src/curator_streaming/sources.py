@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from curator_core.model.tasks import AnyTask
+from curator_core import AnyTask
 from curator_ray.suspicions import Suspicions
 from curator_ray.travelling import Baggage
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from curator_core import AnyTask
 from curator_core.model.lineage import SourceKey
-from curator_core.model.tasks import AnyTask
 from curator_ray.answers import Answer
 from curator_ray.sending import send
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from curator_core.local.shared_status import Note
+from curator_core.local.shared_status import StageStatus
 
 from curator_streaming.scheduling.parcels import Piece
 
 
-def in_hand(note: Note, tasks: Iterable[tuple[Piece, str]]) -> Iterator[Piece]:
+def in_hand(note: StageStatus, tasks: Iterable[tuple[Piece, str]]) -> Iterator[Piece]:
     """Which of a call's tasks the note is about: themselves, or what was made of them."""
     noted: set[str] = set()
     for task_id in note.task_ids:

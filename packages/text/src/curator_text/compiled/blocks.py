@@ -72,7 +72,7 @@ def _count_repeated(
 
 
 @part
-def _put(spans: Array, count: int, start: int, end: int) -> int:
+def _add_span(spans: Array, count: int, start: int, end: int) -> int:
     spans[count, 0] = start
     spans[count, 1] = end
     return count + 1
@@ -101,7 +101,7 @@ def _full_lines(data: Array, start: int, end: int, spans: Array) -> int:
             stop += 1
         first, last = without_spaces(data, start, stop)
         if first < last:
-            count = _put(spans, count, start, stop)
+            count = _add_span(spans, count, start, stop)
         start = stop + 1
     return count
 
@@ -111,11 +111,11 @@ def _paragraphs(data: Array, start: int, end: int, spans: Array) -> int:
     count, place = 0, start
     while place + 1 < end:
         if data[place] == 10 and data[place + 1] == 10:
-            count = _put(spans, count, start, place)
+            count = _add_span(spans, count, start, place)
             start = place = place + 2
         else:
             place += 1
-    return _put(spans, count, start, end)
+    return _add_span(spans, count, start, end)
 
 
 @part
@@ -138,7 +138,7 @@ def _apart(data: Array, start: int, end: int, fewest: int, spans: Array) -> int:
         while behind < end and data[behind] == 10:
             behind += 1
         if behind - place >= fewest:
-            count = _put(spans, count, start, place)
+            count = _add_span(spans, count, start, place)
             start = behind
         place = behind
-    return _put(spans, count, start, end)
+    return _add_span(spans, count, start, end)

@@ -1,4 +1,4 @@
-"""Kernels: functions compiled to machine code, which is cached between processes."""
+"""Decorators that compile functions with numba."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numba.core import config
 
-from curator_text.compiled.caching import kernel_folder
+from curator_text.compiled.cache import kernel_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -32,7 +32,7 @@ def kernel(function: F) -> F:
     """Compile a function that Python calls. It releases the GIL, and its code is cached on disk."""
     numbas: Any = config
     before = numbas.CACHE_DIR
-    numbas.CACHE_DIR = str(kernel_folder())
+    numbas.CACHE_DIR = str(kernel_folder() or "")
     try:
         compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     finally:

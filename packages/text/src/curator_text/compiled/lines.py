@@ -4,54 +4,41 @@ from typing import Any
 
 import numpy as np
 
-from curator_text.compiled.alphabets import END, POINTS
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import characters_in, point_at, without_spaces
+from curator_text.compiled.utf8 import point_at, without_spaces
 
-LINES, UNENDED, BULLETED, CUT_OFF, WELL_ENDED, SHORT, LONG = range(7)
-"""Counts: non-blank lines; of these, lines without an end mark, with a bullet, truncated, with a
-sentence end, and short lines; of all lines, long ones."""
-SPLIT, SPLIT_BULLETED, SPLIT_CUT_OFF = range(7, 10)
+LINES, UNENDED, BULLETED, CUT_OFF = range(4)
+"""Counts: non-blank lines; of these, lines without an end mark, with a bullet, and truncated."""
+WIDTH = 4
+SPLIT, SPLIT_BULLETED, SPLIT_CUT_OFF = range(3)
 """Counts with any kind of line break: lines; with a bullet or hyphen; truncated lines."""
-WIDTH = 10
+SPLIT_WIDTH = 3
 
 
-def _set_of(characters: str) -> Array:
+def _code_points(characters: str) -> Array:
     return np.array(sorted(map(ord, characters)), np.int64)
 
 
-_BULLETS = _set_of("•‣⁃⁌⁍∙○●◘◦⦾⦿")  # noqa: RUF001 - a hyphen bullet is meant
+_BULLETS = _code_points("•‣⁃⁌⁍∙○●◘◦⦾⦿")  # noqa: RUF001 - a hyphen bullet is meant
 _READ_MORE = np.frombuffer(b"read more", np.uint8)
 
 
 @kernel
-def fill_lines(
-    data: Array,
-    starts: Array,
-    ends: Array,
-    rows: Array,
-    options: tuple[Array, int, int],
-    out: Array,
-) -> None:
-    alphabet, short, long = options
+def fill_lines(data: Array, starts: Array, ends: Array, rows: Array, out: Array) -> None:
     for row in rows:
         start, end = starts[row], ends[row]
         while start <= end:
             stop = start
             while stop < end and data[stop] != 10:
                 stop += 1
-            letters = characters_in(data, start, stop)
-            out[row, LONG] += letters >= long
             first, last = without_spaces(data, start, stop)
             if first < last:
-                out[row, SHORT] += letters <= short
-                out[row, WELL_ENDED] += _flags_before(data, stop, alphabet) & END != 0
-                _look_at(data, first, last, out[row])
+                _count_line(data, first, last, out[row])
             start = stop + 1
 
 
 @part
-def _look_at(data: Array, start: int, end: int, counts: Array) -> None:
+def _count_line(data: Array, start: int, end: int, counts: Array) -> None:
     counts[LINES] += 1
     last = data[end - 1]
     counts[UNENDED] += not (last == 46 or last == 63 or last == 33 or last == 34 or last == 39)
@@ -70,11 +57,11 @@ def _is_cut_off(data: Array, start: int, end: int) -> Any:
         return True
     if end - start > 2 and data[end - 1] == 46 and data[end - 2] == 46:
         end -= 2  # `read more..`
-    return _says_more(data, start, end)
+    return _ends_in_read_more(data, start, end)
 
 
 @part
-def _says_more(data: Array, start: int, end: int) -> bool:
+def _ends_in_read_more(data: Array, start: int, end: int) -> bool:
     size = len(_READ_MORE)
     if end - start < size:
         return False
@@ -114,15 +101,6 @@ def _ends_in_dots(data: Array, start: int, end: int) -> Any:
     return data[end - 1] == 46 and data[end - 2] == 46 and data[end - 3] == 46
 
 
-@part
-def _flags_before(data: Array, end: int, alphabet: Array) -> Any:
-    last = end - 1
-    while data[last] & 0xC0 == 0x80:
-        last -= 1
-    point, _ = point_at(data, last)
-    return np.int64(alphabet[point]) if point < POINTS else np.int64(0)
-
-
 @kernel
 def fill_split_lines(data: Array, starts: Array, ends: Array, rows: Array, out: Array) -> None:
     for row in rows:
@@ -131,7 +109,7 @@ def fill_split_lines(data: Array, starts: Array, ends: Array, rows: Array, out: 
             stop, follows = line_end(data, start, end)
             out[row, SPLIT] += 1
             first, last = without_spaces(data, start, stop)
-            out[row, SPLIT_BULLETED] += _is_point(data, first, last)
+            out[row, SPLIT_BULLETED] += _is_bullet(data, first, last)
             out[row, SPLIT_CUT_OFF] += _ends_in_dots(data, first, last)
             start = follows
 
@@ -164,7 +142,7 @@ def _break_at(data: Array, place: int, end: int) -> int:
 
 
 @part
-def _is_point(data: Array, start: int, end: int) -> Any:
+def _is_bullet(data: Array, start: int, end: int) -> Any:
     if start >= end:
         return False
     if data[start] == 45:

@@ -1,10 +1,46 @@
-"""UTF-8: characters, white space and hashes in valid bytes."""
+"""UTF-8: characters and their properties, white space and hashes in valid bytes."""
 
+import unicodedata
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from curator_text.compiled.kernels import Array, part
+from curator_text.filters.punctuation import SYMBOLS
+from curator_text.filters.words import is_letter
+
+SPACE, LETTER, ALPHA, SYMBOL, DIGIT, HASH = 1, 2, 4, 8, 16, 32
+"""Flags: white space; letters (`is_letter`); `str.isalpha`; Gopher's symbols; characters
+that `\\d` matches; `#`."""
+
+POINTS = 0x40000
+"""No rule needs the properties of code points from here on."""
+
+
+@cache
+def character_flags() -> Array:
+    """Return one byte of flags per code point. Built once per process, in about 0.1 s."""
+    table = np.zeros(POINTS, np.uint8)
+    for point in range(POINTS):
+        character = chr(point)
+        if character.isalpha():
+            table[point] = LETTER | ALPHA
+        elif unicodedata.category(character) in _KINDS:
+            table[point] = _flags_of(character)
+    for flag, characters in ((SYMBOL, SYMBOLS), (HASH, "#")):
+        table[[ord(character) for character in characters]] |= flag
+    return table
+
+
+_KINDS = frozenset({"Cc", "Nd", "Nl", "So", "Zl", "Zp", "Zs"})
+
+
+def _flags_of(character: str) -> int:
+    return (
+        SPACE * character.isspace() | LETTER * is_letter(character) | DIGIT * character.isdecimal()
+    )
+
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _AGAIN = np.uint64(0xBF58476D1CE4E5B9)

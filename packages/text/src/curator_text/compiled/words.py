@@ -5,9 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from curator_text.compiled.alphabets import ALPHA, HASH, LETTER, POINTS, SPACE, SYMBOL
 from curator_text.compiled.kernels import Array, kernel, part
-from curator_text.compiled.utf8 import SPACES, packed, point_at, space_at
+from curator_text.compiled.utf8 import (
+    ALPHA,
+    HASH,
+    LETTER,
+    POINTS,
+    SPACE,
+    SYMBOL,
+    packed,
+    point_at,
+)
 
 WORDS, LETTERS, LONGEST, SYMBOLS, LETTERED, ALPHABETIC, SOLID, SOLID_LETTERS, COMMON, STOPS = range(
     10
@@ -18,29 +26,16 @@ symbols, and their characters; occurrences of common English words; different st
 WIDTH = 10
 
 _PACKED_BYTES = 7
-MOST_STOPS = 62
 
 
-def packed_word(word: str) -> int:
-    return int.from_bytes(b"\1" + word.encode("utf-8", "surrogatepass"), "big")
+def pack_words(words: Sequence[str]) -> Array:
+    """Return short words as numbers, to compare them with those of `utf8.packed`."""
+    data = (b"\1" + word.encode("utf-8", "surrogatepass") for word in words)
+    return np.array([int.from_bytes(one, "big") for one in data], np.uint64)
 
 
-def fits_packed(words: Sequence[str]) -> bool:
-    """Whether the kernel can search for these words."""
-    sizes = [len(word.encode("utf-8", "surrogatepass")) for word in words]
-    return len(words) <= MOST_STOPS and max(sizes, default=1) <= _PACKED_BYTES
-
-
-def _table(words: Sequence[str]) -> Array:
-    return np.array([packed_word(word) for word in words], np.uint64)
-
-
-_ELLIPSES = _table(("...", "[...]", "(...)", "…", "[…]", "-»"))
-_COMMON = _table(("the", "be", "to", "of", "and", "that", "have", "with"))
-
-
-def packed_words(words: Sequence[str]) -> Array:
-    return _table(words)
+_ELLIPSES = pack_words(("...", "[...]", "(...)", "…", "[…]", "-»"))
+_COMMON = pack_words(("the", "be", "to", "of", "and", "that", "have", "with"))
 
 
 @kernel
@@ -55,11 +50,11 @@ def fill_words(
 def _count_words(
     data: Array, start: int, end: int, tables: tuple[Array, Array], counts: Array
 ) -> None:
-    alphabet, stops = tables
-    seen = np.int64(0)
+    flags_of, stops = tables
+    found = np.int64(0)
     place = start
     while place < end:
-        flags, follows = _flags_at(data, place, alphabet)
+        flags, follows = _flags_at(data, place, flags_of)
         if flags & SPACE:
             place = follows
             continue
@@ -71,30 +66,30 @@ def _count_words(
             place = follows
             if place >= end:
                 break
-            flags, follows = _flags_at(data, place, alphabet)
-        _add(counts, some, every, letters)
+            flags, follows = _flags_at(data, place, flags_of)
+        _add_word(counts, some, every, letters)
         known = packed(data, begin, place) if place - begin <= _PACKED_BYTES else np.uint64(0)
         if some & HASH:
-            counts[SYMBOLS] += 2 * _rows_of_hashes(data, begin, place) > letters
+            counts[SYMBOLS] += 2 * _count_hash_runs(data, begin, place) > letters
         if known != 0:
-            counts[SYMBOLS] += every & SYMBOL != 0 and _holds(_ELLIPSES, known) >= 0
-            counts[COMMON] += _holds(_COMMON, known) >= 0
-            stop = _holds(stops, known)
+            counts[SYMBOLS] += every & SYMBOL != 0 and _find(_ELLIPSES, known) >= 0
+            counts[COMMON] += _find(_COMMON, known) >= 0
+            stop = _find(stops, known)
             if stop >= 0:
-                seen |= np.int64(1) << stop
-    counts[STOPS] = _bits(seen)
+                found |= np.int64(1) << stop
+    counts[STOPS] = _count_bits(found)
 
 
 @part
-def _flags_at(data: Array, place: int, alphabet: Array) -> tuple[Any, int]:
+def _flags_at(data: Array, place: int, flags_of: Array) -> tuple[Any, int]:
     if data[place] < 0x80:
-        return np.int64(alphabet[data[place]]), place + 1
+        return np.int64(flags_of[data[place]]), place + 1
     point, follows = point_at(data, place)
-    return np.int64(alphabet[point]) if point < POINTS else np.int64(0), follows
+    return np.int64(flags_of[point]) if point < POINTS else np.int64(0), follows
 
 
 @part
-def _add(counts: Array, some: int, every: int, letters: int) -> None:
+def _add_word(counts: Array, some: int, every: int, letters: int) -> None:
     counts[WORDS] += 1
     counts[LETTERS] += letters
     counts[LONGEST] = max(counts[LONGEST], letters)
@@ -106,7 +101,7 @@ def _add(counts: Array, some: int, every: int, letters: int) -> None:
 
 
 @part
-def _rows_of_hashes(data: Array, start: int, end: int) -> int:
+def _count_hash_runs(data: Array, start: int, end: int) -> int:
     found = 0
     for place in range(start, end):
         found += data[place] == 35 and (place == start or data[place - 1] != 35)
@@ -114,7 +109,7 @@ def _rows_of_hashes(data: Array, start: int, end: int) -> int:
 
 
 @part
-def _holds(table: Array, value: np.uint64) -> int:
+def _find(table: Array, value: np.uint64) -> int:
     for place in range(len(table)):
         if table[place] == value:
             return place
@@ -122,31 +117,9 @@ def _holds(table: Array, value: np.uint64) -> int:
 
 
 @part
-def _bits(value: Any) -> int:
+def _count_bits(value: Any) -> int:
     found = 0
     while value:
         value &= value - 1
         found += 1
     return found
-
-
-@kernel
-def fill_number_of_words(data: Array, starts: Array, ends: Array, rows: Array, out: Array) -> None:
-    for row in rows:
-        out[row, 0] = _number_of_words(data, starts[row], ends[row])
-
-
-@part
-def _number_of_words(data: Array, place: int, end: int) -> int:
-    words, apart = 0, np.int64(1)  # `apart` is 1 after white space
-    while place < end:
-        if data[place] < 0x80:
-            is_space = np.int64(SPACES[data[place]])
-            place += 1
-        else:
-            width = space_at(data, place)
-            is_space = np.int64(width > 0)
-            place += max(width, 1)
-        words += int(apart & (1 - is_space))
-        apart = is_space
-    return words

@@ -1,17 +1,18 @@
 """Rules over source code: the StarCoder filters, with their default limits."""
 
+import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from curator_text.filtering import TextFilter, share
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter, percent
 from curator_text.filters.code_comments import (
     LANGUAGES,
     UnreadableError,
     comment_ratio,
     python_comment_ratio,
 )
-from curator_text.filters.visible_text import visible_length
-from curator_text.texts import Text
 
 _XML = "<?xml version="
 
@@ -25,7 +26,7 @@ class _CommentLimits:
     @property
     def reason(self) -> str:
         least, most = self.min_comment_to_code_ratio, self.max_comment_to_code_ratio
-        return f"comments are not {share(least)} to {share(most)} of the code"
+        return f"comments are not {percent(least)} to {percent(most)} of the code"
 
     def keeps(self, score: float) -> bool:
         return self.min_comment_to_code_ratio <= score <= self.max_comment_to_code_ratio
@@ -45,7 +46,7 @@ class PythonCommentToCodeFilter(_CommentLimits, TextFilter):
     max_comment_to_code_ratio: float = 0.85
     """Maximum share of characters in comments."""
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         try:
             return python_comment_ratio(text)
         except UnreadableError:
@@ -74,7 +75,7 @@ class GeneralCommentToCodeFilter(_CommentLimits, TextFilter):
             known = ", ".join(sorted(LANGUAGES))
             yield f"the comments of {self.language!r} are not known (known: {known})"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         try:
             return comment_ratio(text, self.language)
         except UnreadableError:
@@ -93,9 +94,9 @@ class NumberOfLinesOfCodeFilter(TextFilter):
 
     @property
     def reason(self) -> str:
-        return f"not {self.min_lines} to {self.max_lines} lines"
+        return f"fewer than {self.min_lines:,} or more than {self.max_lines:,} lines"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         return text.count("\n") + 1
 
     def keeps(self, score: float) -> bool:
@@ -111,7 +112,7 @@ class XMLHeaderFilter(TextFilter):
 
     reason = "begins like XML"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         return float(_XML in text[: self.char_prefix_search_length])
 
     def keeps(self, score: float) -> bool:
@@ -127,9 +128,9 @@ class AlphaFilter(TextFilter):
 
     @property
     def reason(self) -> str:
-        return f"under {share(self.min_alpha_ratio)} letters"
+        return f"under {percent(self.min_alpha_ratio)} letters"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         return sum(map(str.isalpha, text)) / len(text)
 
     def keeps(self, score: float) -> bool:
@@ -148,13 +149,50 @@ class HTMLBoilerplateFilter(TextFilter):
 
     @property
     def reason(self) -> str:
-        most = share(self.min_lang_content_ratio)
+        most = percent(self.min_lang_content_ratio)
         return f"under {most} or {self.min_lang_content_num_chars} characters of HTML are text"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         """Return the share of visible text, or 0 if there is too little of it."""
         seen = visible_length(text)
         return seen / len(text) if seen >= self.min_lang_content_num_chars else 0.0
 
     def keeps(self, score: float) -> bool:
         return score >= self.min_lang_content_ratio
+
+
+# Anything unclosed extends to the end, so that each character is read once.
+_UNSEEN = re.compile(
+    r"<(?P<raw>script|style)(?=[\s/>])(?:.*?</(?P=raw)\s*>|.*)"
+    r"|<!--(?:.*?-->|.*)"
+    r"|<(?P<close>/)?(?:(?P<kept>pre|textarea)(?=[\s/>])|[a-z])"
+    r"(?:[^>\"']++|\"[^\"]*+\"|'[^']*+'|[\"'])*+>?"
+    r"|<[!?][^>]*+>?",
+    re.DOTALL | re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
+_HTML_SPACES = " \t\n\f\r"
+
+
+def visible_length(source: str) -> int:
+    """Count the characters outside of tags, comments, scripts and styles.
+
+    An entity counts as the character that it represents. White space alone between two tags, such
+    as indentation, counts as one character, except in `pre` and `textarea`.
+    """
+    length = end = kept = 0
+    for found in _UNSEEN.finditer(source):
+        if found.start() > end:
+            length += _visible_part(source[end : found.start()], kept > 0)
+        end = found.end()
+        if found["kept"]:
+            kept = max(0, kept - 1) if found["close"] else kept + 1
+    return length + _visible_part(source[end:], kept > 0)
+
+
+def _visible_part(text: str, is_kept: bool) -> int:
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+    if not is_kept and text and not text.strip(_HTML_SPACES):
+        return 1
+    return len(text)

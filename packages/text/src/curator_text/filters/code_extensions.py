@@ -11,8 +11,8 @@ from typing import NamedTuple
 from curator_core import InputError
 from curator_core.errors import hint
 
-from curator_text.filtering import TextFilter
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter
 
 _PLAIN = re.compile(r"[a-zA-Z0-9\n?!,.]")
 _COLUMNS = ("language", "extension", "Include", "Long_line_threshold", "Alphanum_threshold",
@@ -68,7 +68,7 @@ class PerExtensionFilter(TextFilter):
     def _language(self) -> str:
         return _SHORT_NAMES.get(self.lang, self.lang.lower().replace(" ", "-"))
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         limits = _table(self.metadata_file).get((self._language, self.extension))
         return float(limits is not None and limits.include and not any(_broken(text, limits)))
 

@@ -1,16 +1,23 @@
-"""Rules over the language of a text."""
+"""Rules over the language and the script of a text."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from curator_core import WorkerInfo
+from curator_core.errors import hint
 
-from curator_text.filtering import TextFilter
-from curator_text.languages.codes import language_code
-from curator_text.languages.models import CLD2, SEEN_CHARACTERS, missing_for, teller
-from curator_text.stop_words import STOP_WORDS
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter
+from curator_text.filters.stop_words import STOP_WORDS
+from curator_text.language_id.models import (
+    CLD2,
+    MAX_CHARACTERS,
+    language_code,
+    load_identifier,
+    model_problem,
+)
+from curator_text.language_id.scripts import OTHER, SCRIPTS, script_shares
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
@@ -54,7 +61,7 @@ class StopWordLanguageFilter(TextFilter):
             known = ", ".join(sorted(STOP_WORDS))
             yield f"no stop words for language {self.language!r} (known: {known})"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         """Return the share of stop words, or 0 if another language has a higher share."""
         shares = stop_word_shares(text)
         mine = shares[self.language]
@@ -94,16 +101,16 @@ class LanguageFilter(TextFilter):
             yield "languages is empty, so every document would be dropped"
         else:
             yield from filter(None, map(_misnamed, self.languages))
-        problem = missing_for(self.model)
+        problem = model_problem(self.model)
         if problem is not None:
             yield problem
 
     def setup(self, worker: WorkerInfo) -> None:
-        teller(self.model)
+        load_identifier(self.model)
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         """Return the model's confidence in one of the languages, or 0 for another language."""
-        language, score = teller(self.model)(text[:SEEN_CHARACTERS])
+        language, score = load_identifier(self.model)(text[:MAX_CHARACTERS])
         return score if language in self.languages else 0.0
 
     def keeps(self, score: float) -> bool:
@@ -113,8 +120,43 @@ class LanguageFilter(TextFilter):
 def _misnamed(code: str) -> str | None:
     """Describe the problem if no model returns this code, with the right code if known."""
     if not _CODE.fullmatch(code):
-        return f"language {code!r} is no code of two or three letters, such as 'en'"
+        return f"language {code!r} is not a code of two or three letters, such as 'en'"
     right = language_code(code)
     if right == code:
         return None
     return f"no text has the language {code!r}: write {right!r}"
+
+
+@dataclass
+class ScriptFilter(TextFilter):
+    """Drops texts in other scripts.
+
+    Only letters count; a text without letters has no script.
+    """
+
+    scripts: Sequence[str] = ("Latin",)
+    """The scripts to keep: `[Latin]`, or `[Han, Hiragana, Katakana]` for Japanese."""
+
+    min_share: float = 0.8
+    """Minimum share of letters in these scripts."""
+
+    @property
+    def reason(self) -> str:
+        return f"script is not {' or '.join(self.scripts)}"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if isinstance(self.scripts, str):
+            yield f"scripts is the text {self.scripts!r}, but must be a list: [{self.scripts}]"
+            return
+        known = (*SCRIPTS, OTHER)
+        for script in self.scripts:
+            if script not in known:
+                yield f"no script {script!r}{hint(script, known)}"
+
+    def score(self, text: DocumentText) -> float:
+        shares = script_shares(text)
+        return min(1.0, sum(shares.get(script, 0.0) for script in self.scripts))
+
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_share

@@ -1,10 +1,12 @@
-"""Rules over repeated lines and paragraphs."""
+"""Rules over repeated lines, paragraphs and word n-grams."""
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curator_text.filtering import TextFilter, share
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText, RepeatedNGrams, Words
+from curator_text.filters.base import TextFilter, WordFilter, percent
 
 
 @dataclass
@@ -12,15 +14,16 @@ class RepeatedLinesFilter(TextFilter):
     """Drops texts with too many repeated lines."""
 
     cost: ClassVar[float] = 8.0
+    kernel: ClassVar[str | None] = "different_lines"
 
     max_repeated_line_fraction: float = 0.7
     """Despite its name, the minimum ratio of different lines to all lines."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(1 - self.max_repeated_line_fraction)} of lines are repeated"
+        return f"over {percent(1 - self.max_repeated_line_fraction)} of lines are repeated"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         lines = text.lines
         return len(text.different_lines) / len(lines)
 
@@ -33,15 +36,16 @@ class RepeatedParagraphsFilter(TextFilter):
     """Drops texts with too many repeated paragraphs."""
 
     cost: ClassVar[float] = 4.0
+    kernel: ClassVar[str | None] = "different_paragraphs"
 
     max_repeated_paragraphs_ratio: float = 0.7
     """Despite its name, the minimum ratio of different paragraphs to all paragraphs."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(1 - self.max_repeated_paragraphs_ratio)} of paragraphs are repeated"
+        return f"over {percent(1 - self.max_repeated_paragraphs_ratio)} of paragraphs are repeated"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         return len(text.different_paragraphs) / len(text.paragraphs)
 
     def keeps(self, score: float) -> bool:
@@ -53,15 +57,16 @@ class RepeatedLinesByCharFilter(TextFilter):
     """Drops texts with too many characters in repeated lines."""
 
     cost: ClassVar[float] = 8.0
+    kernel: ClassVar[str | None] = "characters_in_different_lines"
 
     max_repeated_lines_char_ratio: float = 0.8
     """Despite its name, the minimum share of characters left if each line is kept once."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(1 - self.max_repeated_lines_char_ratio)} in repeated lines"
+        return f"over {percent(1 - self.max_repeated_lines_char_ratio)} in repeated lines"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         lines, different = text.lines, text.different_lines
         if len(lines) == len(different):
             return 1.0
@@ -76,15 +81,16 @@ class RepeatedParagraphsByCharFilter(TextFilter):
     """Drops texts with too many characters in repeated paragraphs."""
 
     cost: ClassVar[float] = 4.0
+    kernel: ClassVar[str | None] = "characters_in_different_paragraphs"
 
     max_repeated_paragraphs_char_ratio: float = 0.8
     """Despite its name, the minimum share of characters left if each paragraph is kept once."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(1 - self.max_repeated_paragraphs_char_ratio)} in repeated paragraphs"
+        return f"over {percent(1 - self.max_repeated_paragraphs_char_ratio)} in repeated paragraphs"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         paragraphs, different = text.paragraphs, text.different_paragraphs
         if len(paragraphs) == len(different):
             return 1.0
@@ -92,3 +98,99 @@ class RepeatedParagraphsByCharFilter(TextFilter):
 
     def keeps(self, score: float) -> bool:
         return score >= self.max_repeated_paragraphs_char_ratio
+
+
+@dataclass
+class _NGramRule(WordFilter):
+    n: int = 2
+    """The number of words in an n-gram."""
+
+    def __post_init__(self) -> None:
+        if self.name == type(self).name:  # distinguishes rules with different lengths
+            self.name = type(self).name.replace("_n_grams", f"_{self.n}_grams")
+
+    def has_kernel(self) -> bool:
+        return super().has_kernel() and self.n >= 1
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        if self.n < 1:
+            yield f"n is {self.n}, but must be 1 or more"
+
+    def score(self, text: DocumentText) -> float:
+        """Return the share of the text in such n-grams, or 1 if it has fewer than n words."""
+        wording = self.words_of(text)
+        if len(wording.words) < self.n:
+            return 1.0
+        return self.in_runs(text, wording, wording.repeated_ngrams.of_length(self.n))
+
+    @abstractmethod
+    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
+        """Return the share of characters that the rule counts, given the repeated n-grams."""
+
+
+@dataclass
+class RepeatingTopNGramsFilter(_NGramRule):
+    """Drops texts of which the most frequent n-gram makes up too much.
+
+    Ties go to the earliest n-gram.
+    """
+
+    cost: ClassVar[float] = 60.0
+    kernel: ClassVar[str | None] = "top_ngram"
+
+    max_repeating_ngram_ratio: float = 0.2
+    """Maximum share of characters in occurrences of that n-gram. Usual: 0.2 for n = 2, 0.18 for 3,
+    0.16 for 4."""
+
+    @property
+    def reason(self) -> str:
+        most = percent(self.max_repeating_ngram_ratio)
+        return f"over {most} is one run of {self.n} words"
+
+    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
+        start = runs.top or 0
+        run = wording.words[start : start + self.n]
+        if wording.is_spaced:
+            said = " ".join(run)
+            return text.count(said) * len(said) / len(text)
+        # Such words may be adjacent without spaces, so use the count from the search.
+        return min(1.0, runs.times * sum(map(len, run)) / len(text))
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_repeating_ngram_ratio
+
+
+@dataclass
+class RepeatingDuplicateNGramsFilter(_NGramRule):
+    """Drops texts with too many n-grams that repeat earlier ones."""
+
+    cost: ClassVar[float] = 65.0
+    kernel: ClassVar[str | None] = "repeated_ngrams"
+
+    max_repeating_duplicate_ngram_ratio: float = 0.2
+    """Maximum share of characters in such n-grams; characters in overlaps count once. Usual: 0.15
+    for n = 5, 0.14 for 6, 0.13 for 7, 0.12 for 8, 0.11 for 9, 0.1 for 10."""
+
+    @property
+    def reason(self) -> str:
+        most = percent(self.max_repeating_duplicate_ngram_ratio)
+        return f"over {most} in repeated runs of {self.n} words"
+
+    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
+        if not runs.positions:
+            return 0.0
+        n, lengths = self.n, wording.lengths
+        characters, behind = 0, 0  # end of the words already counted
+        for place, first in zip(runs.positions, runs.firsts, strict=True):
+            if place == first:
+                continue
+            fresh = max(place, behind)
+            behind = place + n
+            characters += sum(lengths[fresh:behind])
+            if wording.is_spaced:
+                characters += min(behind - fresh, n - 1)
+        return characters / len(text)
+
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_repeating_duplicate_ngram_ratio

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from curator_core import WorkerInfo
+from curator_core import CuratorError, NodeInfo, WorkerInfo
 from curator_core.errors import PluginError
-from curator_core.model.resources import NodeInfo
-from curator_models.loading import knows_words
+from curator_models.loading import has_vocabulary
 
-from curator_text.filtering import TextFilter
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter
 
 _FILE = "tokenizer.json"
 _OF_THE_HUB = frozenset({"cache_dir", "revision"})
@@ -52,7 +51,7 @@ class TokenCountFilter(TextFilter):
     def check(self) -> Iterable[str]:
         yield from super().check()
         if (self.tokenizer is None) == (self.hf_model_name is None):
-            both = "both set, but one must decide" if self.tokenizer else "both missing; give one"
+            both = "both set; set only one" if self.tokenizer else "both missing; give one"
             yield f"tokenizer and hf_model_name are {both}"
         elif isinstance(self.tokenizer, str):
             name = self.tokenizer
@@ -71,7 +70,7 @@ class TokenCountFilter(TextFilter):
     def reason(self) -> str:
         if self.max_tokens is None:
             return f"fewer than {self.min_tokens} tokens"
-        return f"not {self.min_tokens} to {self.max_tokens} tokens"
+        return f"fewer than {self.min_tokens:,} or more than {self.max_tokens:,} tokens"
 
     def needs_no_setup(self) -> bool:
         return self.hf_model_name is None
@@ -85,7 +84,7 @@ class TokenCountFilter(TextFilter):
     def teardown(self) -> None:
         vars(self).pop("_encode", None)
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         if "_encode" not in vars(self):
             self.setup(WorkerInfo())
         return len(self._encode(str(text)))
@@ -135,8 +134,8 @@ def _loaded(name: str, token: str | None, options: dict[str, Any]) -> Callable[[
     if options.keys() <= _OF_THE_HUB and find_spec("tokenizers") is not None:
         path = _file_of(name, token, options)
         if path is not None:
-            return _of_file(path, name)
-    return _of_transformers(name, token, options)
+            return _load_file(path, name)
+    return _load_with_transformers(name, token, options)
 
 
 def _file_of(name: str, token: str | None, options: dict[str, Any]) -> Path | None:
@@ -151,18 +150,18 @@ def _file_of(name: str, token: str | None, options: dict[str, Any]) -> Path | No
     except (OSError, ValueError) as error:
         if find_spec("transformers") is not None:  # it may have another format
             return None
-        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
+        raise PluginError(_missing_tokenizer_message(name, _first_line(error))) from error
 
 
-def _of_file(path: Path, name: str) -> Callable[[str], Sized]:
+def _load_file(path: Path, name: str) -> Callable[[str], Sized]:
     from tokenizers import Tokenizer
 
     try:
         found = Tokenizer.from_file(str(path))
     except Exception as error:
-        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
+        raise PluginError(_missing_tokenizer_message(name, _first_line(error))) from error
     if not found.get_vocab_size(with_added_tokens=False):
-        raise PluginError(_lack_of_tokenizer(name, "there is no vocabulary in it"))
+        raise PluginError(_missing_tokenizer_message(name, "there is no vocabulary in it"))
     found.no_truncation()
     found.no_padding()
 
@@ -173,7 +172,7 @@ def _of_file(path: Path, name: str) -> Callable[[str], Sized]:
     return encode
 
 
-def _of_transformers(
+def _load_with_transformers(
     name: str, token: str | None, options: dict[str, Any]
 ) -> Callable[[str], Sized]:
     from transformers import AutoTokenizer
@@ -182,9 +181,9 @@ def _of_transformers(
     try:
         found = AutoTokenizer.from_pretrained(name, trust_remote_code=False, **given)
     except (OSError, ValueError) as error:
-        raise PluginError(_lack_of_tokenizer(name, _first_line(error))) from error
-    if not knows_words(found):
-        raise PluginError(_lack_of_tokenizer(name, "there is no vocabulary in it"))
+        raise PluginError(_missing_tokenizer_message(name, _first_line(error))) from error
+    if not has_vocabulary(found):
+        raise PluginError(_missing_tokenizer_message(name, "there is no vocabulary in it"))
     encode: Callable[[str], Sized] = found.encode
     return encode
 
@@ -193,8 +192,99 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _lack_of_tokenizer(name: str, why: str) -> str:
+def _missing_tokenizer_message(name: str, why: str) -> str:
     return (
         f"no tokenizer can be loaded from {name!r}: {why}; give the folder of one, "
         "or a name at Hugging Face"
     )
+
+
+Tokenize: TypeAlias = Callable[[str], Sized]
+
+
+@dataclass
+class TokenizerFertilityFilter(TextFilter):
+    """Drops code with too many tokens for its length: data, hashes, minified scripts."""
+
+    path_to_tokenizer: Any
+    """A SentencePiece model (`.model`), a `tokenizer.json` or its folder, the name of a tokenizer
+    on the Hugging Face hub (extra `tokenizers` for all of these), or, in Python, a function from a
+    text to its tokens."""
+
+    min_char_to_token_ratio: float = 2.5
+    """Minimum number of characters per token."""
+
+    _tokenize: Tokenize | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def reason(self) -> str:
+        return f"under {self.min_char_to_token_ratio:g} characters for each token"
+
+    def check(self) -> Iterable[str]:
+        yield from super().check()
+        problem = _tokenizer_problem(self.path_to_tokenizer)
+        if problem:
+            yield problem
+
+    def setup(self, worker: WorkerInfo) -> None:
+        self._tokenize = load_tokenizer(self.path_to_tokenizer)
+
+    def teardown(self) -> None:
+        self._tokenize = None
+
+    def score(self, text: DocumentText) -> float:
+        if self._tokenize is None:
+            self._tokenize = load_tokenizer(self.path_to_tokenizer)
+        tokens = len(self._tokenize(str(text)))
+        return len(text) / tokens if tokens else -1.0
+
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_char_to_token_ratio
+
+
+def load_tokenizer(given: "str | Tokenize") -> Tokenize:
+    """Return a function that tokenizes a text."""
+    problem = _tokenizer_problem(given)
+    if problem:
+        raise CuratorError(problem)
+    if not isinstance(given, str):
+        return given
+    return _load_sentencepiece(given) if given.endswith(".model") else _load_json(given)
+
+
+def _tokenizer_problem(given: object) -> str | None:
+    if callable(given):
+        return None
+    if not isinstance(given, str) or not given:
+        return f"path_to_tokenizer is {given!r}, but must be a path, a name or a function"
+    library = "sentencepiece" if given.endswith(".model") else "tokenizers"
+    if not find_spec(library):
+        return f"tokenizer {given!r} needs {library}: pip install 'curator-text[tokenizers]'"
+    if given.endswith((".model", ".json")) and not Path(given).is_file():
+        return f"no such tokenizer: {given}"
+    return None
+
+
+def _load_sentencepiece(path: str) -> Tokenize:
+    from sentencepiece import SentencePieceProcessor
+
+    model = SentencePieceProcessor(model_file=path)
+
+    def tokenize(text: str) -> Sized:
+        tokens: list[int] = model.encode(text)
+        return tokens
+
+    return tokenize
+
+
+def _load_json(given: str) -> Tokenize:
+    from tokenizers import Tokenizer
+
+    path = Path(given) / "tokenizer.json" if Path(given).is_dir() else Path(given)
+    model = Tokenizer.from_file(str(path)) if path.is_file() else Tokenizer.from_pretrained(given)
+
+    def tokenize(text: str) -> Sized:
+        tokens: list[int] = model.encode(text, add_special_tokens=False).ids
+        return tokens
+
+    return tokenize

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from curator_text.filtering import TextFilter, share
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter, percent
 
 # Letters, digits, URL punctuation and whole escapes. Possessive, so that a URL of millions of
 # characters is read once.
@@ -23,10 +23,10 @@ def _problem(expression: str | None) -> Iterable[str]:
     try:
         re.compile(expression or "")
     except re.error as error:
-        yield f"url_regex is no regular expression: {error}"
+        yield f"url_regex is not a regular expression: {error}"
 
 
-def _urls_in(text: Text, expression: str | None) -> list[str]:
+def _urls_in(text: DocumentText, expression: str | None) -> list[str]:
     if expression is None:
         return _URLS.findall(text) if "http" in text else []
     return [found[0] for found in _pattern(expression).finditer(text)]
@@ -50,9 +50,9 @@ class UrlsFilter(TextFilter):
 
     @property
     def reason(self) -> str:
-        return f"over {share(self.max_url_to_text_ratio)} URLs"
+        return f"over {percent(self.max_url_to_text_ratio)} URLs"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         return sum(map(len, _urls_in(text, self.url_regex))) / len(text)
 
     def keeps(self, score: float) -> bool:
@@ -73,7 +73,7 @@ class PornographicUrlsFilter(TextFilter):
         yield from super().check()
         yield from _problem(self.url_regex)
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         """Return 1 if there is such a URL, otherwise 0."""
         return float(any("porn" in url for url in _urls_in(text, self.url_regex)))
 

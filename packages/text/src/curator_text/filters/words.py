@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import filterfalse
 from typing import ClassVar
 
-from curator_text.filtering import TextFilter, WordFilter, share
-from curator_text.texts import Text
+from curator_text.document_text import DocumentText
+from curator_text.filters.base import TextFilter, WordFilter, percent
 
 _HASHES = re.compile("#+")
 _ELLIPSES = frozenset({"...", "[...]", "(...)", "…", "[…]", "-»"})
@@ -27,6 +27,7 @@ class WordCountFilter(WordFilter):
     """
 
     cost: ClassVar[float] = 8.0
+    kernel: ClassVar[str | None] = "word_count"
 
     min_words: int = 50
     """Minimum number of words. It applies even if only max_words is given."""
@@ -36,10 +37,10 @@ class WordCountFilter(WordFilter):
 
     @property
     def reason(self) -> str:
-        return f"not {self.min_words} to {self.max_words} words"
+        return f"fewer than {self.min_words:,} or more than {self.max_words:,} words"
 
-    def score(self, text: Text) -> float:
-        return len(self.wording(text).words)
+    def score(self, text: DocumentText) -> float:
+        return len(self.words_of(text).words)
 
     def keeps(self, score: float) -> bool:
         return self.min_words <= score <= self.max_words
@@ -50,6 +51,7 @@ class MeanWordLengthFilter(WordFilter):
     """Drops texts whose words are too short or too long on average: minified scripts."""
 
     cost: ClassVar[float] = 14.0
+    kernel: ClassVar[str | None] = "mean_word_length"
 
     min_mean_word_length: float = 3
     """Minimum mean word length, in characters."""
@@ -60,10 +62,10 @@ class MeanWordLengthFilter(WordFilter):
     @property
     def reason(self) -> str:
         least, most = self.min_mean_word_length, self.max_mean_word_length
-        return f"mean word length not {least:g} to {most:g}"
+        return f"mean word length under {least:g} or over {most:g}"
 
-    def score(self, text: Text) -> float:
-        lengths = self.wording(text).lengths
+    def score(self, text: DocumentText) -> float:
+        lengths = self.words_of(text).lengths
         return sum(lengths) / len(lengths)
 
     def keeps(self, score: float) -> bool:
@@ -75,6 +77,7 @@ class LongWordFilter(WordFilter):
     """Drops texts with a very long word, usually minified code or encoded data."""
 
     cost: ClassVar[float] = 14.0
+    kernel: ClassVar[str | None] = "longest_word"
 
     max_word_length: int = 1000
     """Maximum length of a word, in characters."""
@@ -83,8 +86,8 @@ class LongWordFilter(WordFilter):
     def reason(self) -> str:
         return f"a word of over {self.max_word_length} characters"
 
-    def score(self, text: Text) -> float:
-        return max(self.wording(text).lengths)
+    def score(self, text: DocumentText) -> float:
+        return max(self.words_of(text).lengths)
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_word_length
@@ -95,16 +98,17 @@ class SymbolsToWordsFilter(WordFilter):
     """Drops texts with too many hashes or ellipses as words: tag clouds, teasers."""
 
     cost: ClassVar[float] = 9.0
+    kernel: ClassVar[str | None] = "symbol_words"
 
     max_symbol_to_word_ratio: float = 0.1
     """Maximum share of words that are an ellipsis or more than half `#`."""
 
     @property
     def reason(self) -> str:
-        return f"over {share(self.max_symbol_to_word_ratio)} of words are # or ..."
+        return f"over {percent(self.max_symbol_to_word_ratio)} of words are # or ..."
 
-    def score(self, text: Text) -> float:
-        words = self.wording(text).words
+    def score(self, text: DocumentText) -> float:
+        words = self.words_of(text).words
         if "#" in text:
             return sum(map(_is_symbol, words)) / len(words)
         if "..." in text or "…" in text or "-»" in text:
@@ -128,16 +132,17 @@ class WordsWithoutAlphabetsFilter(WordFilter):
     """
 
     cost: ClassVar[float] = 30.0
+    kernel: ClassVar[str | None] = "words_with_letters"
 
     min_words_with_alphabets: float = 0.8
     """Minimum share of words with at least one letter."""
 
     @property
     def reason(self) -> str:
-        return f"under {share(self.min_words_with_alphabets)} of words have a letter"
+        return f"under {percent(self.min_words_with_alphabets)} of words have a letter"
 
-    def score(self, text: Text) -> float:
-        words = self.wording(text).words
+    def score(self, text: DocumentText) -> float:
+        words = self.words_of(text).words
         others = filterfalse(_ASCII_LETTER.search, filterfalse(str.isalpha, words))
         without = sum(not _has_letter(word) for word in others)
         return (len(words) - without) / len(words)
@@ -168,6 +173,7 @@ class CommonEnglishWordsFilter(TextFilter):
     """
 
     cost: ClassVar[float] = 12.0
+    kernel: ClassVar[str | None] = "common_words"
 
     min_num_common_words: int = 2
     """Minimum occurrences of `the be to of and that have with`, counting repetitions."""
@@ -175,11 +181,15 @@ class CommonEnglishWordsFilter(TextFilter):
     stop_at_false: bool = True
     """Stop counting at the minimum, which is faster. If off, the score is the full count."""
 
+    def has_kernel(self) -> bool:
+        counts_one = not self.stop_at_false or self.min_num_common_words >= 1
+        return super().has_kernel() and counts_one
+
     @property
     def reason(self) -> str:
         return f"fewer than {self.min_num_common_words} common English words"
 
-    def score(self, text: Text) -> float:
+    def score(self, text: DocumentText) -> float:
         if not self.stop_at_false:
             return sum(map(_COMMON_ENGLISH.__contains__, text.words))
         found = 0

@@ -21,7 +21,7 @@ KEYS = 1 << 64
 _STORED = pa.binary(8)
 
 
-def key_of(*parts: bytes | str, seed: int) -> int:
+def hash_key(*parts: bytes | str, seed: int) -> int:
     """Return a 64-bit hash of the parts. Boundaries between parts count."""
     digest = blake2b(digest_size=8, key=seed.to_bytes(16, "big", signed=True))
     for part in parts:
@@ -40,8 +40,8 @@ def batch_label(task: DocumentBatch) -> str:
 def row_keys(task: DocumentBatch, text_field: str, seed: int, copy: int) -> Iterator[int]:
     """Yield the key of each row. Each copy of a row has a different key."""
     label = batch_label(task)
-    for row, content in enumerate(_contents(task.data, text_field)):
-        yield key_of(f"{label} {row} {copy}", content, seed=seed)
+    for row, content in enumerate(_text_bytes(task.data, text_field)):
+        yield hash_key(f"{label} {row} {copy}", content, seed=seed)
 
 
 def key_column(keys: Iterator[int]) -> pa.Array:
@@ -55,7 +55,7 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
     return rows_at(table.drop_columns([KEY]), pc.sort_indices(keys))
 
 
-def _contents(table: pa.Table, text_field: str) -> Iterator[bytes]:
+def _text_bytes(table: pa.Table, text_field: str) -> Iterator[bytes]:
     """Yield the bytes of the texts, even if they are not valid UTF-8."""
     if text_field not in table.column_names:
         yield from (b"" for _ in range(table.num_rows))

@@ -1,19 +1,21 @@
-"""Classifiers: stages that label texts."""
+"""Classifiers: stages that label texts or score them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import pyarrow as pa
 from curator_core.errors import PipelineError
 
-from curator_text.models.composing import TextModel
-from curator_text.models.inferring import ModelStage
-from curator_text.models.labelling import (
-    Kind,
+from curator_text.models.base import ModelStage, TextModel
+from curator_text.models.labels import (
+    HeadKind,
     LabelFields,
     LabelFilter,
     LabelModel,
     NumberModel,
     label_filters,
+    numbers,
 )
 
 
@@ -43,10 +45,10 @@ class Classifier(TextModel):
     def __post_init__(self) -> None:
         if self.label_field is None:
             raise PipelineError(
-                f"label_field is null, but {type(self).__name__} tells labels: name a column"
+                f"label_field is null, but {type(self).__name__} outputs labels: name a column"
             )
 
-    def kind(self) -> Kind:
+    def head_kind(self) -> HeadKind:
         return "first_token"
 
     def model_stage(self) -> ModelStage:
@@ -54,7 +56,7 @@ class Classifier(TextModel):
         return LabelModel(
             self.source_of(self.model),
             LabelFields(str(self.label_field), self.score_field, self.probabilities_field),
-            self.kind(),
+            self.head_kind(),
             tuple(self.filter_by or ()),
             base,
             inference=self.inference(),
@@ -82,9 +84,9 @@ class SequenceClassifier(Classifier):
             raise PipelineError("label_field is null: name a column for the number in score_field")
         for name in ("filter_by", "probabilities_field"):
             if getattr(self, name) is not None:
-                raise PipelineError(f"label_field is null, so there is nothing for {name}")
+                raise PipelineError(f"label_field is null, so {name} has no effect")
 
-    def kind(self) -> Kind:
+    def head_kind(self) -> HeadKind:
         return "sequence"
 
     def model_stage(self) -> ModelStage:
@@ -160,3 +162,76 @@ class ContentTypeClassifier(Classifier):
 
     max_seq_length: int | None = 1024
     """Maximum number of tokens of a text passed to the model."""
+
+
+HIGH_QUALITY, LOW_QUALITY = "high_quality", "low_quality"
+MAX_SCORE = 5
+THRESHOLD = 2.5
+"""Minimum score of a high-quality page."""
+
+
+@dataclass(kw_only=True)
+class FineWebEduClassifier(TextModel):
+    """Scores the educational value of a page, and adds a rounded score and a label.
+
+    The label is high_quality for scores of 2.5 or more. `model` can also name NVIDIA's two models
+    of the same architecture: nemocurator-fineweb-mixtral-edu-classifier and its nemotron-4 variant.
+    """
+
+    model: str = "HuggingFaceFW/fineweb-edu-classifier"
+    """Folder of a model, or its Hugging Face name."""
+
+    label_field: str = "fineweb-edu-score-label"
+    """Output column for the label."""
+
+    float_score_field: str = "fineweb-edu-score-float"
+    """Output column for the model's raw score."""
+
+    int_score_field: str = "fineweb-edu-score-int"
+    """Output column for the score, rounded, from 0 to 5."""
+
+    filter_by: list[str] | None = None
+    """Labels to keep. If unset, all documents are kept."""
+
+    def model_stage(self) -> ModelStage:
+        return EducationModel(
+            self.source_of(self.model),
+            self.float_score_field,
+            self.int_score_field,
+            self.label_field,
+            inference=self.inference(),
+        )
+
+    def filters(self) -> Sequence[LabelFilter]:
+        return label_filters(self.label_field, self.filter_by, (HIGH_QUALITY, LOW_QUALITY))
+
+
+@dataclass
+class EducationModel(NumberModel):
+    """Adds the score, the rounded score and the label."""
+
+    int_score_field: str
+    label_field: str
+
+    def outputs(self) -> Sequence[str]:
+        return (self.score_field, self.int_score_field, self.label_field)
+
+    def to_columns(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        scores = numbers(answers)
+        return {
+            self.score_field: pa.array(scores, pa.float32()),
+            self.int_score_field: pa.array(
+                [None if score is None else round_score(score) for score in scores], pa.int64()
+            ),
+            self.label_field: pa.array(
+                [None if score is None else quality_label(score) for score in scores], pa.string()
+            ),
+        }
+
+
+def round_score(score: float) -> int:
+    return round(min(max(score, 0.0), float(MAX_SCORE)))
+
+
+def quality_label(score: float) -> str:
+    return HIGH_QUALITY if score >= THRESHOLD else LOW_QUALITY

@@ -1,21 +1,26 @@
-"""Safety: a guard model reads a text in a prompt and generates a verdict."""
+"""Safety: detect unsafe texts and poisoned instructions with guard models."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-from curator_models.loading import pretrained, tokenizer_in
+import pyarrow.compute as pc
+from curator_core import AnyStage, DocumentBatch, Dropped, ProcessingStage
+from curator_models.hub import ModelError, read_config
+from curator_models.loading import load_pretrained, load_tokenizer, load_weights
 
-from curator_text.models.adapters import add_adapter
-from curator_text.models.composing import TextModel
-from curator_text.models.inferring import ModelStage
-from curator_text.models.labelling import LabelFilter, label_filters
-from curator_text.models.locating import ModelSource
-from curator_text.models.prompts import PLACE, Prompt
-from curator_text.models.token_columns import Side
+from curator_text.models.base import ModelStage, TextModel, TextModelSource
+from curator_text.models.labels import NO_LABEL, LabelFilter, label_filters, numbers
+from curator_text.models.tokenizer import PLACEHOLDER, Prompt, Side
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 SAFE, UNKNOWN = "safe", "unknown"
 _CATEGORY = re.compile(r"\b[OS]\d{1,2}\b")
@@ -62,7 +67,7 @@ class AegisClassifier(TextModel):
     """Texts per micro-batch. Reduced automatically if the device runs out of memory."""
 
     def prompt(self) -> Prompt:
-        return Prompt(self.prompt_template or PLACE, chat=self.prompt_template is None)
+        return Prompt(self.prompt_template or PLACEHOLDER, chat=self.prompt_template is None)
 
     def model_stage(self) -> ModelStage:
         return SafetyModel(
@@ -84,7 +89,7 @@ class SafetyModel(ModelStage):
 
     padding_side: ClassVar[Side] = "left"  # generated tokens are appended on the right
 
-    adapter: ModelSource | None
+    adapter: TextModelSource | None
     label_field: str
     verdict_field: str | None
     max_new_tokens: int
@@ -92,38 +97,227 @@ class SafetyModel(ModelStage):
     def outputs(self) -> Sequence[str]:
         return [self.label_field, *([self.verdict_field] if self.verdict_field else [])]
 
-    def others(self) -> Sequence[ModelSource]:
+    def other_sources(self) -> Sequence[TextModelSource]:
         return () if self.adapter is None else (self.adapter,)
 
     def load(self, folder: Path) -> Any:
-        self._tokenizer = tokenizer_in(folder)
-        model = pretrained("AutoModelForCausalLM", folder, as_saved=True)
+        self._tokenizer = load_tokenizer(folder)
+        model = load_pretrained("AutoModelForCausalLM", folder, as_saved=True)
         return model if self.adapter is None else add_adapter(model, self.adapter.folder())
 
-    def ask(self, network: Any, ids: Any, mask: Any) -> Sequence[Any]:
-        written = network.generate(
+    def run_network(self, network: Any, ids: Any, mask: Any) -> Sequence[Any]:
+        generated = network.generate(
             input_ids=ids,
             attention_mask=mask,
             max_new_tokens=self.max_new_tokens,
             do_sample=False,
             pad_token_id=self._pad,
         )
-        answers = written[:, ids.shape[1] :]
+        answers = generated[:, ids.shape[1] :]
         return list(self._tokenizer.batch_decode(answers, skip_special_tokens=True))
 
-    def described(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
-        labels = [None if answer is None else verdict_of(answer) for answer in answers]
+    def to_columns(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        labels = [None if answer is None else parse_verdict(answer) for answer in answers]
         columns = {self.label_field: pa.array(labels, pa.string())}
         if self.verdict_field is not None:
             columns[self.verdict_field] = pa.array(answers, pa.string())
         return columns
 
 
-def verdict_of(written: str) -> str:
+def parse_verdict(generated: str) -> str:
     """Return the label of a verdict: `safe`, or the first category after `unsafe`."""
-    lines = written.strip().splitlines()
+    lines = generated.strip().splitlines()
     word = lines[0].strip().lower() if lines else ""
     if word == SAFE:
         return SAFE
-    category = _CATEGORY.search(written) if word.startswith("unsafe") else None
+    category = _CATEGORY.search(generated) if word.startswith("unsafe") else None
     return category[0] if category else UNKNOWN
+
+
+THRESHOLD = 0.5
+_LAYERS = ("input_layer", "hidden_layer_0", "hidden_layer_1", "hidden_layer_2")
+_WEIGHTS = [f"{layer}.{part}" for layer in _LAYERS for part in ("weight", "bias")]
+
+
+@dataclass(kw_only=True)
+class InstructionDataGuard(TextModel):
+    """Detects instructions that were written to poison a model.
+
+    Uses NVIDIA's Instruction-Data-Guard: a small network classifies the hidden state of the last
+    token in a guard model (Llama Guard with the Aegis adapter). A score above 0.5 means poisoned.
+    """
+
+    model: str = "nvidia/instruction-data-guard"
+    """Folder of the small network, or its Hugging Face name."""
+
+    base_model: str = "meta-llama/LlamaGuard-7b"
+    """Folder of the guard model, or its Hugging Face name."""
+
+    adapter: str | None = DEFENSIVE
+    """LoRA adapter for the guard model: a folder, a Hugging Face name, or null for none."""
+
+    label_field: str = "is_poisoned"
+    """Output column for the decision: true or false."""
+
+    score_field: str = "instruction_data_guard_poisoning_score"
+    """Output column for the score, from 0 to 1."""
+
+    drop_poisoned: bool = False
+    """Drop poisoned texts, and missing or blank ones."""
+
+    max_chars: int | None = 6000
+    """Number of characters of a text to tokenize; the rest is ignored."""
+
+    max_seq_length: int | None = 4096
+    """Maximum number of tokens of a text passed to the model."""
+
+    model_inference_batch_size: int = 64
+    """Texts per micro-batch. Reduced automatically if the device runs out of memory."""
+
+    def tokenizer_source(self) -> TextModelSource:
+        return self.source_of(self.base_model)
+
+    def model_stage(self) -> ModelStage:
+        return GuardModel(
+            self.source_of(self.model),
+            self.source_of(self.base_model),
+            None if self.adapter is None else self.source_of(self.adapter),
+            self.label_field,
+            self.score_field,
+            inference=self.inference(),
+        )
+
+    def decompose(self) -> Sequence[AnyStage]:
+        parts = super().decompose()
+        if not self.drop_poisoned:
+            return parts
+        return [*parts, PoisonFilter(self.label_field).with_(name=self.name)]
+
+
+@dataclass
+class GuardModel(ModelStage):
+    """Adds a poisoning score and the decision."""
+
+    base_model: TextModelSource
+    adapter: TextModelSource | None
+    label_field: str
+    score_field: str
+
+    def outputs(self) -> Sequence[str]:
+        return (self.score_field, self.label_field)
+
+    def other_sources(self) -> Sequence[TextModelSource]:
+        return [self.base_model, *([self.adapter] if self.adapter else [])]
+
+    def load(self, folder: Path) -> Any:
+        from curator_text.models.networks import GuardLayers
+
+        state = load_weights(folder)
+        if missing := [name for name in _WEIGHTS if name not in state]:
+            raise ModelError(
+                f"{folder} is not an Instruction-Data-Guard model: it has no weight {missing[0]}"
+            )
+        backbone = load_pretrained("AutoModel", self.base_model.folder(), as_saved=True)
+        if self.adapter is not None:
+            add_adapter(backbone, self.adapter.folder())
+        expected, actual = state["input_layer.weight"].shape[1], backbone.config.hidden_size
+        if expected != actual:
+            raise ModelError(
+                f"{folder} is for a model of {expected} dimensions, but base_model "
+                f"{self.base_model.name!r} has {actual}"
+            )
+        return GuardLayers(backbone, state)
+
+    def to_columns(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
+        scores = numbers(answers)
+        decisions = [None if score is None else score > THRESHOLD for score in scores]
+        return {
+            self.score_field: pa.array(scores, pa.float32()),
+            self.label_field: pa.array(decisions, pa.bool_()),
+        }
+
+
+@dataclass
+class PoisonFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Drops poisoned documents and ones without a decision."""
+
+    label_field: str
+
+    def inputs(self) -> Sequence[str]:
+        return (self.label_field,)
+
+    def process(self, task: DocumentBatch) -> list[DocumentBatch | Dropped]:
+        found = task.data.column(self.label_field)
+        results: list[DocumentBatch | Dropped] = []
+        clean = pc.fill_null(pc.invert(found), False)
+        results.append(task.with_data(task.data.filter(clean)))
+        for reason, mask in (("poisoned", found), (NO_LABEL, pc.is_null(found))):
+            dropped = task.data.filter(pc.fill_null(mask, False))
+            if dropped.num_rows:
+                results.append(Dropped(reason, dropped.num_rows, partial(task.with_data, dropped)))
+        return results
+
+
+_PREFIX = "base_model.model."
+_DOWN, _UP = ".lora_A.weight", ".lora_B.weight"
+
+
+def add_adapter(model: Any, folder: Path) -> Any:
+    """Merge an adapter into the model's own weights, so that it runs as fast as before."""
+    import torch
+
+    settings = read_config(folder, "adapter_config.json")
+    scale = _adapter_scale(settings, folder)
+    state = _load_adapter(folder)
+    layers = sorted(name.removesuffix(_DOWN) for name in state if name.endswith(_DOWN))
+    if other := [name for name in state if not name.endswith((_DOWN, _UP))]:
+        raise ModelError(
+            f"the adapter in {folder} changes more than LoRA does, such as {other[0]}; "
+            "merge it into its model beforehand"
+        )
+    with torch.no_grad():
+        for layer in layers:
+            weight = _find_weight(model, layer, folder)
+            change = state[layer + _UP].float() @ state[layer + _DOWN].float()
+            if settings.get("fan_in_fan_out"):
+                change = change.T
+            weight.copy_((weight.float() + scale * change.to(weight.device)).to(weight.dtype))
+    return model
+
+
+def _adapter_scale(settings: dict[str, Any], folder: Path) -> float:
+    if settings.get("peft_type") != "LORA" or settings.get("use_dora"):
+        kind = "DoRA" if settings.get("use_dora") else settings.get("peft_type")
+        raise ModelError(
+            f"{folder} is not a LoRA adapter (its peft_type is {kind!r}); "
+            "merge it into its model beforehand"
+        )
+    if settings.get("rank_pattern") or settings.get("alpha_pattern"):
+        raise ModelError(
+            f"the adapter in {folder} has different ranks for some layers; "
+            "merge it into its model beforehand"
+        )
+    rank = settings["r"]
+    return float(settings["lora_alpha"] / (math.sqrt(rank) if settings.get("use_rslora") else rank))
+
+
+def _load_adapter(folder: Path) -> "dict[str, Tensor]":
+    import torch
+    from safetensors.torch import load_file
+
+    safe, legacy = folder / "adapter_model.safetensors", folder / "adapter_model.bin"
+    if safe.is_file():
+        return dict(load_file(safe))
+    if legacy.is_file():
+        return dict(torch.load(legacy, map_location="cpu", weights_only=True))
+    raise ModelError(f"{folder} is not an adapter: it has no adapter_model.safetensors")
+
+
+def _find_weight(model: Any, layer: str, folder: Path) -> Any:
+    inside = layer.removeprefix(_PREFIX)
+    for name in (inside, inside.removeprefix("model.")):  # with or without a head around the model
+        try:
+            return model.get_submodule(name).weight
+        except AttributeError:
+            continue
+    raise ModelError(f"the adapter in {folder} is for another model: this model has no {inside}")

@@ -9,8 +9,8 @@ import pyarrow as pa
 from curator_core import AnyStage, DocumentBatch, NodeInfo, ProcessingStage, Rejected, WorkerInfo
 from curator_core.model.arrow import with_column
 
-from curator_text.modifying import TextModifier, TextRewriter
-from curator_text.rejecting import RowErrors, storable
+from curator_text.modifiers.base import TextModifier, TextRewriter
+from curator_text.row_errors import RowErrors, storable
 
 Function: TypeAlias = Callable[..., Any]
 Modifier: TypeAlias = TextModifier | TextRewriter | Function
@@ -49,7 +49,7 @@ class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Call functions once per batch, with lists; they return lists of the same length."""
 
     def __post_init__(self) -> None:
-        self.name = _named(self._modifiers())
+        self.name = _name_stage(self._modifiers())
 
     def check(self) -> Iterable[str]:
         try:
@@ -130,7 +130,7 @@ def _demand_modifier(given: object) -> None:
         raise ValueError(f"modifier_fn must be functions or modifiers, but one is {given!r:.60}")
 
 
-def _named(modifiers: Sequence[Modifier]) -> str:
+def _name_stage(modifiers: Sequence[Modifier]) -> str:
     names = [str(getattr(one, "name", getattr(one, "__name__", ""))) for one in modifiers]
     return "_".join(["modify", *(name for name in names if name.isidentifier())])
 

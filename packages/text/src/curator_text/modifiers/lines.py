@@ -1,10 +1,10 @@
-"""Modifiers that remove whole lines or paragraphs."""
+"""Modifiers of lines and paragraphs, and of the beginning and end of a text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from curator_text.modifying import TextRewriter
-from curator_text.phrases import FILLER, POLICY
+from curator_text.filters.lines import FILLER, POLICY
+from curator_text.modifiers.base import TextRewriter
 
 
 @dataclass
@@ -91,3 +91,50 @@ def _at_one_end(found: Sequence[int], paragraphs: int) -> bool:
     in_a_row = found[-1] - found[0] == len(found) - 1
     touches = found[0] == 0 or found[-1] == paragraphs - 1
     return in_a_row and touches and len(found) < paragraphs
+
+
+@dataclass
+class Slicer(TextRewriter):
+    """Keeps the part of a text between two places.
+
+    If one of them is not found, the text becomes empty.
+    """
+
+    left: int | str | None = 0
+    """Where the part begins: a position, or a text, whose first occurrence counts."""
+
+    right: int | str | None = None
+    """Where the part ends: a position, a text, whose last occurrence counts, or None for the
+    end."""
+
+    include_left: bool = True
+    """Whether the part includes the text that `left` names."""
+
+    include_right: bool = True
+    """Whether the part includes the text that `right` names."""
+
+    strip: bool = True
+    """Remove white space around the part."""
+
+    def rewrite(self, text: str) -> str:
+        begin, end = self._begin(text), self._end(text)
+        if begin is None or end is None:
+            return ""
+        part = text[begin:end]
+        return part.strip() if self.strip else part
+
+    def _begin(self, text: str) -> int | None:
+        if not isinstance(self.left, str):
+            return self.left or 0
+        place = text.find(self.left)
+        if place < 0:
+            return None
+        return place if self.include_left else place + len(self.left)
+
+    def _end(self, text: str) -> int | None:
+        if not isinstance(self.right, str):
+            return len(text) if self.right is None else self.right
+        place = text.rfind(self.right)
+        if place < 0:
+            return None
+        return place + len(self.right) if self.include_right else place

@@ -1,11 +1,12 @@
-"""Modifiers that remove URLs, Markdown and enclosing quotation marks."""
+"""Modifiers that remove URLs, Markdown, quotation marks and labels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from curator_text.modifying import TextModifier
+from curator_text.modifiers.base import TextModifier
 
 # In RE2, \s matches ASCII white space only, so other white space is listed.
 _NOT_BLANK = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"
@@ -49,3 +50,24 @@ class QuotationRemover(TextModifier):
 
     def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.replace_substring_regex(texts, _QUOTED, r"\1")
+
+
+_MARK = "__label__"
+
+
+@dataclass
+class FastTextLabelModifier(TextModifier):
+    """Converts each text to a fastText training line: the label, a space, the text."""
+
+    label: str
+    """The label, such as `__label__hq`."""
+
+    def check(self) -> Iterable[str]:
+        if not self.label.startswith(_MARK):
+            yield f"label is {self.label!r}, but fastText learns only from {_MARK}{self.label}"
+
+    def modify(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        in_one_line = pc.replace_substring(texts, "\n", " ")
+        unmarked = pc.replace_substring(in_one_line, _MARK, " ")
+        label, space = (pa.scalar(part, texts.type) for part in (self.label, " "))
+        return pc.binary_join_element_wise(label, unmarked, space)

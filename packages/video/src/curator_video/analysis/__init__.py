@@ -1,1 +1,1 @@
-"""Picture analysis: what stages need from one shared decode, and what it finds."""
+"""Frame analysis: what stages need from one shared decode, and what it finds."""

@@ -1,6 +1,6 @@
-"""Reference analysis: which packets hold pictures that no other picture depends on.
+"""Reference analysis: find packets whose frames no other frame depends on.
 
-The first header bytes of H.264 and HEVC units show this. In doubt, and for other codecs, a picture
+The first header bytes of H.264 and HEVC units show this. In doubt, and for other codecs, a frame
 counts as a reference.
 """
 
@@ -23,7 +23,7 @@ _HEVC_PICTURES, _HEVC_SETS = range(32), (32, 33, 34)
 _MOST_UNITS = 256
 
 
-def lonely(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
+def find_disposable(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
     """Return for each packet of a group after a keyframe whether decoding can skip it."""
     codec = _CODECS.get(stream.codec_context.codec.canonical_name)
     if codec is None:
@@ -36,23 +36,23 @@ def lonely(stream: "VideoStream", packets: "Sequence[AnyPacket]") -> list[bool]:
 
 
 def _h264_layer(units: Sequence[Unit]) -> int:
-    """Return 1 if no other picture depends on it, else -1."""
+    """Return 1 if no other frame depends on it, else -1."""
     kinds = [first & 31 for first, _ in units]
-    pictures = [first >> 5 & 3 for first, _ in units if first & 31 in _H264_PICTURES]
-    is_lonely = bool(pictures) and not any(pictures)
-    return 1 if is_lonely and not any(kind in _H264_SETS for kind in kinds) else -1
+    frames = [first >> 5 & 3 for first, _ in units if first & 31 in _H264_PICTURES]
+    is_disposable = bool(frames) and not any(frames)
+    return 1 if is_disposable and not any(kind in _H264_SETS for kind in kinds) else -1
 
 
 def _hevc_layer(units: Sequence[Unit]) -> int:
-    """Return its temporal layer, from 1; negative if pictures of the same layer depend on it.
+    """Return its temporal layer, from 1; negative if frames of the same layer depend on it.
 
-    Pictures of a higher layer may depend on any picture, so only the highest layer can be skipped.
+    Frames of a higher layer may depend on any frame, so only the highest layer can be skipped.
     """
     kinds = [first >> 1 & 63 for first, _ in units]
-    pictures = [kind for kind in kinds if kind in _HEVC_PICTURES]
+    frames = [kind for kind in kinds if kind in _HEVC_PICTURES]
     layer = max((second & 7 for _, second in units), default=1)
-    is_lonely = bool(pictures) and all(kind < 16 and kind % 2 == 0 for kind in pictures)
-    return layer if is_lonely and not any(kind in _HEVC_SETS for kind in kinds) else -layer
+    is_disposable = bool(frames) and all(kind < 16 and kind % 2 == 0 for kind in frames)
+    return layer if is_disposable and not any(kind in _HEVC_SETS for kind in kinds) else -layer
 
 
 _CODECS: dict[str, tuple[int, Callable[[Sequence[Unit]], int]]] = {

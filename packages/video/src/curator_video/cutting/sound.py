@@ -5,46 +5,43 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from curator_video.clips import Encoded
-from curator_video.opening import Opened, packets_of, reason_of
-from curator_video.probing import origin_of
+from curator_video.container import OpenVideo, error_text, first_frame_time, stream_packets
+from curator_video.tasks import EncodedClip
 
 if TYPE_CHECKING:
     from av.container import OutputContainer
 
-_EARLY = 0.25
+_PREROLL_S = 0.25
 """Seconds. Decoders need some sound from before the span."""
 
-_WHOLE = 0.9
+_COVERED_SHARE = 0.9
 """Sound that covers less than this share of a clip is reported as partly missing."""
 
 _RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000)
 _LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1", 8: "7.1"}
 _FORMATS = {"aac": "fltp", "pcm_s16le": "s16"}
+SoundHandling: TypeAlias = Literal["copied", "encoded", "none"]
 
 
-Way: TypeAlias = Literal["copied", "encoded", "none"]
-
-
-class UnfitSoundError(Exception):
+class UnsupportedSoundError(Exception):
     """The container refused the sound, or part of it."""
 
 
-def with_sound(make: Callable[[Way], Encoded]) -> Encoded:
+def cut_with_sound(make: Callable[[SoundHandling], EncodedClip]) -> EncodedClip:
     """Return a clip with its sound copied, else encoded, else without it and with the reason."""
     reason = ""
-    ways: tuple[Way, ...] = ("copied", "encoded")
-    for way in ways:
+    handlings: tuple[SoundHandling, ...] = ("copied", "encoded")
+    for handling in handlings:
         try:
-            return make(way)
-        except UnfitSoundError as error:
+            return make(handling)
+        except UnsupportedSoundError as error:
             reason = str(error)
     silent = make("none")
     return replace(silent, changes=(*silent.changes, f"sound left out: {reason}"))
 
 
 @dataclass
-class Heard:
+class ClipSound:
     """The packets of the first audio track in a span, and how to write them."""
 
     stream: Any
@@ -73,9 +70,9 @@ class Heard:
             yield f"sound is missing in part: {self.problem}"
 
 
-def hear(
-    video: Opened, start: float, end: float, encoder: str | None
-) -> tuple[Heard | None, tuple[str, ...]]:
+def read_clip_sound(
+    video: OpenVideo, start: float, end: float, encoder: str | None
+) -> tuple[ClipSound | None, tuple[str, ...]]:
     """Return the sound from `start` up to `end`, or None and the reason why there is none.
 
     This moves the position of the container.
@@ -84,52 +81,52 @@ def hear(
     stream = next((one for one in streams if one.codec_context is not None), None)
     if stream is None:
         return None, ("sound left out: this av cannot decode its codec",) if streams else ()
-    heard = _read(video, Heard(stream, start, end, encoder))
-    if not any(packet.pts >= heard.first for packet in heard.packets):
-        reason = heard.problem or "no packet of it has a time in the clip"
+    sound = _read_packets(video, ClipSound(stream, start, end, encoder))
+    if not any(packet.pts >= sound.first for packet in sound.packets):
+        reason = sound.problem or "no packet of it has a time in the clip"
         return None, (f"sound left out: {reason}",)
-    if encoder is not None and next(_decoded(heard), None) is None:
-        return None, (f"sound left out: its {heard.stream.codec_context.name} cannot be decoded",)
-    return heard, ()
+    if encoder is not None and next(_decode(sound), None) is None:
+        return None, (f"sound left out: its {sound.stream.codec_context.name} cannot be decoded",)
+    return sound, ()
 
 
-def _read(video: Opened, heard: Heard) -> Heard:
+def _read_packets(video: OpenVideo, sound: ClipSound) -> ClipSound:
     import av
 
-    stream, tick = heard.stream, float(heard.stream.time_base or 1)
-    origin = origin_of(video)
-    heard.first, last = round((heard.start + origin) / tick), (heard.end + origin) / tick
-    early = heard.first - (round(_EARLY / tick) if heard.encoder else 0)
+    stream, tick = sound.stream, float(sound.stream.time_base or 1)
+    origin = first_frame_time(video)
+    sound.first, last = round((sound.start + origin) / tick), (sound.end + origin) / tick
+    early = sound.first - (round(_PREROLL_S / tick) if sound.encoder else 0)
     try:
         video.container.seek(max(0, early), stream=stream, backward=True)
-        for packet in packets_of(stream, video.container):
+        for packet in stream_packets(stream, video.container):
             if packet.pts is None or packet.dts is None or packet.pts < early:
                 continue
             if packet.pts >= last:
                 break
-            heard.packets.append(packet)
+            sound.packets.append(packet)
     except av.FFmpegError as error:  # damaged sound must not fail the clip
-        heard.problem = reason_of(error)
-    return heard
+        sound.problem = error_text(error)
+    return sound
 
 
-def _decoded(heard: Heard) -> Iterator[Any]:
+def _decode(sound: ClipSound) -> Iterator[Any]:
     import av
 
-    context = heard.stream.codec_context
+    context = sound.stream.codec_context
     context.flush_buffers()
-    behind = 0
+    next_pts = 0
     try:
-        for packet in (*heard.packets, None):
+        for packet in (*sound.packets, None):
             try:
                 for frame in context.decode(packet):
                     if frame.pts is None:  # some decoders return the last frame without a time
-                        frame.pts, frame.time_base = behind, heard.stream.time_base
+                        frame.pts, frame.time_base = next_pts, sound.stream.time_base
                     length = frame.samples / frame.sample_rate
-                    behind = frame.pts + round(length / frame.time_base)
+                    next_pts = frame.pts + round(length / frame.time_base)
                     yield frame
             except av.FFmpegError as error:
-                heard.problem = reason_of(error)
+                sound.problem = error_text(error)
     finally:
         context.flush_buffers()
 
@@ -137,22 +134,22 @@ def _decoded(heard: Heard) -> Iterator[Any]:
 class SoundTrack:
     """The sound track of a clip's file."""
 
-    def __init__(self, container: "OutputContainer", heard: Heard) -> None:
+    def __init__(self, container: "OutputContainer", sound: ClipSound) -> None:
         self._container = container
-        self._heard = heard
-        self._track = self._copied_track() if heard.encoder is None else self._encoded_track()
+        self._sound = sound
+        self._track = self._copied_track() if sound.encoder is None else self._encoded_track()
 
     def _copied_track(self) -> Any:
         try:
-            track: Any = self._container.add_stream_from_template(self._heard.stream)
+            track: Any = self._container.add_stream_from_template(self._sound.stream)
         except ValueError as error:  # also the base class of av's own error
-            raise UnfitSoundError(str(error)) from None
+            raise UnsupportedSoundError(str(error)) from None
         # av estimates it from the packets read so far: clips would depend on earlier ones.
         track.codec_context.bit_rate = 0
         return track
 
     def _encoded_track(self) -> Any:
-        encoder, source = self._heard.encoder or "", self._heard.stream.codec_context
+        encoder, source = self._sound.encoder or "", self._sound.stream.codec_context
         rate = source.sample_rate if encoder != "aac" or source.sample_rate in _RATES else 48000
         layout = _LAYOUTS.get(source.channels, "stereo")
         track: Any = self._container.add_stream(encoder, rate=rate, layout=layout)
@@ -167,29 +164,29 @@ class SoundTrack:
         import av
 
         try:
-            if self._heard.encoder is None:
+            if self._sound.encoder is None:
                 self._copy(end)
             else:
                 self._encode(end)
         except (av.FFmpegError, ValueError) as error:
-            raise UnfitSoundError(reason_of(error)) from error
+            raise UnsupportedSoundError(error_text(error)) from error
 
     def _copy(self, end: float) -> None:
-        heard = self._heard
-        tick = heard.stream.time_base
-        last = heard.first + (end - heard.start) / float(tick or 1)
-        for packet in heard.packets:
-            if heard.first <= packet.pts < last:
-                packet.pts, packet.dts = packet.pts - heard.first, packet.dts - heard.first
+        sound = self._sound
+        tick = sound.stream.time_base
+        last = sound.first + (end - sound.start) / float(tick or 1)
+        for packet in sound.packets:
+            if sound.first <= packet.pts < last:
+                packet.pts, packet.dts = packet.pts - sound.first, packet.dts - sound.first
                 packet.stream = self._track
                 self._container.mux(packet)
 
     def _encode(self, end: float) -> None:
-        heard, graph, seconds = self._heard, None, end - self._heard.start
+        sound, graph, seconds = self._sound, None, end - self._sound.start
         covered = 0.0
-        for frame in _decoded(heard):
-            time = float((frame.pts - heard.first) * frame.time_base)
-            frame.pts -= heard.first
+        for frame in _decode(sound):
+            time = float((frame.pts - sound.first) * frame.time_base)
+            frame.pts -= sound.first
             length = frame.samples / frame.sample_rate
             covered += max(0.0, min(time + length, seconds) - max(time, 0.0))
             if graph is None:
@@ -200,15 +197,15 @@ class SoundTrack:
             graph.push(None)
             self._mux_ready(graph)
         self._container.mux(self._track.encode(None))
-        if covered < _WHOLE * seconds:
-            heard.problem = heard.problem or f"it covers {covered:.1f} of {seconds:.1f} s"
+        if covered < _COVERED_SHARE * seconds:
+            sound.problem = sound.problem or f"it covers {covered:.1f} of {seconds:.1f} s"
 
     def _graph(self, frame: Any, seconds: float) -> Any:
         """Build the filters: fill gaps, such as a late start, with silence; trim early sound."""
         import av.filter
 
         graph, context = av.filter.Graph(), self._track.codec_context
-        kind, layout = _FORMATS[self._heard.encoder or ""], context.layout.name
+        kind, layout = _FORMATS[self._sound.encoder or ""], context.layout.name
         steps = (
             ("aresample", f"{context.sample_rate}:async=1:first_pts=0"),
             ("atrim", f"end={seconds:.6f}"),

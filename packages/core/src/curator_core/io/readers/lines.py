@@ -8,7 +8,7 @@ from curator_core.io.compression import DamagedStreamError
 PIECE_BYTES = 512 * 1024
 """Bytes parsed at once: small enough to stay in the processor's cache."""
 
-LONGEST_LINE = 256 * 1024 * 1024
+MAX_LINE_BYTES = 256 * 1024 * 1024
 
 _SHOWN_OF_LONG = 64 * 1024
 
@@ -24,7 +24,7 @@ class Lines(NamedTuple):
     too_long: bool = False
 
 
-def lines_of_range(file: BinaryIO, start: int, end: int | None) -> Iterator[Lines]:
+def lines_in_range(file: BinaryIO, start: int, end: int | None) -> Iterator[Lines]:
     """Yield the lines that start within a range; the last line may extend beyond it."""
     first = _first_line(file, start, end)
     if first is not None:
@@ -38,7 +38,7 @@ def whole_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Lines]:
     damage = _Damage()
     for chunk in damage.kept_from(chunks):
         fresh = chunk
-        if size > LONGEST_LINE:
+        if size > MAX_LINE_BYTES:
             end = chunk.find(b"\n") + 1
             size += end or len(chunk)
             if not end:
@@ -52,9 +52,9 @@ def whole_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Lines]:
             offset, held, size, fresh = offset + len(lines), [], 0, fresh[cut:]
         if fresh:
             size += len(fresh)
-            held = [*held, fresh] if size <= LONGEST_LINE else held[:1] or [fresh]
+            held = [*held, fresh] if size <= MAX_LINE_BYTES else held[:1] or [fresh]
     if size:
-        yield _too_long(held, offset) if size > LONGEST_LINE else Lines(b"".join(held), offset)
+        yield _too_long(held, offset) if size > MAX_LINE_BYTES else Lines(b"".join(held), offset)
     damage.tell()
 
 

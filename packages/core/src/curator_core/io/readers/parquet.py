@@ -26,7 +26,7 @@ class ParquetReading(ReadingStage[pa.Table]):
     """Read Parquet files, or ranges of their row groups."""
 
     def pieces(self, part: FilePart) -> Iterator[Piece[pa.Table] | Rejected]:
-        with self._opened(part) as file:
+        with self._open_parquet(part) as file:
             self._refuse_missing(part, file)
             last = file.num_row_groups if part.end is None else part.end
             for group in range(part.start, min(last, file.num_row_groups)):
@@ -39,11 +39,11 @@ class ParquetReading(ReadingStage[pa.Table]):
         return bool(before.schema.equals(piece.schema))
 
     def sample(self, part: FilePart) -> tuple[str, ...]:
-        with self._opened(part) as file:
+        with self._open_parquet(part) as file:
             return tuple(file.schema_arrow.names)
 
     @contextmanager
-    def _opened(self, part: FilePart) -> "Iterator[pq.ParquetFile]":
+    def _open_parquet(self, part: FilePart) -> "Iterator[pq.ParquetFile]":
         import pyarrow.parquet as pq
 
         with open_input(part.path, self.storage_options) as source:
@@ -69,14 +69,14 @@ class ParquetReading(ReadingStage[pa.Table]):
         given = 0
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=self.fields):
-                table = self._shaped(part, pa.Table.from_batches([batch]))
+                table = self._select_fields(part, pa.Table.from_batches([batch]))
                 yield Piece(table, table.nbytes)
                 given += table.num_rows
         except (pa.ArrowException, OSError) as error:
             reason, where = _damage(error), f"{part.path} row group {group}"
             yield Rejected(reason, where, items=max(1, facts.num_rows - given))
 
-    def _shaped(self, part: FilePart, table: pa.Table) -> pa.Table:
+    def _select_fields(self, part: FilePart, table: pa.Table) -> pa.Table:
         if self.fields is not None:
             table = table.select(self.fields)
         name = self.text_field
@@ -106,5 +106,5 @@ def _damage(error: Exception) -> str:
     """Describe damaged content. Errors of the disk or the network are raised again."""
     if isinstance(error, OSError) and error.errno is not None:
         raise error
-    said = str(error).strip().splitlines()
-    return f"damaged Parquet: {said[0] if said else type(error).__name__}"
+    lines = str(error).strip().splitlines()
+    return f"damaged Parquet: {lines[0] if lines else type(error).__name__}"

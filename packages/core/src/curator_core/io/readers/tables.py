@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from curator_core.errors import InputError
-from curator_core.io.readers.json_records import MOST_KEYS, Record, dumped
+from curator_core.io.readers.json_records import MAX_KEYS, Record, dump_json
 from curator_core.model.arrow import json_field
 
 NULL, TEXT, JSON, FLOAT = "null", "text", "json", "float"
 
-MOST_CELLS = 8_000_000
+MAX_CELLS = 8_000_000
 """Limit of rows times columns in a batch. Only batches with mostly empty cells get near it."""
 
 _MANY = 64
@@ -73,25 +73,25 @@ class TooWideError(InputError):
 
     def __init__(self, columns: int) -> None:
         super().__init__(
-            f"{columns:,} different keys in one batch, more than {MOST_KEYS:,}: keep keys that "
+            f"{columns:,} different keys in one batch, more than {MAX_KEYS:,}: keep keys that "
             "are data in a mapping under one key, or name the columns to keep in fields"
         )
 
 
 def is_too_wide(columns: int, rows: int) -> bool:
     """Return whether a table would exceed the limits."""
-    return columns > MOST_KEYS or (rows > 1 and columns * rows > MOST_CELLS)
+    return columns > MAX_KEYS or (rows > 1 and columns * rows > MAX_CELLS)
 
 
-def portions_of(records: Sequence[Record], text_field: str | None = None) -> list[Columns]:
+def split_columns(records: Sequence[Record], text_field: str | None = None) -> list[Columns]:
     """Return the columns of all records, in several portions if one table would be too wide."""
     names = dict.fromkeys(chain.from_iterable(records))
     if not is_too_wide(len(names), len(records)):
         return [_columns(records, names, text_field)]
-    return [columns_of(some, None, text_field) for some in _narrow(records)]
+    return [to_columns(some, None, text_field) for some in _narrow_portions(records)]
 
 
-def _narrow(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def _narrow_portions(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     start, names = 0, set[str]()
     for at, record in enumerate(records):
         names.update(record)
@@ -101,7 +101,7 @@ def _narrow(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     yield records[start:]
 
 
-def columns_of(
+def to_columns(
     records: Sequence[Record], fields: Sequence[str] | None = None, text_field: str | None = None
 ) -> Columns:
     """Return columns in the order in which the records name them, or only `fields`."""
@@ -111,7 +111,7 @@ def columns_of(
 
 
 def _columns(records: Sequence[Record], names: Collection[str], text_field: str | None) -> Columns:
-    if len(names) > MOST_KEYS:
+    if len(names) > MAX_KEYS:
         raise TooWideError(len(names))
     cells = len(names) * len(records)
     if len(names) > _MANY and cells > _SPARSE * sum(map(len, records)):
@@ -137,7 +137,7 @@ def _sparse_columns(
             rows.append(row)
             found.append(value)
     arrays = {
-        name: _spread(rows, *_typed(found, name == text_field), len(records))
+        name: _spread(rows, *_make_array(found, name == text_field), len(records))
         for name, (rows, found) in values.items()
     }
     return Columns(arrays, len(records))
@@ -155,15 +155,15 @@ def _spread(rows: list[int], kind: str, array: pa.Array, count: int) -> tuple[st
     return kind, pa.concat_arrays(pieces, _POOL)
 
 
-def table_of(pieces: Sequence[Columns]) -> pa.Table:
+def to_table(pieces: Sequence[Columns]) -> pa.Table:
     """Join pieces into one table; each column gets a type that holds all its values."""
     rows = sum(piece.rows for piece in pieces)
     names = dict.fromkeys(chain.from_iterable(piece.arrays for piece in pieces))
-    if len(names) > MOST_KEYS:
+    if len(names) > MAX_KEYS:
         raise TooWideError(len(names))
     if not names:  # records without any keys still count as rows
         return pa.table({"": pa.nulls(rows)}).select([])
-    columns = [_united(name, pieces) for name in names]
+    columns = [_unify_column(name, pieces) for name in names]
     return pa.table([column for _, column in columns], schema=pa.schema([f for f, _ in columns]))
 
 
@@ -172,10 +172,10 @@ def _column(records: Sequence[Record], name: str, is_text: bool) -> tuple[str, p
         values = list(map(itemgetter(name), records))
     except KeyError:
         values = [record.get(name) for record in records]
-    return _typed(values, is_text)
+    return _make_array(values, is_text)
 
 
-def _typed(values: list[Any], is_text: bool) -> tuple[str, pa.Array]:
+def _make_array(values: list[Any], is_text: bool) -> tuple[str, pa.Array]:
     kind = _kind_of(values)
     if is_text and kind != NULL:
         kind = TEXT
@@ -190,7 +190,7 @@ def _kind_of(values: Iterable[Any]) -> str:
     kinds.discard(type(None))
     if kinds == {list}:
         return _list_kind(values)
-    return joined(_SCALARS.get(kind, JSON) for kind in kinds)
+    return common_kind(_SCALARS.get(kind, JSON) for kind in kinds)
 
 
 def _list_kind(lists: Iterable[Any]) -> str:
@@ -198,10 +198,10 @@ def _list_kind(lists: Iterable[Any]) -> str:
     kinds.discard(NULL)
     if JSON in kinds or (len(kinds) > 1 and kinds != {"int", FLOAT}):
         return JSON
-    return _LIST + joined(kinds)
+    return _LIST + common_kind(kinds)
 
 
-def joined(kinds: Iterable[str]) -> str:
+def common_kind(kinds: Iterable[str]) -> str:
     """Return the kind that can hold values of all these kinds."""
     several = set(kinds) - {NULL}
     if len(several) < 2:
@@ -213,7 +213,7 @@ def joined(kinds: Iterable[str]) -> str:
     if all(kind.startswith(_LIST) for kind in several):
         inner = {kind.removeprefix(_LIST) for kind in several} - {NULL}
         if len(inner) == 1 or inner == {"int", FLOAT}:
-            return _LIST + joined(inner)
+            return _LIST + common_kind(inner)
     return JSON
 
 
@@ -225,19 +225,19 @@ def _type_of(kind: str) -> pa.DataType:
 
 def _array(values: list[Any], kind: str) -> pa.Array:
     if kind == JSON:
-        values = [None if value is None else dumped(value) for value in values]
+        values = [None if value is None else dump_json(value) for value in values]
     elif kind == TEXT and not set(map(type, values)) <= {str, type(None)}:
         values = [_as_text(value) for value in values]
     return pa.array(values, _type_of(kind), memory_pool=_POOL)
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else dumped(value)
+    return value if value is None or isinstance(value, str) else dump_json(value)
 
 
-def _united(name: str, pieces: Sequence[Columns]) -> tuple[pa.Field, pa.ChunkedArray]:
+def _unify_column(name: str, pieces: Sequence[Columns]) -> tuple[pa.Field, pa.ChunkedArray]:
     found = [piece.arrays.get(name, (NULL, None)) for piece in pieces]
-    kind = joined(kind for kind, _ in found)
+    kind = common_kind(kind for kind, _ in found)
     rows = [piece.rows for piece in pieces]
     try:
         arrays = [_as_kind(*one, kind, n) for one, n in zip(found, rows, strict=True)]

@@ -8,7 +8,7 @@ from typing import BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
-from curator_core.io.atomic_write import writing
+from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import StorageOptions, join
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.resources import WorkerInfo
@@ -21,7 +21,7 @@ REASON_COLUMN = "_dropped_because"
 _PART_BYTES = 32 * 1024 * 1024
 
 
-class Keeper(Protocol):
+class DropWriter(Protocol):
     """The writer that defines the format and folder of the dropped records."""
 
     dropped_path: str | None
@@ -34,7 +34,7 @@ class Keeper(Protocol):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _EncodedFile:
     """A finished file without a name."""
 
     content: BinaryIO
@@ -44,15 +44,15 @@ class _Part:
 class DroppedFiles(DropSink):
     """Collect dropped records in memory, and above 32 MiB in unnamed files on the local disk."""
 
-    def __init__(self, keeper: Keeper, worker: WorkerInfo) -> None:
+    def __init__(self, keeper: DropWriter, worker: WorkerInfo) -> None:
         self._keeper = keeper
         self._worker = worker
         self._tables: list[pa.Table] = []
         self._size = 0
-        self._parts: list[_Part] = []
+        self._parts: list[_EncodedFile] = []
 
     def add(self, stage: str, reason: str, records: AnyTask) -> None:
-        table = _explained(_table_of(records), stage, reason)
+        table = _with_reason(_table_of(records), stage, reason)
         if not table.num_rows:
             return
         self._tables.append(table)
@@ -63,7 +63,7 @@ class DroppedFiles(DropSink):
     def finish(self, call_id: str) -> list[StagedFile]:
         self._encode()
         parts, self._parts = self._parts, []
-        return [self._staged(part, call_id, number) for number, part in enumerate(parts)]
+        return [self._write_staged(part, call_id, number) for number, part in enumerate(parts)]
 
     def _encode(self) -> None:
         tables, self._tables, self._size = self._tables, [], 0
@@ -72,18 +72,18 @@ class DroppedFiles(DropSink):
         for group in self._keeper.shared(tables):
             content = cast(BinaryIO, tempfile.SpooledTemporaryFile(_PART_BYTES))  # noqa: SIM115
             self._keeper.write(group, content)
-            self._parts.append(_Part(content, sum(table.num_rows for table in group)))
+            self._parts.append(_EncodedFile(content, sum(table.num_rows for table in group)))
 
-    def _staged(self, part: _Part, call_id: str, number: int) -> StagedFile:
+    def _write_staged(self, part: _EncodedFile, call_id: str, number: int) -> StagedFile:
         suffix = f"-{number}" if number else ""
         name = f"dropped-{call_id}{suffix}{self._keeper.ending}"
         final = join(self._keeper.dropped_path or "", name)
-        with writing(final, self._worker, self._keeper.storage_options) as draft, part.content:
+        with open_draft(final, self._worker, self._keeper.storage_options) as draft, part.content:
             part.content.seek(0)
             shutil.copyfileobj(part.content, draft.file, 1024 * 1024)
             draft.items = part.items
             draft.dropped = True
-        return draft.finished()
+        return draft.staged_file()
 
 
 def _table_of(records: AnyTask) -> pa.Table:
@@ -95,7 +95,7 @@ def _table_of(records: AnyTask) -> pa.Table:
     return pa.Table.from_pylist([facts if identity is None else {**facts, "identity": identity}])
 
 
-def _explained(table: pa.Table, stage: str, reason: str) -> pa.Table:
+def _with_reason(table: pa.Table, stage: str, reason: str) -> pa.Table:
     for name, value in ((STAGE_COLUMN, stage), (REASON_COLUMN, reason)):
         if name in table.column_names:  # dropped before, and read again
             table = table.drop_columns([name])

@@ -12,8 +12,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from curator_core.io.compression import COMPRESSIONS, Compression, compressing
-from curator_core.io.readers.json_records import dumped, has_long_digits
+from curator_core.io.compression import COMPRESSIONS, Compression, open_compressed
+from curator_core.io.readers.json_records import dump_json, has_long_digits
 from curator_core.io.writers.base import FileWriter
 from curator_core.model.arrow import is_json
 
@@ -44,7 +44,7 @@ def _dumps(record: dict[str, Any]) -> bytes:
 
 def _values(column: pa.Array, field: pa.Field) -> list[Any]:
     if is_json(field):
-        return _parsed(column.to_pylist())
+        return _parse_json(column.to_pylist())
     if pa.types.is_timestamp(field.type):
         return list(pc.replace_substring(column.cast(pa.string()), " ", "T").to_pylist())
     plain = _plain_type(field.type)
@@ -53,7 +53,7 @@ def _values(column: pa.Array, field: pa.Field) -> list[Any]:
     return list(column.to_pylist())
 
 
-def _parsed(texts: list[str | None]) -> list[Any]:
+def _parse_json(texts: list[str | None]) -> list[Any]:
     """Parse the values of JSON columns. Text that is not valid JSON stays text."""
     together = "[" + ",".join([text or "null" for text in texts]) + "]"
     try:
@@ -72,7 +72,7 @@ def _exact(text: str | None, value: Any) -> Any:
     if text is None or not has_long_digits(text.encode()):
         return value
     try:
-        return orjson.Fragment(dumped(json.loads(text)))
+        return orjson.Fragment(dump_json(json.loads(text)))
     except (ValueError, RecursionError):  # not JSON, too many digits, or nested too deeply
         return value
 
@@ -121,7 +121,7 @@ class JsonlWriter(FileWriter):
         return f".jsonl.{self.compression}" if self.compression else ".jsonl"
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:
-        with compressing(file, cast(Compression | None, self.compression)) as stream:
+        with open_compressed(file, cast(Compression | None, self.compression)) as stream:
             for table in tables:
                 for lines in json_lines(table):
                     stream.write(lines)

@@ -76,7 +76,7 @@ class FailuresContract(Trial):
 
         assert len(self.run(stage, on_error="fail", max_failures=None)) == 9
 
-    def test_a_failure_ends_the_run_where_it_is_told_to(self) -> None:
+    def test_a_failure_ends_the_run_if_the_policy_says_so(self) -> None:
         with pytest.raises(
             StageError, match=r"stage 'fails' failed.*ValueError: number 3 is bad"
         ) as at:
@@ -106,17 +106,17 @@ class FailuresContract(Trial):
         assert len(read_log(tmp_path / "log")) == 2
 
     @pytest.mark.parametrize(
-        ("limit", "count", "told"),
+        ("limit", "count", "message"),
         [
             (2, 20, r"max_failures=2\b"),
             (0, 3, r"max_failures=0\b"),
             (0.1, 150, r"max_failures=0\.1"),
         ],
     )
-    def test_too_many_failures_end_the_run(self, limit: float, count: int, told: str) -> None:
+    def test_too_many_failures_end_the_run(self, limit: float, count: int, message: str) -> None:
         bad = Fails(frozenset(range(count)))
 
-        with pytest.raises(BudgetError, match=f"(?s)stage 'fails'.*{told}"):
+        with pytest.raises(BudgetError, match=f"(?s)stage 'fails'.*{message}"):
             self.run(bad, numbers=range(count), max_failures=limit)
 
     def test_failures_within_the_budget_do_not(self) -> None:
@@ -182,7 +182,7 @@ class FailuresContract(Trial):
         assert len(disturbed.quarantined) == len(calm.quarantined) == 1
         assert (len(calm.worker_restarts), len(disturbed.worker_restarts)) == (0, 1)
         for name, counts in calm.stages.items():
-            assert disturbed.stages[name].balanced
+            assert disturbed.stages[name].is_balanced
             assert untimed(disturbed.stages[name]) == untimed(counts), name
 
     def test_without_isolation_a_killer_ends_the_run_but_loses_nothing(
@@ -194,12 +194,12 @@ class FailuresContract(Trial):
         poison.touch()
         stages: list[AnyStage] = [Kills(7, str(poison)), Writes(str(out))]
 
-        code, said = ended(self.job(*stages).start())
+        code, output = ended(self.job(*stages).start())
         before = {path.name for path in out.glob("part-*")}
         poison.unlink()
         result = self.run(*stages)
 
-        assert code == -9, said
+        assert code == -9, output
         assert len(before) == result.sources_skipped == 7
         assert sorted(int(path.read_text()) for path in out.glob("part-*")) == list(range(10))
 

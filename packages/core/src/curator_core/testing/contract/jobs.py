@@ -42,10 +42,10 @@ class Job:
 def ended(running: "subprocess.Popen[bytes]", patience_s: float = 90.0) -> tuple[int, str]:
     """Wait for the process to end; return its exit code and its stderr output."""
     try:
-        said = running.communicate(timeout=patience_s)[1].decode()
+        output = running.communicate(timeout=patience_s)[1].decode()
     finally:
         running.kill()
-    return running.returncode, said
+    return running.returncode, output
 
 
 def wait_until(reached: Callable[[], bool], patience_s: float = 60.0) -> None:

@@ -86,10 +86,10 @@ class LifetimesContract(Trial):
         self.needs("isolation")
         stage = NeverReady().with_(setup_timeout_s=0.3)
 
-        with pytest.raises(StageError, match="never_ready") as told:
+        with pytest.raises(StageError, match="never_ready") as caught:
             self.run(stage)
 
-        assert "took longer than its setup_timeout_s of 0.3 s" in str(told.value)
+        assert "took longer than its setup_timeout_s of 0.3 s" in str(caught.value)
 
     def test_after_a_node_that_cannot_be_prepared(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")
@@ -128,11 +128,11 @@ class LifetimesContract(Trial):
 
         wait_until(lambda: any(event.kind == "process" for event in read_log(log)))
         os.killpg(running.pid, number)  # as terminals, `timeout` and schedulers do
-        code, said = ended(running)
+        code, output = ended(running)
 
         events = read_log(log)
-        assert code == 128 + number, said
-        assert f"stopped by {number.name}" in said
+        assert code == 128 + number, output
+        assert f"stopped by {number.name}" in output
         check_lives(events)
         assert len([event for event in events if event.kind == "process"]) < 400
         assert not still_running(event.pid for event in events)

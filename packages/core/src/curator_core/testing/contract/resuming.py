@@ -46,7 +46,7 @@ class ResumingContract(Trial):
         assert len(read_log(log)) == events
         assert again.files == first.files
 
-    def test_a_failed_run_goes_on_where_it_failed(self, tmp_path: Path) -> None:
+    def test_a_failed_run_resumes_where_it_failed(self, tmp_path: Path) -> None:
         cause, out = tmp_path / "cause", tmp_path / "out"
         cause.touch()
         stages: list[AnyStage] = [Fails(frozenset({15}), str(cause)), FansOut(2), Writes(str(out))]
@@ -96,7 +96,7 @@ class ResumingContract(Trial):
         assert (counts["sums"].tasks_in, counts["sums"].tasks_passed) == (120, 120)
         through = {(c.tasks_in, c.tasks_out) for c in list(counts.values())[2:]}
         assert through == {(counts["sums"].tasks_out,) * 2} == {(len(written(out)),) * 2}
-        assert all(stage.balanced for stage in counts.values())
+        assert all(stage.is_balanced for stage in counts.values())
         assert counts["weighs"].scores == {"weight": Scores.of(written(out))}
         assert counts["weighs"].models == {SCALES: len(written(out))}
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from curator_core.io.atomic_write import writing
+from curator_core.io.atomic_write import open_draft
 from curator_core.model.files import FileGroup
-from curator_core.model.provenance import tell_model
+from curator_core.model.provenance import attach_model
 from curator_core.model.resources import NodeInfo, WorkerInfo
-from curator_core.model.scores import Scores, tell_scores
+from curator_core.model.scores import Scores, attach_scores
 from curator_core.model.stages import ProcessingStage
 from curator_core.model.tasks import Dropped, Empty, Mixed, Task
 from curator_core.testing.contract.logs import note
@@ -74,10 +74,10 @@ class Weighs(Numbers):
     def process(self, task: Task[int]) -> Any:
         weighed = task.with_data(task.data)
         if task.data < self.limit:
-            tell_scores(weighed, "weight", Scores.of([task.data]))
-            tell_model(weighed, SCALES)
+            attach_scores(weighed, "weight", Scores.of([task.data]))
+            attach_model(weighed, SCALES)
             return weighed
-        tell_scores(weighed, "weight", Scores.of([], [task.data]))
+        attach_scores(weighed, "weight", Scores.of([], [task.data]))
         return Dropped("heavy", records=weighed)
 
 
@@ -261,11 +261,11 @@ class Writes(ProcessingStage[Task[int], FileGroup]):
         self._worker = worker
 
     def process(self, task: Task[int]) -> FileGroup:
-        with writing(f"{self.output_path}/part-{task.task_id}.txt", self._worker) as draft:
+        with open_draft(f"{self.output_path}/part-{task.task_id}.txt", self._worker) as draft:
             draft.file.write(f"{task.data}\n".encode())
             draft.items = 1
         output = FileGroup.of([draft.final])
-        output.staged = (draft.finished(),)
+        output.staged = (draft.staged_file(),)
         return output
 
 

@@ -220,7 +220,15 @@ class Dispatching:
             self.watch(call)
         pieces = tuple([stretch.piece for stretch in stretches])
         floor.out.append(
-            Dispatch(call.id, worker.id, spec.first, spec.last, pieces, call.alone, call.condemned)
+            Dispatch(
+                call.id,
+                worker.id,
+                spec.first,
+                spec.last,
+                pieces,
+                call.alone,
+                call.condemned,
+            )
         )
 
     def _reserve(self, call: Call) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Self
 
-from curator_core.model.resources import Resources
+from curator_core import Resources
 
 UNIT = 10_000
 """One CPU, one GPU or one of anything custom: the smallest share is a ten-thousandth."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from curator_core.plan.plan import PlannedStage
+from curator_core import PlannedStage
 
 from curator_streaming.scheduling.needs import Capacity, Need, demanded, offered
 

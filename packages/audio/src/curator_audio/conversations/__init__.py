@@ -1,1 +1,0 @@
-"""Conversations: windows of recordings in which several people speak."""

@@ -1,1 +1,0 @@
-"""Sound events: sounds other than speech, such as music, dogs, or applause."""

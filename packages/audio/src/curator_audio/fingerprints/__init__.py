@@ -1,1 +1,0 @@
-"""Fingerprints: bits that survive encoding, resampling, and changes of volume."""

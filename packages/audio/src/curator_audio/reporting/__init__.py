@@ -1,1 +1,0 @@
-"""Reports with players: what each rule kept and dropped of a run's recordings."""

@@ -1,1 +1,0 @@
-"""Speech: find it, and make segments of it."""

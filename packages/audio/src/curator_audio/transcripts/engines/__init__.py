@@ -1,1 +1,0 @@
-"""Engines: libraries that run speech recognition models, behind one interface."""

@@ -1,0 +1,1 @@
+"""Voice activity detection: find the spans of speech in recordings."""

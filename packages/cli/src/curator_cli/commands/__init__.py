@@ -1,0 +1,1 @@
+"""The built-in commands of `curate`, one module each."""

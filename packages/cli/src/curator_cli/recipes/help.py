@@ -1,0 +1,112 @@
+"""Descriptions of stages and workflows, for help and documentation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from curator_core import Resources
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
+
+from curator_cli.recipes.options import Option, OptionTable, options_of, settings, with_docs
+from curator_cli.recipes.steps import load_stage
+from curator_cli.recipes.workflows import load_workflow, workflow_table
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """One option for display. The default is plain data, None if the option is required."""
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    doc: str
+
+
+@dataclass(frozen=True)
+class StageHelp:
+    """A stage for display. `settings` are the options that every stage has."""
+
+    name: str
+    doc: str
+    distribution: str
+    version: str
+    place: str
+    input_type: str
+    output_type: str
+    options: tuple[OptionHelp, ...]
+    settings: tuple[OptionHelp, ...]
+
+
+def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
+    """Describe a stage: what it does, its input and output types, and its options."""
+    plugins = installed_plugins() if plugins is None else plugins
+    found = load_stage(name, plugins)
+    offer = plugins.stages.find(name)
+    own = with_docs(options_of(found), found) if isinstance(found, type) else OptionTable()
+    return StageHelp(
+        name=offer.name,
+        doc=doc_of(found),
+        distribution=offer.distribution,
+        version=offer.version,
+        place=offer.place,
+        input_type=found.input_type.__name__,
+        output_type=found.output_type.__name__,
+        options=tuple(_describe_option(option) for option in own.options.values()),
+        settings=tuple(
+            _describe_option(option, found) for name, option in settings().options.items()
+            if name not in own.options
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WorkflowHelp:
+    """A workflow for display."""
+
+    name: str
+    doc: str
+    distribution: str
+    version: str
+    place: str
+    options: tuple[OptionHelp, ...]
+
+
+def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
+    """Describe a workflow: what it does, and its options."""
+    plugins = installed_plugins() if plugins is None else plugins
+    found = load_workflow(name, plugins)
+    table = with_docs(workflow_table(found), found)
+    offer = plugins.workflows.find(name)
+    return WorkflowHelp(
+        name=offer.name,
+        doc=doc_of(found),
+        distribution=offer.distribution,
+        version=offer.version,
+        place=offer.place,
+        options=tuple(_describe_option(option) for option in table.options.values()),
+    )
+
+
+def doc_of(found: Any) -> str:
+    """Return a class's own docstring, but not the signature that a dataclass generates."""
+    import inspect
+
+    text = inspect.cleandoc(found.__doc__ or "")
+    return "" if text.startswith(f"{getattr(found, '__name__', '')}(") else text
+
+
+def _describe_option(option: Option, stage: Any = None) -> OptionHelp:
+    """Describe an option; for a general setting, with the default of this stage."""
+    default = None if option.required else option.default
+    if stage is not None and option.name != "num_workers":
+        default = getattr(stage, option.name, default)
+    shown = option.shown(default)
+    if isinstance(default, Resources):
+        shown = default.asked
+    return OptionHelp(option.name, option.type_name, shown, option.required, _one_line(option.doc))
+
+
+def _one_line(text: str) -> str:
+    """Join the lines of each paragraph; paragraphs stay apart."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

@@ -1,0 +1,140 @@
+"""JSON Schema of recipes, for completion and checks in editors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from curator_core.errors import PluginError
+from curator_core.plugins.registry import Plugins
+from curator_core.plugins.registry import plugins as installed_plugins
+
+from curator_cli.recipes.help import doc_of
+from curator_cli.recipes.options import OptionTable, pipeline_settings, run_settings, with_docs
+from curator_cli.recipes.steps import load_stage, stage_table
+from curator_cli.recipes.validation import model_of
+from curator_cli.recipes.workflows import load_workflow, workflow_table
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
+    """Return a schema with one variant for each installed stage that loads."""
+    plugins = installed_plugins() if plugins is None else plugins
+    definitions: dict[str, Any] = {}
+    bare: list[str] = []
+    variants = []
+    for name in plugins.stages:
+        try:
+            found = load_stage(name, plugins)
+            definitions |= _definitions_of(name, found)
+        except PluginError:
+            continue  # `curate plugins` reports it
+        variants.append({"$ref": f"#/$defs/{name}"})
+        if not any(option.required for option in stage_table(found).options.values()):
+            bare.append(name)
+    names = [{"enum": bare}] if bare else []
+    definitions["step"] = {"anyOf": [*names, *variants]} if variants else {"not": {}}
+    outer = _outer(plugins, definitions)
+    workflows = _workflows(plugins, definitions)
+    if workflows:
+        outer["workflow"] = {"enum": workflows, "description": _WORKFLOW}
+        outer["options"] = {"type": "object"}
+    return {
+        "$schema": DIALECT,
+        "title": "Curator recipe",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": outer,
+        **(_conditions(workflows) if workflows else {}),
+        "$defs": definitions,
+    }
+
+
+_WORKFLOW = "Several pipelines one after another, in place of steps."
+
+
+def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
+    """Return the names of workflows that load, and add their options to the definitions."""
+    names = []
+    for name in plugins.workflows:
+        try:
+            kind = load_workflow(name, plugins)
+            table = with_docs(workflow_table(kind), kind)
+            definitions[f"workflow:{name}"] = _object(f"workflow:{name}", table, definitions)
+        except PluginError:
+            continue  # `curate plugins` reports it
+        names.append(name)
+    return names
+
+
+def _conditions(workflows: list[str]) -> dict[str, Any]:
+    return {
+        "dependentRequired": {"options": ["workflow"]},
+        "allOf": [_variant(name) for name in workflows],
+    }
+
+
+def _variant(name: str) -> dict[str, Any]:
+    """Return the condition that applies to recipes of this workflow."""
+    asked = {"properties": {"workflow": {"const": name}}, "required": ["workflow"]}
+    steps = dict.fromkeys(("input", "steps", "output", "errors"), False)
+    options = {"$ref": f"#/$defs/workflow:{name}"}
+    then = {"properties": {"options": options, **steps}, "required": ["options"]}
+    return {"if": asked, "then": then}
+
+
+def _outer(plugins: Plugins, definitions: dict[str, Any]) -> dict[str, Any]:
+    step = {"$ref": "#/$defs/step"}
+    names = sorted({*plugins.executors, *(name.rpartition(".")[2] for name in plugins.executors)})
+    options = {"type": "object", "properties": {"name": {"enum": names}}, "required": ["name"]}
+    return {
+        "name": {"type": "string", "description": "What the pipeline is called."},
+        "description": {"type": "string", "description": "What it is for."},
+        "executor": {"anyOf": [{"enum": names}, options]},
+        "input": step,
+        "steps": {"type": "array", "items": step},
+        "output": step,
+        "errors": _object("errors", pipeline_settings(), definitions),
+        "run": _object("run", run_settings(), definitions),
+    }
+
+
+def _definitions_of(name: str, found: Any) -> dict[str, Any]:
+    definitions: dict[str, Any] = {}
+    table = stage_table(found)
+    if isinstance(found, type):
+        table = with_docs(table, found)
+    schema = _object(name, table, definitions)
+    properties = {"stage": {"const": name}, "id": {"type": "string"}, **schema["properties"]}
+    required = ["stage", *schema.get("required", [])]
+    doc = {"description": doc_of(found)} if doc_of(found) else {}
+    whole = {**schema, "properties": properties, "required": required, **doc}
+    return {**definitions, name: whole}
+
+
+def _object(prefix: str, table: OptionTable, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of some options; the types they refer to are added to the definitions."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Tolerant(GenerateJsonSchema):
+        """Makes options that only Python can set match nothing, instead of failing."""
+
+        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
+
+        def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+            return {"not": {}}
+
+    template = f"#/$defs/{prefix}:{{model}}"
+    made = model_of(table).model_json_schema(ref_template=template, schema_generator=Tolerant)
+    for name, inner in made.pop("$defs", {}).items():
+        definitions[f"{prefix}:{name}"] = _remove_titles(inner)
+    return {key: value for key, value in _remove_titles(made).items() if key != "title"}
+
+
+def _remove_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove the titles that pydantic derives from field names: they only clutter editors."""
+    properties = schema.get("properties", {})
+    plain = {
+        name: {key: value for key, value in about.items() if key != "title"}
+        for name, about in properties.items()
+    }
+    return {**schema, "properties": plain} if plain else dict(schema)

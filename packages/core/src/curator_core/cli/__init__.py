@@ -1,5 +1,0 @@
-"""The command `curate`."""
-
-from curator_core.cli.calling import main
-
-__all__ = ["main"]

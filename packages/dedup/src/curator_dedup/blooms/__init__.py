@@ -1,1 +1,0 @@
-"""Bloom filters: streaming deduplication in one pass, with little memory."""

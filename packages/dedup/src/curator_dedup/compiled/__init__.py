@@ -1,1 +1,0 @@
-"""Compiled kernels: per-character work as machine code. Needs the extra `fast`."""

@@ -1,1 +1,0 @@
-"""Exact duplicates: documents with equal texts, byte by byte or after normalization."""

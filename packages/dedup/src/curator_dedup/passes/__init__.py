@@ -1,0 +1,1 @@
+"""The passes that all deduplication is made of: list, sign, group, decide, remove."""

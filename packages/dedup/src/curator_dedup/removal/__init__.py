@@ -1,1 +1,0 @@
-"""Removal: the last pass over documents, which applies the decisions."""

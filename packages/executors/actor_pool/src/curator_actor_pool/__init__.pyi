@@ -1,0 +1,3 @@
+# Generated from the package's list of public names: run `hatch run generate`.
+from curator_actor_pool.executor import RayActorPoolExecutor as RayActorPoolExecutor
+from curator_actor_pool.options import ActorPoolOptions as ActorPoolOptions

@@ -1,0 +1,1 @@
+"""Deduplication: equal files, equal pixels, or perceptual hashes within a few bits."""

@@ -1,1 +1,0 @@
-"""Duplicate pictures: equal files, equal pixels, or perceptual hashes within a few bits."""

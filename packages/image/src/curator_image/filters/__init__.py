@@ -1,0 +1,1 @@
+"""Filters on header, pixels and columns, and the measures that they use."""

@@ -1,1 +1,0 @@
-"""Image folders: pictures as files, with sidecars of the same name."""

@@ -1,1 +1,0 @@
-"""Measures of pictures, and filters based on them."""

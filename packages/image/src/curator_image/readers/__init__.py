@@ -1,0 +1,1 @@
+"""Readers of WebDataset shards, folders of image files, and Parquet."""

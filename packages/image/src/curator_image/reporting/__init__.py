@@ -1,1 +1,0 @@
-"""Reports with pictures: what each rule kept and dropped, and clusters of duplicates."""

@@ -1,1 +1,0 @@
-"""Resizing: scale, crop, pad or re-encode pictures."""

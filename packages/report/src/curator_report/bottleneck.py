@@ -1,0 +1,102 @@
+"""Bottlenecks: which stage holds up a run, the evidence for it, and what to change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from curator_core.model.formatting import duration
+from curator_core.model.usage import Usage
+
+_SHORT_S = 1.0
+_TELLING = 0.4
+"""A stage with a smaller share of all busy time is not reported as the bottleneck."""
+
+_IDLE = 0.5
+_COMPUTES = 0.7
+_CROWDED = 0.25
+_OVERHEAD_S = 0.002
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What holds up the run; `name` is empty if no stage does."""
+
+    name: str
+    evidence: str
+    advice: str
+
+
+def bottleneck_of(
+    usages: Mapping[str, Usage], needs: Mapping[str, Any], diagnosis: Mapping[str, Any]
+) -> Bottleneck | None:
+    """Find the bottleneck; None if the run was too short to tell.
+
+    Prefers the scheduler's own diagnosis; otherwise analyzes the stage that was busy longest.
+    `needs` are the resources of each stage.
+    """
+    if diagnosis.get("bottleneck"):
+        return Bottleneck(diagnosis["bottleneck"], diagnosis["evidence"], diagnosis["advice"])
+    busy = sum(usage.seconds for usage in usages.values())
+    if busy < _SHORT_S:
+        return None
+    waited = sum(usage.waited_s for usage in usages.values())
+    if waited > busy * _IDLE / (1 - _IDLE):
+        return _of_listing(busy, waited)
+    name, most = max(usages.items(), key=lambda found: found[1].seconds)
+    held, by = max((usage.held_s, name) for name, usage in usages.items())
+    if held > busy:
+        return Bottleneck(
+            "the consumer of the outputs",
+            f"outputs of {by} waited {duration(held)} to be taken, longer than the stages worked",
+            "take them faster, or put a writer at the end of the pipeline",
+        )
+    share = most.seconds / busy
+    evidence = f"{_percent(share)} of all time at work was spent in it"
+    if share < _TELLING:
+        return Bottleneck(
+            "", f"no stage stands out: {name} took most, {_percent(share)} of all time at work",
+            "more CPUs, or more workers, would help all stages alike",
+        )  # fmt: skip
+    return Bottleneck(name, evidence, _advice(name, most, needs.get(name) or {}))
+
+
+def _of_listing(busy: float, waited: float) -> Bottleneck:
+    return Bottleneck(
+        "the supply of work",
+        f"workers had nothing to do for {_percent(waited / (busy + waited))} of their time",
+        "fewer workers do as well; or more and smaller sources, such as files cut into ranges "
+        "(blocksize), so that all have something to do",
+    )
+
+
+def _advice(name: str, usage: Usage, resources: Mapping[str, Any]) -> str:
+    computes = usage.cpu_s / usage.seconds if usage.seconds else 0.0
+    crowded = usage.crowded_s / usage.seconds if usage.seconds else 0.0
+    per_task = usage.seconds / usage.tasks if usage.tasks else 0.0
+    if resources.get("gpus") or resources.get("gpu_memory_gb"):
+        return (
+            f"larger batches for {name} (batch_size), or a smaller share of a GPU each (gpus=0.5), "
+            "so that two workers share one"
+        )
+    if usage.setup_s > usage.seconds:
+        return (
+            f"setting {name} up took longer than its work ({duration(usage.setup_s)}): fewer "
+            "workers (num_workers), or more work for each"
+        )
+    if computes < _COMPUTES and crowded > _CROWDED:
+        return (
+            f"it was ready for work {_percent(crowded)} of the time and no CPU was free: fewer "
+            "workers at once, less besides the run on this machine, or more CPUs"
+        )
+    if computes < _COMPUTES:
+        return (
+            f"it computes only {_percent(computes)} of the time and waits for the rest: more "
+            f"workers for {name} (num_workers), or cpus=0.5, so that they share CPUs"
+        )
+    if per_task < _OVERHEAD_S and usage.tasks > 1000:
+        return "its tasks are tiny: larger ones (more records in each batch) cost less in all"
+    return f"it keeps its CPUs busy: more CPUs or machines, or a faster {name}, would help most"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,123 @@
+"""Tables about stages, for terminals."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from curator_core import StageCounts
+from curator_core.logs import visible
+from curator_core.model.formatting import count, counted
+
+from curator_report.failures import Failure, summarize
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+MOST_ROWS = 16
+"""Keeps a closing summary short; the report has all stages."""
+
+_WIDE = 120
+_STATUS_STYLES = {"failed": "red", "dropped": "yellow"}
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a console without markup; outside of a terminal it is not limited to 80 columns."""
+    made = _visible_console()(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = max(made.width, _WIDE)
+    return made
+
+
+@cache
+def _visible_console() -> "type[Console]":
+    """Return a Console class that makes control characters in untrusted text visible."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class VisibleConsole(Console):
+        def render(
+            self, renderable: "RenderableType", options: "ConsoleOptions | None" = None
+        ) -> "Iterator[Segment]":
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return VisibleConsole
+
+
+def plain_table(*columns: str, numbers: Iterable[str] = ()) -> "Table":
+    """Return a table in our common style. Columns named in `numbers` are aligned right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    right = set(numbers)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    return table
+
+
+def stage_table(
+    stages: Mapping[str, StageCounts],
+    failures: Iterable[Failure] = (),
+    most_rows: int | None = MOST_ROWS,
+) -> "Table":
+    """Show the counts of each stage, and the reasons of drops and failures."""
+    table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
+    for gives_way in (table.columns[-1], table.columns[0]):  # the first to shrink
+        gives_way.no_wrap = False
+    table.columns[0].min_width = len("stage")
+    found = list(failures)
+    shown = _most_telling(stages, most_rows)
+    for name in shown:
+        counts = stages[name]
+        why = summarize(counts, [f for f in found if f.stage == name])
+        table.add_row(_cut(name), *figures_of(counts), _cut(why, "dim"))
+    if len(shown) < len(stages):
+        hidden = counted(len(stages) - len(shown), "more stage")
+        table.add_row(_cut(f"… {hidden}", "dim"))
+    return table
+
+
+_NUMBERS = ("in", "out", "dropped", "failed")
+
+
+def figures_of(counts: StageCounts) -> "list[Text]":
+    """Return the cells in, out, dropped and failed."""
+    failed = counts.items_failed + counts.items_rejected
+    return [
+        number(counts.items_in),
+        number(counts.items_out),
+        number(counts.items_dropped, "dropped"),
+        number(failed, "failed"),
+    ]
+
+
+def _cut(text: str, style: str = "") -> "Text":
+    """Return a text that is cut to one line."""
+    from rich.text import Text
+
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def number(value: float, kind: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(count(value), style=_STATUS_STYLES.get(kind, "") if value else "dim")
+
+
+def _most_telling(stages: Mapping[str, StageCounts], most: int | None) -> list[str]:
+    """Choose the first two stages, the last, and the ones that kept most back; all if they fit."""
+    names = list(stages)
+    if most is None or len(names) <= most:
+        return names
+
+    def items_not_kept(name: str) -> int:
+        counts = stages[name]
+        return counts.items_dropped + counts.items_failed + counts.items_rejected
+
+    ends = [names[0], names[1], names[-1]]
+    ranked = sorted((name for name in names if name not in ends), key=items_not_kept, reverse=True)
+    chosen = {*ends, *ranked[: most - len(ends)]}
+    return [name for name in names if name in chosen]

@@ -1,1 +1,0 @@
-"""Contamination: find and remove benchmark text in a corpus."""

@@ -1,0 +1,1 @@
+"""Find and remove benchmark text in a corpus."""

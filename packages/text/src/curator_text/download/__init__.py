@@ -1,0 +1,1 @@
+"""Download complete, verified files from the web, from public addresses only."""

@@ -1,1 +1,0 @@
-"""Downloading: complete, verified files from the web, from public addresses only."""

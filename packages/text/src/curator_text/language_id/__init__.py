@@ -1,0 +1,1 @@
+"""Identify the language and script of texts."""

@@ -1,1 +1,0 @@
-"""Languages: identify the language and script of texts."""

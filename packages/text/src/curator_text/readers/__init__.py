@@ -1,0 +1,1 @@
+"""Readers for published text formats: WARC, WET, Wikipedia, arXiv, CSV, plain text."""

@@ -1,1 +1,0 @@
-"""Segments: split documents into one row per part, and join them again."""

@@ -1,1 +1,0 @@
-"""Rule sets: published rules for web text, each as one stage with several reasons."""

@@ -1,1 +1,0 @@
-"""Sources: readers for published text formats (WARC, WET, Wikipedia, arXiv, CSV, plain text)."""

@@ -1,1 +1,0 @@
-"""Statistics of a corpus: lengths, languages, scores."""

@@ -1,1 +1,0 @@
-"""Captioning: models describe what happens in clips."""

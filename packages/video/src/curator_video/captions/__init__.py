@@ -1,0 +1,1 @@
+"""Captions: models describe what happens in clips."""

@@ -1,1 +1,0 @@
-"""Embedding: turn clips into vectors, so that similar clips have similar vectors."""

@@ -1,0 +1,1 @@
+"""Embeddings: turn clips into vectors, so that similar clips have similar vectors."""

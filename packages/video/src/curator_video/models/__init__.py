@@ -1,1 +1,0 @@
-"""Image models for pictures of clips."""

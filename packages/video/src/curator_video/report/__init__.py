@@ -1,0 +1,1 @@
+"""Pages and report sections that show the clips of a run."""

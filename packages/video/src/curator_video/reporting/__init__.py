@@ -1,1 +1,0 @@
-"""Reporting: pages that show the clips of a run."""

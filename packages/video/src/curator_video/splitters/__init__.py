@@ -1,0 +1,1 @@
+"""Splitters: divide videos into clips."""

@@ -1,1 +1,0 @@
-"""Splitters: turn videos into clips."""

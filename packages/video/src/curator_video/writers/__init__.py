@@ -1,0 +1,1 @@
+"""Writers: store clips and their metadata in the layout of NeMo Curator."""

@@ -1,1 +1,0 @@
-"""Writing: store clips and their metadata in the layout of NeMo Curator."""

@@ -1,0 +1,1 @@
+"""Rows with transcripts become documents for text stages."""

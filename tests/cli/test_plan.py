@@ -1,0 +1,184 @@
+"""`curate plan`, `stages`, `plugins` and `schema`."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core.plugins.registry import plugins
+
+Curate = Callable[..., Any]
+CURATE = (sys.executable, "-c", "from curator_cli.__main__ import main; main()")
+
+
+def test_a_plan_shows_stages_columns_and_executor_and_runs_nothing(
+    curate: Curate, desk: Path
+) -> None:
+    said = curate("plan", "recipe.yaml")
+    assert (said.code, said.err) == (0, "")
+    lines = [line.rstrip() for line in said.out.splitlines()]
+    assert lines[0] == "trial: Long words in capitals."
+    [row] = [line.split() for line in lines if " long_enough " in line]
+    assert row == ["3", "long_enough", "DocumentBatch", "reads", "text", "1", "CPU"]
+    assert "executor     LocalExecutor (as requested)" in lines
+    assert lines[-1] == "The plan is valid."
+    assert not (desk / "out").exists()
+
+
+def test_a_plan_as_json(curate: Curate) -> None:
+    plan = curate("plan", "recipe.yaml", "--json").json
+    assert [stage["name"] for stage in plan["stages"]][2:4] == ["long_enough", "loud"]
+    loud = plan["stages"][3]
+    assert loud["options"] == {"refused": "", "seconds": 0.0}
+    assert (loud["takes"], loud["gives"], loud["reads"]) == (
+        "DocumentBatch",
+        "DocumentBatch",
+        ["text"],
+    )
+    assert loud["resources"] == {"cpus": 1.0}
+
+
+def test_columns_before_and_after_are_shown_where_the_reader_knows_them(
+    curate: Curate, desk: Path
+) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(
+        recipe.replace("raw/*.jsonl", "raw/*.jsonl\n  fields: [text]")
+    )
+    stages = curate("plan", "recipe.yaml", "--json").json["stages"]
+    assert stages[1]["columns_after"] == stages[2]["columns_before"] == ["text"]
+
+
+def test_a_secret_is_not_shown(curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORD", "hush-hush")
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
+    said = curate("plan", "recipe.yaml", "--json", "--env", "WORD")
+    assert "hush-hush" not in said.out
+    assert "${secret:WORD}" in said.out
+
+
+def test_problems_are_all_there_is(curate: Curate, desk: Path) -> None:
+    said = curate("plan", "recipe.yaml", "--set", "input.file_paths=rwa/*.jsonl")
+    assert (said.code, said.out) == (2, "")
+    assert "no files match rwa/*.jsonl" in said.err
+
+
+def test_lacking_resources_have_a_code_of_their_own(curate: Curate, desk: Path) -> None:
+    recipe = (desk / "recipe.yaml").read_text()
+    (desk / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", "- trial.on_gpu"))
+    said = curate("plan", "recipe.yaml")
+    assert said.code == 5
+    assert said.err.startswith("curate: stage 3 'on_gpu' asks for 64 GPU, but this machine has ")
+
+
+def test_stages_are_listed_by_package(curate: Curate) -> None:
+    lines = curate("stages").out.splitlines()
+    assert "curator-trial 1.2" in lines
+    below = lines[lines.index("curator-trial 1.2") :]
+    assert below[1].strip().split(maxsplit=1) == ["trial.long_enough", "Drops short texts."]
+
+
+def test_one_stage_is_explained(curate: Curate) -> None:
+    said = curate("stages", "trial.long_enough")
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert "from curator-trial 1.2: curator_trial_stages:LongEnough" in lines
+    assert "takes DocumentBatch, gives DocumentBatch" in lines
+    assert "min_chars int 5 The fewest characters a text may have." in lines
+    assert lines[-1] == "- stage: trial.long_enough"
+
+
+def test_one_stage_as_json(curate: Curate) -> None:
+    told = curate("stages", "trial.long_enough", "--json").json
+    assert told["options"][0] == {
+        "name": "min_chars",
+        "type": "int",
+        "default": 5,
+        "required": False,
+        "doc": "The fewest characters a text may have.",
+    }
+
+
+def test_a_mistyped_stage(curate: Curate) -> None:
+    said = curate("stages", "trial.long_enuogh")
+    assert said.code == 2
+    assert said.err == (
+        "curate: no stage named 'trial.long_enuogh' (did you mean trial.long_enough?)\n"
+    )
+
+
+def test_plugins_are_listed_with_what_they_offer(curate: Curate) -> None:
+    lines = curate("plugins").out.splitlines()
+    at = lines.index("curator-trial 1.2")
+    assert lines[at + 1] == "  stages          trial.long_enough, trial.on_gpu, trial.upper"
+    assert lines[at + 2] == "  workflows       trial.twice"
+    assert lines[at + 3] == "  commands        trial.hello, trial.no_command"
+
+
+def test_a_broken_plugin_is_shown_with_its_cause(
+    curate: Curate, trial_modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "curator_trial_plugin", None)
+    plugins.cache_clear()
+    said = curate("plugins")
+    assert said.code == 0
+    assert (
+        "broken: plugin 'trial' of curator-trial 1.2 is disabled: ModuleNotFoundError" in said.out
+    )
+    assert "curator-core" in said.out
+    assert curate("plugins", "--strict").code == 1
+    assert curate("plugins", "--json").json["broken"][0]["name"] == "trial"
+
+
+def test_the_schema_knows_the_stages(curate: Curate) -> None:
+    assert "trial.upper" in curate("schema").json["$defs"]
+
+
+def test_a_plan_fits_eighty_columns(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = curate("plan", "recipe.yaml", "--set", "steps.loud.id=a_name_of_some_length_for_a_stage")
+    lines = said.out.splitlines()
+    [row] = [line for line in lines if "a_name_of_some" in line]
+    assert row.endswith("1 CPU")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_recipe_may_be_piped_in(desk: Path) -> None:
+    with (desk / "recipe.yaml").open() as recipe:
+        ended = subprocess.run([*CURATE, "plan", "-"], stdin=recipe, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "The plan is valid." in ended.stdout
+
+
+def test_a_mistake_in_what_is_piped_in_has_a_line(desk: Path) -> None:
+    ended = subprocess.run(
+        [*CURATE, "plan", "-"], input="name: x\nstep: []\n", capture_output=True, text=True
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[0] == (
+        "curate: <stdin>:2: no key named 'step' (did you mean steps?)"
+    )
+
+
+def test_nothing_piped_in(desk: Path) -> None:
+    command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', '-'])} <&-"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "curate: recipe '-' cannot be read: nothing is piped in\n"
+
+
+def test_the_folder_of_a_recipe_instead_of_it(curate: Curate, desk: Path) -> None:
+    said = curate("plan", str(desk))
+    assert said.code == 2
+    assert said.err == (
+        f"curate: recipe '{desk}' cannot be read: Is a directory "
+        f"(did you mean {desk}/recipe.yaml?)\n"
+    )
+
+
+def test_a_setting_without_a_name(curate: Curate) -> None:
+    said = curate("plan", "recipe.yaml", "--set", "=1")
+    assert said.err == "curate: --set '=1': write it as steps.<id>.<option>=<value>\n"

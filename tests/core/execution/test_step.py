@@ -1,0 +1,625 @@
+"""One stage at work: retries, split batches, checks of what goes in and comes out."""
+
+import os
+import signal
+import sys
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from curator_core import (
+    DocumentBatch,
+    Dropped,
+    ErrorPolicy,
+    FileGroup,
+    Mixed,
+    ProcessingStage,
+    Rejected,
+    StageError,
+    Task,
+)
+from curator_core.execution.run_stages import StageRun, as_source, run_stages, unchecked_plan
+from curator_core.execution.timeouts import AlarmTimer
+from curator_core.execution.worker import StageWorker
+from curator_core.model.crash_attribution import Blame
+from curator_core.model.records import QuarantineRecord
+from curator_core.model.resources import WorkerInfo
+from hypothesis import given
+from hypothesis import strategies as st
+
+Stage = ProcessingStage[Task[Any], Task[Any]]
+
+
+def quarantining(stage: ProcessingStage[Any, Any], *tasks: Task[Any]) -> StageRun:
+    return run_stages([stage], tasks, on_error="quarantine")
+
+
+def data(ran: StageRun) -> list[Any]:
+    return [task.data for task in ran.outputs]
+
+
+def returning(result: Any) -> Stage:
+    class Returns(ProcessingStage[Task[Any], Task[Any]]):
+        def process(self, task: Task[Any]) -> Any:
+            return result
+
+    return Returns()
+
+
+class Pixels:
+    """Something large."""
+
+
+class FailsFirst(Stage):
+    """Fails so many times at each task, then gives it back."""
+
+    def __init__(self, times: int, error: Exception | None = None) -> None:
+        self.times = times
+        self.error = error or ValueError("not yet")
+        self.tries: dict[str, int] = {}
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        self.tries[task.task_id] = self.tries.get(task.task_id, 0) + 1
+        if self.tries[task.task_id] <= self.times:
+            raise self.error
+        return task
+
+
+class TestRetries:
+    def test_are_counted_and_end_in_success(self) -> None:
+        ran = quarantining(FailsFirst(2).with_(retries=2), Task("a"), Task("b"))
+
+        assert data(ran) == ["a", "b"]
+        assert (ran.counts.tasks_retried, ran.counts.tasks_in, ran.counts.tasks_failed) == (4, 2, 0)
+
+    def test_end_in_quarantine_when_there_were_enough(self) -> None:
+        ran = quarantining(FailsFirst(3).with_(retries=2), Task("a"))
+
+        [record] = ran.report.quarantined
+        assert (record.attempts, record.reason) == (3, "ValueError: not yet")
+
+    @pytest.mark.parametrize(
+        ("error", "tries"),
+        [(ConnectionError("gone"), 3), (FileNotFoundError("no such file"), 1), (KeyError("x"), 1)],
+    )
+    def test_come_by_themselves_only_where_waiting_may_help(
+        self, error: Exception, tries: int
+    ) -> None:
+        stage = FailsFirst(99, error)
+        quarantining(stage, Task("a"))
+
+        assert list(stage.tries.values()) == [tries]
+
+    def test_wait_twice_as_long_each_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        waits: list[float] = []
+        monkeypatch.setattr("time.sleep", waits.append)
+        plan = unchecked_plan([FailsFirst(3)], "fail")
+        policy = ErrorPolicy("fail", retries=3, backoff_s=0.5)
+        plan = replace(plan, steps=(replace(plan.stages[0], policy=policy),))
+
+        list(StageWorker(plan, WorkerInfo()).call([as_source(Task("a"), 0)]).outputs())
+
+        assert waits == [0.5, 1.0, 2.0]
+
+    def test_of_a_generator_wait_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        waits: list[float] = []
+        monkeypatch.setattr("time.sleep", waits.append)
+        plan = unchecked_plan([BreaksOff(times=2)], "fail")
+        policy = ErrorPolicy("fail", retries=2, backoff_s=0.5)
+        plan = replace(plan, steps=(replace(plan.stages[0], policy=policy),))
+
+        list(StageWorker(plan, WorkerInfo()).call([as_source(Task(0), 0)]).outputs())
+
+        assert waits == [0.5, 1.0]
+
+    def test_of_a_hanging_task_are_one(self) -> None:
+        class Hangs(ProcessingStage[Task[Any], Task[Any]]):
+            timeout_s = 0.03
+            tries = 0
+
+            def process(self, task: Task[Any]) -> Task[Any]:
+                if task.data != "slow":
+                    return task
+                type(self).tries += 1
+                import time
+
+                time.sleep(10)
+                return task
+
+        assert AlarmTimer.works_here()
+        ran = quarantining(Hangs(), Task("a"), Task("slow"), Task("b"))
+
+        assert data(ran) == ["a", "b"]
+        [record] = ran.report.quarantined
+        assert "took longer than its timeout_s of 0.03 s" in record.reason
+        assert (record.attempts, Hangs.tries) == (2, 2)
+
+
+@dataclass
+class BreaksOff(Stage):
+    """Gives three, and breaks off after the first two as often as it is told."""
+
+    times: int
+    tries: list[int] = field(default_factory=list)
+
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        self.tries.append(task.data)
+        for position in range(3):
+            if position == 2 and len(self.tries) <= self.times:
+                raise ValueError("broke off")
+            yield Task((task.data, position))
+
+
+class TestGenerators:
+    def test_that_break_off_go_on_behind_what_they_gave(self) -> None:
+        ran = quarantining(BreaksOff(times=1).with_(retries=1), Task(7))
+
+        assert data(ran) == [(7, 0), (7, 1), (7, 2)]
+        assert len({task.task_id for task in ran.outputs}) == 3
+        assert (ran.counts.tasks_retried, ran.counts.tasks_passed) == (1, 1)
+
+    def test_that_break_off_for_good_keep_what_they_gave(self) -> None:
+        ran = quarantining(BreaksOff(times=9), Task(7))
+
+        assert data(ran) == [(7, 0), (7, 1)]
+        [record] = ran.report.quarantined
+        assert (record.passed, record.reason) == (2, "ValueError: broke off")
+        assert (ran.counts.tasks_in, ran.counts.tasks_failed, ran.counts.tasks_passed) == (1, 1, 0)
+
+    def test_give_the_same_ids_with_a_retry_as_without(self) -> None:
+        smooth = quarantining(BreaksOff(times=0), Task(7)).outputs
+        bumpy = quarantining(BreaksOff(times=1).with_(retries=1), Task(7)).outputs
+
+        assert [t.task_id for t in bumpy] == [t.task_id for t in smooth]
+
+    def test_may_give_nothing(self) -> None:
+        ran = quarantining(returning(iter(())), Task(1))
+
+        assert data(ran) == []
+        assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 1)
+
+    def test_that_read_nothing_have_dropped_nothing(self) -> None:
+        class Read(ProcessingStage[FileGroup, DocumentBatch]):
+            def process(self, task: FileGroup) -> Iterator[DocumentBatch]:
+                yield from ()
+
+        ran = quarantining(Read(), FileGroup.of(["empty.jsonl"]))
+
+        assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 0)
+        assert sum(ran.report.spent.values()) == 1
+
+    def test_may_note_what_they_leave_out(self) -> None:
+        notes = iter([Dropped("short", 2), Task(1), Rejected("torn", "line 3")])
+        ran = quarantining(returning(notes), Task(0))
+
+        assert data(ran) == [1]
+        assert ran.counts.reasons == {"short": 2}
+        [record] = ran.report.quarantined
+        assert (record.reason, record.where, record.whole_task) == ("torn", "line 3", False)
+
+
+class AllBut(ProcessingStage[Task[int], Task[int]]):
+    """Fails on a batch in which any of the bad ones is."""
+
+    def __init__(self, bad: set[int], mixed: bool = False) -> None:
+        self.bad = bad
+        self.mixed = mixed
+        self.calls: list[list[int]] = []
+
+    def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
+        numbers = [task.data for task in tasks]
+        self.calls.append(numbers)
+        if self.bad.intersection(numbers):
+            raise ValueError(f"bad: {sorted(self.bad.intersection(numbers))}")
+        return Mixed([Task(sum(numbers))]) if self.mixed else list(tasks)
+
+
+class TestBatches:
+    @given(st.sets(st.integers(0, 11)), st.integers(1, 13), st.booleans())
+    def test_are_split_until_only_the_bad_tasks_fail(
+        self, bad: set[int], size: int, mixed: bool
+    ) -> None:
+        tasks = [Task(number) for number in range(12)]
+        ran = quarantining(AllBut(bad, mixed).with_(batch_size=size), *tasks)
+
+        good = set(range(12)) - bad
+        assert {record.reason for record in ran.report.quarantined} == {
+            f"ValueError: bad: [{number}]" for number in bad
+        }
+        if mixed:
+            assert sum(data(ran)) == sum(good)
+        else:
+            assert set(data(ran)) == good
+        assert (ran.counts.tasks_failed, ran.counts.tasks_passed) == (len(bad), len(good))
+
+    def test_take_what_there_is(self) -> None:
+        stage = AllBut(set()).with_(batch_size=5)
+        quarantining(stage, *[Task(number) for number in range(12)])
+
+        assert [len(call) for call in stage.calls] == [5, 5, 2]
+
+    def test_that_fail_hold_nothing_while_their_tasks_are_run_alone(self) -> None:
+        """What ran out of memory as a batch must not lie in the way of its single tasks."""
+        held: list[weakref.ref[Any]] = []
+
+        class Tensor:
+            """What a stage holds on to while it works."""
+
+        class Devours(AllBut):
+            def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
+                assert all(tensor() is None for tensor in held)
+                mine = Tensor()
+                held.append(weakref.ref(mine))
+                return super().process_batch(tasks)
+
+        ran = quarantining(Devours({1}).with_(batch_size=3), *[Task(n) for n in range(3)])
+
+        assert [record.reason for record in ran.report.quarantined] == ["ValueError: bad: [1]"]
+
+    @pytest.mark.parametrize("batch_size", [1, 2])
+    def test_what_a_stage_was_given_is_gone_when_the_next_one_works(self, batch_size: int) -> None:
+        """In a chain of many, each would otherwise keep a version of the data in memory."""
+        held: list[weakref.ref[Any]] = []
+
+        class Remakes(AllBut):
+            def process_batch(self, tasks: Sequence[Task[Any]]) -> Any:
+                made = [Pixels() for _ in tasks]
+                held.extend(weakref.ref(one) for one in made)
+                return [task.with_data(one) for task, one in zip(tasks, made, strict=True)]
+
+        class Looks(Stage):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                alive = [one for one in held if one() is not None]
+                counts.append(len(alive))
+                return task.with_data(None)
+
+        counts: list[int] = []
+        remakes = [Remakes(set()).with_(batch_size=batch_size, name=f"remakes{n}") for n in "ab"]
+        run_stages([*remakes, Looks()], [Task(number) for number in range(4)])
+        assert max(counts) == 2 * batch_size - 1  # of a batch, those whose turn is to come
+
+    def test_that_fail_are_counted_once(self) -> None:
+        ran = quarantining(AllBut({1}).with_(batch_size=3), Task(0), Task(1), Task(2))
+
+        assert (ran.counts.tasks_in, ran.counts.tasks_passed, ran.counts.tasks_retried) == (3, 2, 3)
+
+    def test_mixed_of_nothing_drop_their_tasks(self) -> None:
+        class Swallows(AllBut):
+            def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
+                return Mixed([Dropped("all the same", 2)])
+
+        ran = quarantining(Swallows(set()).with_(batch_size=3), Task(1), Task(2), Task(3))
+
+        assert ran.counts.tasks_dropped == 3
+        assert ran.counts.reasons == {"all the same": 2, "dropped": 1}
+
+    def test_with_the_wrong_number_of_results_are_refused(self) -> None:
+        class Loses(AllBut):
+            def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
+                return [] if len(tasks) == 1 else list(tasks[1:])
+
+        with pytest.raises(
+            StageError,
+            match=r"process_batch of stage 'loses' got 1 tasks and returned 0 results; return one",
+        ):
+            run_stages([Loses(set()).with_(batch_size=2)], [Task(1), Task(2)])
+
+    def test_of_a_stage_without_process_batch_are_single_tasks(self) -> None:
+        ran = quarantining(FailsFirst(0).with_(batch_size=3), Task(1), Task(2))
+
+        assert data(ran) == [1, 2]
+
+
+class TestBlame:
+    def quarantine_reason(self, stage: AllBut, blame: Blame, count: int = 4) -> StageRun:
+        plan = unchecked_plan([stage.with_(batch_size=count)], "quarantine")
+        tasks = [as_source(Task(number), number) for number in range(count)]
+        call = StageWorker(plan, WorkerInfo()).call(tasks, blame)
+        return StageRun(list(call.outputs()), call.report)
+
+    def ids(self, *numbers: int) -> list[str]:
+        return [as_source(Task(number), number).task_id for number in numbers]
+
+    def test_runs_a_suspected_batch_one_by_one(self) -> None:
+        stage, blame = AllBut(set()), Blame()
+        blame.record_crash(0, self.ids(0, 1, 2, 3), "died")
+
+        assert data(self.quarantine_reason(stage, blame)) == [0, 1, 2, 3]
+        assert stage.calls == [[0], [1], [2], [3]]
+
+    def test_never_calls_the_stage_with_a_condemned_task(self) -> None:
+        stage, blame = AllBut(set()), Blame()
+        for _ in range(2):
+            blame.record_crash(0, self.ids(2), "its worker was killed by SIGKILL")
+
+        ran = self.quarantine_reason(stage, blame)
+
+        assert data(ran) == [0, 1, 3]
+        assert [2] not in stage.calls
+        [record] = ran.report.quarantined
+        assert (record.attempts, record.task_id) == (2, self.ids(2)[0])
+        assert record.reason.endswith("its worker was killed by SIGKILL")
+
+    def test_does_not_condemn_a_whole_batch_for_one_death(self) -> None:
+        blame = Blame()
+        for _ in range(5):
+            blame.record_crash(0, self.ids(0, 1), "died")
+
+        assert data(self.quarantine_reason(AllBut(set()), blame)) == [0, 1, 2, 3]
+
+    def test_keeps_stages_apart(self) -> None:
+        blame = Blame()
+        for _ in range(2):
+            blame.record_crash(1, self.ids(0), "died")
+
+        assert blame.quarantine_reason(0, as_source(Task(0), 0)) is None
+        assert blame.quarantine_reason(1, as_source(Task(0), 0)) == "died"
+
+    def test_suspects_a_whole_stage_where_names_did_not_fit(self) -> None:
+        stage, blame = AllBut(set()), Blame()
+        blame.suspect_all(0)
+        self.quarantine_reason(stage, blame)
+
+        assert [len(call) for call in stage.calls] == [1, 1, 1, 1]
+
+
+class TestPolicies:
+    def test_fail_names_stage_task_and_cause(self) -> None:
+        with pytest.raises(StageError, match="stage 'fails_first' failed: ValueError: not y") as at:
+            run_stages([FailsFirst(9)], [Task("a")], on_error="fail")
+
+        assert at.value.stage == "fails_first"
+        assert at.value.task_id == as_source(Task("a"), 0).task_id
+        assert "raise self.error" in at.value.detail
+        assert "curator_core" not in at.value.detail
+
+    def test_quarantine_writes_the_task_down_whole(self) -> None:
+        ran = quarantining(FailsFirst(9), Task("a", "web", {"page": 1}))
+
+        [record] = ran.report.quarantined
+        source = as_source(Task("a"), 0).task_id
+        assert isinstance(record, QuarantineRecord)
+        assert (record.task_id, record.source_id, record.stage_index) == (source, source, 0)
+        assert (record.stage, record.reason) == ("fails_first", "ValueError: not yet")
+        assert record.detail.endswith("ValueError: not yet")
+        assert record.payload is not None
+        assert Task.from_payload(record.payload) == Task("a", "web", {"page": 1})
+
+    def test_quarantine_does_without_a_payload_that_cannot_be_stored(self) -> None:
+        [record] = quarantining(FailsFirst(9), Task({1, 2})).report.quarantined
+
+        assert record.payload is None
+
+    def test_hold_for_a_stage_that_ends_its_process(self) -> None:
+        class Exits(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                return sys.exit(0) if task.data == "b" else task
+
+        ran = quarantining(Exits(), Task("a"), Task("b"), Task("c"))
+
+        assert data(ran) == ["a", "c"]
+        assert ran.report.quarantined[0].reason.endswith("the stage called sys.exit(0)")
+
+    def test_hold_for_a_stage_that_interrupts_itself(self) -> None:
+        """In a worker process, which leaves Ctrl-C to its parent."""
+
+        class Interrupts(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                if task.data == "b":
+                    raise KeyboardInterrupt
+                return task
+
+        def ran() -> Any:
+            return quarantining(Interrupts(), Task("a"), Task("b"), Task("c"))
+
+        with pytest.raises(KeyboardInterrupt):
+            ran()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            found = ran()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert data(found) == ["a", "c"]
+        assert found.report.quarantined[0].reason.endswith("the stage raised KeyboardInterrupt")
+
+    def test_hold_for_a_process_that_the_stage_forked_and_that_leaves_it(self) -> None:
+        class Forks(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> Task[Any]:
+                if task.data != "plain" and os.fork() != 0:
+                    assert os.waitstatus_to_exitcode(os.wait()[1]) == 1
+                elif task.data == "raises":
+                    raise ValueError
+                return task
+
+        ran = quarantining(Forks(), Task("plain"), Task("returns"), Task("raises"))
+
+        assert data(ran) == ["plain"]
+        reasons = [record.reason for record in ran.report.quarantined]
+        assert ["returned" in reasons[0], "ValueError" in reasons[1]] == [True, True]
+
+    def test_skip_counts_and_writes_nothing_down(self) -> None:
+        ran = run_stages([FailsFirst(9)], [Task("a")], on_error="skip")
+
+        assert (ran.report.quarantined, ran.counts.tasks_failed) == ([], 1)
+        assert list(ran.report.lost.values()) == [Fraction(1, 2)]  # half stays with the call
+
+    def test_rejected_records_fail_a_run_that_must_not_go_on(self) -> None:
+        with pytest.raises(StageError, match="stage 'returns' failed: line 3: torn"):
+            run_stages([returning([Task(1), Rejected("torn", "line 3")])], [Task(0)])
+
+    def test_rejected_records_leave_their_task_alone(self) -> None:
+        ran = quarantining(returning([Task(1), Rejected("torn", "line 3", 2, b"{")]), Task(0))
+
+        [record] = ran.report.quarantined
+        assert data(ran) == [1]
+        assert (record.where, record.items, record.payload) == ("line 3", 2, b"{")
+        assert (ran.counts.items_rejected, ran.counts.tasks_passed, ran.counts.failures) == (
+            2,
+            1,
+            2,
+        )
+        assert sum(ran.report.lost.values()) == 0
+
+
+class Reads(ProcessingStage[DocumentBatch, DocumentBatch]):
+    def inputs(self) -> list[str]:
+        return ["text", "language"]
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task
+
+
+class TestInputs:
+    @pytest.mark.parametrize(
+        ("columns", "told"),
+        [
+            (["text", "langauge"], r"no column 'language' \(did you mean langauge\?\)"),
+            (["txt", "language"], r"no column 'text' \(did you mean txt\?\)"),
+            (["a", "b"], r"no column 'text' \(known: a, b\)"),
+            ([], r"no column 'text' \(none is known\)"),
+        ],
+    )
+    def test_name_the_column_that_is_missing_and_the_nearest(
+        self, columns: list[str], told: str
+    ) -> None:
+        batch = DocumentBatch(pa.table({name: ["x"] for name in columns}))
+
+        with pytest.raises(StageError, match=f"stage 'reads' failed: .*{told}"):
+            run_stages([Reads()], [batch])
+
+    def test_of_the_wrong_type_are_refused(self) -> None:
+        with pytest.raises(StageError, match="it takes DocumentBatch, but was given FileGroup"):
+            run_stages([Reads()], [FileGroup.of(["a"])])
+
+
+class TestOutputs:
+    @pytest.mark.parametrize(
+        ("result", "told"),
+        [
+            ("text", "stage 'returns' returned a str; it may return a task, a list or generator"),
+            ([1], "stage 'returns' returned a int"),
+            ({"a": 1}, "stage 'returns' returned a dict"),
+            (iter(["a"]), "stage 'returns' returned a str"),
+            (pa.table({"a": [1]}), "stage 'returns' returned a Table"),
+        ],
+    )
+    def test_that_are_no_tasks_are_refused(self, result: Any, told: str) -> None:
+        with pytest.raises(StageError, match=told):
+            run_stages([returning(result)], [Task(1)])
+
+    def test_inherit_name_and_metadata(self) -> None:
+        class Renames(ProcessingStage[Task[Any], Task[Any]]):
+            def process(self, task: Task[Any]) -> list[Task[Any]]:
+                return [Task(1, "mine", {"page": 2}), Task(2)]
+
+        first, second = run_stages([Renames()], [Task(0, "web", {"page": 1, "host": "h"})]).outputs
+
+        assert (first.dataset_name, first.metadata) == ("mine", {"page": 2, "host": "h"})
+        assert (second.dataset_name, second.metadata) == ("web", {"page": 1, "host": "h"})
+
+    def test_carry_the_time_of_every_stage(self) -> None:
+        [output] = run_stages(
+            [FailsFirst(0).with_(name="a"), returning(Task(1)).with_(name="b")], [Task(0)]
+        ).outputs
+
+        assert set(output.timings) == {"a", "b"}
+
+    def test_that_shrink_in_silence_are_counted(self) -> None:
+        class Halves(Reads):
+            def process(self, task: DocumentBatch) -> DocumentBatch:
+                return task.with_data(task.data.slice(0, 2))
+
+        rows = [{"text": "a", "language": "de"}] * 5
+        ran = quarantining(Halves(), DocumentBatch.from_pylist(rows))
+
+        assert ran.counts.reasons == {"not passed on": 3}
+        assert (ran.counts.items_in, ran.counts.items_out, ran.counts.items_dropped) == (5, 2, 3)
+
+    def test_that_shrink_with_a_word_about_it_are_counted_once(self) -> None:
+        class Halves(Reads):
+            def process(self, task: DocumentBatch) -> list[DocumentBatch | Dropped]:
+                return task.keep([True, True, False, False, False], "odd")
+
+        rows = [{"text": "a", "language": "de"}] * 5
+        ran = quarantining(Halves(), DocumentBatch.from_pylist(rows))
+
+        assert ran.counts.reasons == {"odd": 3}
+
+    def test_without_items_go_no_further(self) -> None:
+        ran = run_stages(
+            [returning(DocumentBatch(pa.table({"text": pa.array([], pa.string())}))), Reads()],
+            [Task(0)],
+        )
+
+        assert (ran.outputs, ran.report.of(1).tasks_in, ran.counts.tasks_dropped) == ([], 0, 1)
+        assert sum(ran.report.spent.values()) == 1
+
+    def test_around_something_uncountable_fail_their_task(self) -> None:
+        bad = returning(DocumentBatch({"text": ["a"]}))  # type: ignore[arg-type]
+
+        ran = quarantining(bad, Task(1))
+
+        [record] = ran.report.quarantined
+        assert record.reason.startswith(
+            "stage 'returns' returned a DocumentBatch around a dict, which cannot be counted: Attr"
+        )
+
+
+class OutOfMemoryError(RuntimeError):
+    """What torch raises has this name."""
+
+
+class Devours(Stage):
+    """Finds no room for one task so many times; notes how many it was given, and what stays."""
+
+    batch_size = 4
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.sizes: list[int] = []
+        self.held: list[weakref.ref[Any]] = []
+        self.stayed: list[bool] = []
+
+    def process_batch(self, tasks: Sequence[Task[Any]]) -> list[Task[Any]]:
+        self.stayed += [held() is not None for held in self.held]
+        if any(task.data == "large" for task in tasks) and self.times:
+            self.times -= 1
+            self.sizes.append(len(tasks))
+            tensor = Task("as if it lay on a GPU")
+            self.held.append(weakref.ref(tensor))
+            raise OutOfMemoryError("CUDA out of memory")
+        return list(tasks)
+
+
+class TestOutOfMemory:
+    def test_one_that_passes_by_costs_nothing(self) -> None:
+        stage = Devours(2)
+        ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
+        assert data(ran) == ["a", "large", "b", "c"]
+        assert stage.sizes == [4, 1]
+        assert not any(stage.stayed)
+
+    def test_one_that_stays_is_set_aside_after_one_retry_alone(self) -> None:
+        stage = Devours(9)
+        ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
+        assert data(ran) == ["a", "b", "c"]
+        assert stage.sizes == [4, 1, 1]
+        [record] = ran.report.quarantined
+        assert (record.reason, record.attempts) == ("OutOfMemoryError: CUDA out of memory", 2)
+
+    def test_a_generator_goes_on_from_where_it_found_no_room(self) -> None:
+        class Gives(Stage):
+            times = 1
+
+            def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+                yield Task(1)
+                if self.times:
+                    self.times -= 1
+                    raise OutOfMemoryError("CUDA out of memory")
+                yield Task(2)
+
+        assert data(quarantining(Gives(), Task("x"))) == [1, 2]

@@ -1,0 +1,111 @@
+"""What an executor does not claim to be able to do is refused in the plan, with one that can."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+from curator_core import (
+    Executor,
+    JsonlReader,
+    JsonlWriter,
+    LocalExecutor,
+    Pipeline,
+    ProcessingStage,
+    Task,
+)
+from curator_core.errors import PipelineError
+from curator_core.plan.plan import Plan
+from curator_core.plan.validation import unsupported_features
+from curator_core.run.run import ActiveRun
+
+
+class Plain(Executor):
+    """Claims nothing."""
+
+    def execute(self, plan: Plan, run: ActiveRun) -> Iterator[Task[Any]]:
+        raise AssertionError("it must not come to that")
+
+
+class Patient(Plain):
+    capabilities: ClassVar[frozenset[str]] = frozenset({"timeouts"})
+
+
+class Passes(ProcessingStage[Task[Any], Task[Any]]):
+    def process(self, task: Task[Any]) -> Task[Any]:
+        return task
+
+
+def pipeline(**options: Any) -> Pipeline:
+    return Pipeline("p", stages=[Passes(), Passes().with_(name="second", **options)])
+
+
+def offering(monkeypatch: pytest.MonkeyPatch, **executors: type[Executor]) -> None:
+    known = SimpleNamespace(places=list(executors), load=lambda name: executors[name])
+    monkeypatch.setattr(
+        "curator_core.plugins.registry.plugins", lambda: SimpleNamespace(executors=known)
+    )
+
+
+def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, plain=Plain, patient=Patient, local=LocalExecutor)
+    with pytest.raises(PipelineError) as error:
+        pipeline(timeout_s=5.0).run(Plain(), [Task(1)])
+    assert str(error.value) == (
+        "stage 2 'second' asks for a timeout_s, which Plain does not support; "
+        "use the executor 'patient' or 'local'"
+    )
+    assert pipeline(timeout_s=5.0).build(Patient(), [Task(1)])
+
+
+def test_an_environment_of_its_own_and_nobody_who_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, patient=Patient)
+    with pytest.raises(PipelineError, match="'second' asks for a runtime_env of its own, which "
+                       "LocalExecutor does not support; install an executor that can"):  # fmt: skip
+        pipeline(runtime_env={"pip": ["x"]}).run(LocalExecutor(), [Task(1)])
+
+
+def test_what_cannot_be_imported_is_no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> type[Executor]:
+        if name == "broken":
+            raise ImportError("no Ray here")
+        return Patient
+
+    known = SimpleNamespace(places=["broken", "patient"], load=load)
+    monkeypatch.setattr(
+        "curator_core.plugins.registry.plugins", lambda: SimpleNamespace(executors=known)
+    )
+    (problem,) = unsupported_features(Plain(), pipeline(timeout_s=1.0).build())
+    assert problem.endswith("use the executor 'patient'")
+
+
+def test_who_asks_for_nothing_runs_anywhere() -> None:
+    assert list(unsupported_features(Plain(), pipeline().build())) == []
+
+
+class Elsewhere(Plain):
+    capabilities: ClassVar[frozenset[str]] = frozenset({"isolation"})
+
+
+def test_files_that_only_this_process_has() -> None:
+    """Workers that are processes of their own would read nothing, and what they wrote would go."""
+    stages = [
+        JsonlReader("simplecache::memory://some/in"),
+        JsonlWriter("memory://some/out"),
+    ]
+    here = Pipeline("p", stages=stages, allow_empty=True)
+    with pytest.raises(PipelineError) as error:
+        here.build(Elsewhere())
+    told = str(error.value).splitlines()
+    why = (
+        ", but each worker process has its own memory and cannot see it; use a "
+        "folder or an object store, or LocalExecutor(workers=0)"
+    )
+    assert told == [
+        f"stage 1 'jsonl_reader_files': file_paths is simplecache::memory://some/in{why}",
+        f"stage 3 'jsonl_writer': path is memory://some/out{why}",
+    ]
+    for executor in (Plain(), LocalExecutor(workers=0)):
+        assert here.build(executor)
+    with pytest.raises(PipelineError, match=r"path is memory://some/out, but each worker process"):
+        here.build(LocalExecutor(workers=1))

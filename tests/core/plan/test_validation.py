@@ -1,0 +1,95 @@
+"""What is found before anything runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import (
+    DocumentBatch,
+    JsonlReader,
+    JsonlWriter,
+    Pipeline,
+    PipelineError,
+    ProcessingStage,
+    processing_stage,
+)
+
+
+@processing_stage
+def same(task: DocumentBatch) -> DocumentBatch:
+    return task
+
+
+class Idle(ProcessingStage[DocumentBatch, DocumentBatch]):
+    pass
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> str:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.jsonl").write_text('{"text": "one"}\n')
+    return str(tmp_path / "raw")
+
+
+def problems(*stages: Any, **settings: Any) -> list[str]:
+    with pytest.raises(PipelineError) as caught:
+        Pipeline(**{"name": "wrong", "stages": list(stages), **settings}).build()
+    return caught.value.problems
+
+
+def test_a_stage_that_does_nothing(raw: str) -> None:
+    assert problems(JsonlReader(raw), Idle()) == [
+        "stage 3 'idle': Idle defines neither process nor process_batch; write one"
+    ]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a/b", "../up", "..", ".hidden", "back\\slash"])
+def test_a_name_that_no_folder_can_have(raw: str, name: str) -> None:
+    assert problems(JsonlReader(raw), same, name=name) == [
+        f"{name!r} cannot be a pipeline's name, because its run directory has the same name: "
+        "use letters, digits, - and _"
+    ]
+
+
+def test_a_reader_in_the_middle(raw: str, tmp_path: Path) -> None:
+    assert problems(JsonlWriter(f"{tmp_path}/out"), JsonlReader(raw)) == [
+        "stage 2 'jsonl_reader_files': it takes Empty, but 'jsonl_writer' before it returns "
+        "FileGroup; a reader can only be the first stage: move it to the front"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "way_out"),
+    [
+        (JsonlReader, ": call it to make one, JsonlReader(...)"),
+        (len, ": make a stage of it with @processing_stage(name=...)"),
+        ("text.word_count_filter", ""),
+        (None, ""),
+    ],
+)
+def test_what_is_no_stage(given: Any, way_out: str) -> None:
+    for told, make in {
+        "stages": lambda: Pipeline(stages=[same, given]),
+        "add_stage()": lambda: Pipeline().add_stage(given),
+    }.items():
+        with pytest.raises(PipelineError) as caught:
+            make()
+        assert str(caught.value) == f"{told}: expected a stage, but got {given!r}{way_out}"
+
+
+def test_one_stage_without_a_list() -> None:
+    with pytest.raises(PipelineError, match=r"^stages is one stage, but must be a list of them"):
+        Pipeline(stages=same)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", ["3", True, -1, 1.5, float("nan")])
+def test_a_budget_that_is_none(raw: str, limit: Any) -> None:
+    assert problems(JsonlReader(raw), same, max_failures=limit) == [
+        f"max_failures is {limit!r}, but must be a count (0, 1, 2, …) or a share (0.0 to 1.0)"
+    ]
+
+
+def test_a_result_is_shown_in_short(raw: str, tmp_path: Path) -> None:
+    result = Pipeline("shown", stages=[JsonlReader(raw), JsonlWriter(f"{tmp_path}/out")]).run()
+    run_dir = f"{tmp_path}/out/.curator/shown"
+    assert repr(result) == f"<RunResult done: 1 sources, 1 tasks, 1 files; run_dir={run_dir!r}>"

@@ -1,0 +1,358 @@
+"""Pipelines one after another: killed between any two of them, run twice, run at once."""
+
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curator_core import (
+    LocalExecutor,
+    Pipeline,
+    PipelineError,
+    RemovedInputsError,
+    ResumeError,
+    RunInterrupted,
+    RunResult,
+    StageError,
+    Workflow,
+    WorkflowResult,
+)
+from curator_core.run import locks
+from curator_core.run.locks import LockedFolder
+from curator_core.run.store import DirectoryStore
+from fsspec.implementations.memory import MemoryFileSystem
+from runkit import Judge, ListFiles, ReadWords, WriteWords, published, write_input, write_inputs
+
+HERE = LocalExecutor(workers=0)
+
+
+@dataclass
+class TwoSteps(Workflow):
+    """in/ -> middle/ -> out/; each step is told of in `steps`."""
+
+    folder: Path
+    steps: list[str] = field(default_factory=list)
+    names: tuple[str, str] = ("first", "second")
+    stop_before: str = ""
+
+    name = "two_steps"
+
+    @property
+    def work_dir(self) -> str:
+        return str(self.folder / "work")
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        for name, source, target in zip(
+            self.names, ("in", "middle"), ("middle", "out"), strict=True
+        ):
+            if name == self.stop_before:
+                raise RunInterrupted("stopped between two pipelines")
+            self.steps.append(name)
+            yield self._step(name, source, target)
+            result.metadata[name] = result.runs[name].sources_done
+
+    def _step(self, name: str, source: str, target: str) -> Pipeline:
+        visible = Visible(str(self.folder / source))
+        judge = Judge(str(self.folder / "mended"))
+        stages = [visible, ReadWords(), judge, WriteWords(str(self.folder / target))]
+        return Pipeline(name, stages=stages, on_error="fail")
+
+
+class Visible(ListFiles):
+    """What another run published, and none of its own notes."""
+
+    def process(self, task: object) -> Iterator[object]:  # type: ignore[override]
+        for group in super().process(task):  # type: ignore[arg-type]
+            if os.path.basename(group.paths[0])[0] not in "._":
+                yield group
+
+
+class Pressed(TwoSteps):
+    """Presses Ctrl-C between its pipelines, and loses what that raises, as a destructor does."""
+
+    def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+        for pipeline in super().pipelines(result):
+            yield pipeline
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_between_pipelines_is_never_lost(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RunInterrupted, match="stopped by SIGINT: 1 pipeline done and kept; run"):
+        Pressed(tmp_path).run(HERE)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not (tmp_path / "out").exists()
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.runs["first"].sources_done == 0
+    assert result.metadata["second"] == 3
+
+
+def test_ctrl_c_as_a_pipeline_ends_begins_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = DirectoryStore.finish
+
+    def pressed(keeper: DirectoryStore, result: RunResult) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        finish(keeper, result)
+
+    write_inputs(tmp_path, ["a b", "c"])
+    monkeypatch.setattr(DirectoryStore, "finish", pressed)
+    with pytest.raises(RunInterrupted, match="stopped by SIGINT: 1 pipeline done and kept; run"):
+        TwoSteps(tmp_path).run(HERE)
+    assert not (tmp_path / "out").exists()
+
+
+def test_each_pipeline_builds_on_the_files_of_the_one_before(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    result = TwoSteps(tmp_path).run(HERE)
+    assert list(result.runs) == ["first", "second"]
+    assert result.metadata == {"first": 2, "second": 3}
+    assert not result.did_nothing
+    assert result.seconds > 0
+    assert len(list((tmp_path / "out").glob("part-*"))) == 3
+
+
+def test_a_finished_workflow_does_nothing(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    before = published(tmp_path / "out")
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+    assert published(tmp_path / "out") == before
+
+
+def test_a_workflow_killed_between_pipelines_goes_on_with_the_next(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b", "c"])
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="second").run(HERE)
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.metadata == {"first": 0, "second": 3}
+
+
+def test_a_workflow_that_failed_in_a_pipeline_goes_on_in_it(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a", "bad"])
+    with pytest.raises(StageError, match=r"cannot judge bad \(source: .*001.txt\)"):
+        TwoSteps(tmp_path).run(HERE)
+    (tmp_path / "mended").touch()
+    assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
+
+
+def test_where_it_failed_a_page_says_what_is_done_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/usr/bin/curate", "two", "steps & more"])
+    write_inputs(tmp_path, ["a b", "bad"])
+    page = tmp_path / "work/unfinished.html"
+    with pytest.raises(StageError):
+        TwoSteps(tmp_path).run(HERE)
+    told = page.read_text()
+    assert "two_steps ended in first, before it was done" in told
+    assert '<a href=".curator/two_steps/first/report.html">first</a>' in told
+    assert (tmp_path / "work/.curator/two_steps/first/report.html").exists()
+    assert "<pre>curate two 'steps & more'</pre>" in unescape(told)
+    assert "& more" not in told
+    assert "cannot judge bad" in told
+    assert f"what is done, and how to resume: {page}" in caplog.text
+    (tmp_path / "mended").touch()
+    TwoSteps(tmp_path).run(HERE)
+    assert not page.exists()
+
+
+def test_what_is_refused_before_it_begins_leaves_no_page(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a b"])
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="first").run(HERE)
+    assert not (tmp_path / "work/unfinished.html").exists()
+    with pytest.raises(RunInterrupted):
+        TwoSteps(tmp_path, stop_before="second").run(HERE)
+    assert "ended before it was done" in (tmp_path / "work/unfinished.html").read_text()
+
+
+def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a", "b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    write_input(tmp_path, "001", "d e")
+    result = TwoSteps(tmp_path).run(HERE)
+    assert result.metadata == {"first": 1, "second": 2}
+    assert len(list((tmp_path / "out").glob("part-*"))) == 4
+    assert result.runs["second"].notes == [
+        "retracted the output of 1 source: their inputs have changed"
+    ]
+
+
+class TestInputs:
+    """As in one pipeline; and where one is renamed, it is done again: its name may count."""
+
+    @pytest.fixture
+    def finished(self, tmp_path: Path) -> Path:
+        write_inputs(tmp_path, ["a", "b2", "c33"])
+        (tmp_path / "work").mkdir()
+        self.run(tmp_path)
+        return tmp_path
+
+    def run(self, folder: Path, **options: Any) -> WorkflowResult:
+        return Between(folder).run(HERE, **options)
+
+    def fresh(self, folder: Path) -> list[bytes]:
+        for made in ("out", "work"):
+            shutil.rmtree(folder / made)
+        self.run(folder)
+        return texts(folder / "out")
+
+    def test_removed_ones_stop_it_before_anything_is_written(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        before = texts(finished / "out"), texts(finished / "work/middle")
+        with pytest.raises(RemovedInputsError, match=r"in/001\.txt"):
+            self.run(finished)
+        assert (texts(finished / "out"), texts(finished / "work/middle")) == before
+
+    def test_output_of_removed_ones_is_deleted_throughout(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        self.run(finished, removed_inputs="prune")
+        found = texts(finished / "out")
+        assert len(found) == 2
+        assert found == self.fresh(finished)
+
+    def test_output_of_removed_ones_is_kept_throughout(self, finished: Path) -> None:
+        (finished / "in/001.txt").unlink()
+        before = texts(finished / "out")
+        self.run(finished, removed_inputs="keep")
+        assert texts(finished / "out") == before
+
+    def test_a_renamed_one_is_done_again(self, finished: Path) -> None:
+        (finished / "in/001.txt").rename(finished / "in/009.txt")
+        assert self.run(finished).metadata == {"first": 1, "second": 1}
+        found = texts(finished / "out")
+        assert found == self.fresh(finished)
+
+    def test_files_in_between_that_were_cleared_away_stop_nothing(self, finished: Path) -> None:
+        before = texts(finished / "out")
+        min((finished / "work/middle").glob("part-*")).unlink()
+        self.run(finished)
+        assert texts(finished / "out") == before
+
+
+def texts(folder: Path) -> list[bytes]:
+    """What is published; names depend on when files in between were made."""
+    return sorted(path.read_bytes() for path in folder.glob("part-*"))
+
+
+class Between(TwoSteps):
+    """Its files in between are in its work directory, as those of most workflows are."""
+
+    def _step(self, name: str, source: str, target: str) -> Pipeline:
+        places = {"middle": "work/middle"}
+        return super()._step(name, places.get(source, source), places.get(target, target))
+
+
+def test_files_between_pipelines_may_be_cleared_away(tmp_path: Path) -> None:
+    """By hand, which is something else than a run that takes a file back."""
+    write_inputs(tmp_path, ["a", "b", "c"])
+    TwoSteps(tmp_path).run(HERE)
+    min((tmp_path / "middle").glob("part-*")).unlink()
+    second = TwoSteps(tmp_path)._step("second", "middle", "out")
+    home = str(tmp_path / "work/.curator/two_steps/second")
+    assert second.run(HERE, run_dir=home, removed_inputs="keep").notes == [
+        "inputs of 1 earlier source no longer exist: their output was kept"
+    ]
+    assert len(list((tmp_path / "out").glob("part-*"))) == 3
+
+
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    inside, over = threading.Event(), threading.Event()
+
+    class Waiting(TwoSteps):
+        def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+            inside.set()
+            over.wait(20)
+            yield from super().pipelines(result)
+
+    first = threading.Thread(target=lambda: Waiting(tmp_path).run(HERE))
+    first.start()
+    assert inside.wait(20)
+    with pytest.raises(ResumeError) as caught:
+        TwoSteps(tmp_path).run(HERE)
+    over.set()
+    first.join()
+    said = str(caught.value)
+    assert said.startswith(f"work directory {tmp_path}/work is in use by process {os.getpid()} on ")
+    assert said.endswith("wait for that run to end, or give this one another work_dir")
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_one_that_has_lost_what_it_shares_begins_no_other_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where two began at the same moment on an object store, which cannot keep one out."""
+    write_inputs(tmp_path, ["a"])
+    monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
+    store = MemoryFileSystem()
+
+    class Sharing(TwoSteps):
+        def locked_folders(self) -> Iterator[LockedFolder]:
+            yield from super().locked_folders()
+            yield LockedFolder("memory://workflow-tests/shared", "library", "library_path")
+
+        def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
+            others = {"pid": 1, "host": "elsewhere", "since": 0, "renewed": time.time()}
+            store.pipe_file("/workflow-tests/shared/.curator/lock", json.dumps(others).encode())
+            time.sleep(0.1)
+            yield from super().pipelines(result)
+
+    workflow = Sharing(tmp_path)
+    with pytest.raises(
+        ResumeError, match=r"^library memory://.*/shared is in use by process 1 on e"
+    ):
+        workflow.run(HERE)
+    store.rm("/workflow-tests", recursive=True)
+    assert workflow.steps == ["first"]
+
+
+def test_a_work_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    (tmp_path / "work").write_text("a file")
+    with pytest.raises(ResumeError) as caught:
+        TwoSteps(tmp_path).run(HERE)
+    assert str(caught.value) == (
+        f"cannot make work directory {tmp_path}/work: Not a directory; "
+        "allow writing there, or choose another place with work_dir"
+    )
+
+
+def test_another_workflow_in_its_work_directory_is_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+
+    class Other(TwoSteps):
+        name = "others_steps"
+
+    TwoSteps(tmp_path).run(HERE)
+    for _ in range(2):  # nothing is left behind that would be in the way of the first
+        with pytest.raises(ResumeError) as caught:
+            Other(tmp_path).run(HERE)
+        assert str(caught.value) == (
+            f"the work directory {tmp_path}/work is that of the workflow 'two_steps'; give "
+            "'others_steps' another one"
+        )
+    assert TwoSteps(tmp_path).run(HERE).did_nothing
+
+
+def test_two_pipelines_of_one_name_are_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path, ["a"])
+    with pytest.raises(PipelineError) as caught:
+        TwoSteps(tmp_path, names=("same", "same")).run(HERE)
+    assert str(caught.value) == (
+        "workflow 'two_steps' has two pipelines named 'same', whose runs would be kept in one "
+        "place; give each its own name"
+    )
