@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from curator_core import (
     WorkerInfo,
 )
 from curator_core.testing.contract.logs import note, read_log
+from waitkit import eventually
 
 Tasks = ProcessingStage[Task[Any], Task[Any]]
 
@@ -223,15 +224,6 @@ def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
         with undisturbed():
             ray.shutdown()
             cluster.shutdown()
-
-
-def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def say(*words: object) -> None:

@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from curator_core.local.watchdog import MARKERS, Watchdog
+from waitkit import eventually
 
 PARENT = """
 import os, subprocess, sys
@@ -40,15 +40,6 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     [ignored] = [line.split()[1] for line in lines if line.startswith("SigIgn:")]
     return bool(int(ignored, 16) >> (number - 1) & 1)
-
-
-def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from jobkit import Job, eventually, record_ids, started, write_records
+from jobkit import Job, record_ids, started, write_records
 from runkit import hidden_leftovers, published
+from waitkit import eventually
 
 
 def run_to_the_end(folder: Path, *arguments: object) -> Job:

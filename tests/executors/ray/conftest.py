@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,16 +128,3 @@ class Marked:
 @pytest.fixture
 def marked() -> Marked:
     return Marked()
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool], float], bool]:
-    def wait(condition: Callable[[], bool], patience_s: float) -> bool:
-        deadline = time.monotonic() + patience_s
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
-
-    return wait

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from curator_ray.clients import listens_at
 from curator_ray.settings import environment, undisturbed
+from waitkit import eventually
 
 THROUGH_THE_CLIENT = """
 import json, os
@@ -124,9 +125,7 @@ def check(driver: Any, address: str, names: str) -> None:
         pytest.param(installed("ray_data"), marks=pytest.mark.soak),  # it takes as long again
     ],
 )
-def test_runs_are_as_on_any_cluster(
-    names: str, address: str, script: Any, tmp_path: Path, eventually: Any
-) -> None:
+def test_runs_are_as_on_any_cluster(names: str, address: str, script: Any, tmp_path: Path) -> None:
     """A death, a failure, classes of the script, the same command again; nothing is left behind."""
     from ray._private.state import actors
 
@@ -135,7 +134,7 @@ def test_runs_are_as_on_any_cluster(
     # Those with a name are Ray Data's own, which it leaves on every cluster.
     ours = [one for one in actors().values() if not one["Name"]]
     assert ours
-    assert eventually(lambda: all(actors(one["ActorID"])["State"] == "DEAD" for one in ours), 20.0)
+    assert eventually(lambda: all(actors(one["ActorID"])["State"] == "DEAD" for one in ours))
 
 
 def test_a_pipeline_is_not_served_through_it(address: str, script: Any) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from curator_ray import errands
 from curator_ray.errands import break_off, last_words, sweep
 from curator_ray.facts import look
 from curator_ray.posts import Post
+from waitkit import eventually
 
 
 def _is_broken_off(board: SharedStatus) -> bool:
@@ -43,7 +43,6 @@ class TestErrands:
         script: Any,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
-        eventually: Callable[[Callable[[], bool], float], bool],
         is_near: bool,
     ) -> None:
         post = Post(str(tmp_path / "posts"), look().nodes[0].node_id, "w")
@@ -59,7 +58,7 @@ class TestErrands:
         assert (words.note.stage_index, words.note.task_ids) == (3, ["a.7"])
         board.begin(4, [], None)
         break_off(post)
-        assert eventually(lambda: _is_broken_off(board), 60)
+        assert eventually(lambda: _is_broken_off(board))
         board.close()
         sweep(post.folder, [post.node_id])
         assert not os.path.exists(post.folder)

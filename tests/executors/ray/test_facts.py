@@ -3,6 +3,7 @@
 from typing import Any
 
 from curator_ray.facts import ClusterWatch, NodeFacts, describe, facts_from, look
+from waitkit import eventually
 
 RAW = {
     "NodeID": "abcdef0123456789",
@@ -66,7 +67,7 @@ class TestClusterWatch:
         assert facts.node(with_gpus.node_id) is with_gpus
         assert facts.node("nobody") is None
 
-    def test_a_node_joins_and_leaves(self, cluster: Any, eventually: Any) -> None:
+    def test_a_node_joins_and_leaves(self, cluster: Any) -> None:
         watch = ClusterWatch()
         assert not watch.changes()
         node = cluster.add_node(num_cpus=5, object_store_memory=100_000_000)
@@ -75,6 +76,6 @@ class TestClusterWatch:
         assert watch.facts.cpus == 8.0
         cluster.remove_node(node, allow_graceful=True)
         seen = []
-        assert eventually(lambda: bool(seen.append(watch.changes()) or seen[-1].left), 10)
+        assert eventually(lambda: bool(seen.append(watch.changes()) or seen[-1].left))
         assert [left.node_id for left in seen[-1].left] == [joined.node_id]
         assert watch.facts.cpus == 3.0

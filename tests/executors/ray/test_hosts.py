@@ -14,6 +14,7 @@ from curator_ray.answers import Answer
 from curator_ray.facts import look
 from curator_ray.hosts import Call, Host, Hosts
 from curator_ray.parcels import Parcel
+from waitkit import eventually
 
 NONE = Resources(cpus=0)
 
@@ -169,15 +170,13 @@ class TestLives:
         assert len(lines_of(tmp_path, "a-setup")) == 2
         assert len(lines_of(tmp_path, "a-node-*")) == 1
 
-    def test_teardown_comes_where_nobody_holds_the_worker(
-        self, run: Any, tmp_path: Path, eventually: Any
-    ) -> None:
+    def test_teardown_comes_where_nobody_holds_the_worker(self, run: Any, tmp_path: Path) -> None:
         work = run(Told(str(tmp_path)))
         host = work.start("w")
         got(work.call(host, "x").answer)
         work.started.clear()
         del host
-        assert eventually(lambda: len(lines_of(tmp_path, "a-teardown")) == 1, 60)
+        assert eventually(lambda: len(lines_of(tmp_path, "a-teardown")) == 1)
 
     def test_a_setup_that_fails_is_an_answer(self, run: Any) -> None:
         work = run(FailsToSetUp())
@@ -294,7 +293,7 @@ class TestDeaths:
         reason = host.death(error.value).reason
         assert reason.startswith("died; Ray says: NotADirectoryError: [Errno 20] Not a directory: ")
 
-    def test_of_a_node(self, run: Any, cluster: Any, eventually: Any) -> None:
+    def test_of_a_node(self, run: Any, cluster: Any) -> None:
         import ray
 
         doomed = cluster.add_node(num_cpus=1, resources={"doomed": 1})
@@ -305,7 +304,7 @@ class TestDeaths:
         cluster.remove_node(doomed, allow_graceful=False)
         with pytest.raises(ray.exceptions.RayError) as error:
             got(work.call(host, "x").answer)
-        assert eventually(lambda: look().node(node.node_id) is None, 60)
+        assert eventually(lambda: look().node(node.node_id) is None)
         assert host.death(error.value).reason == "was on a node that is gone"
 
 

@@ -4,11 +4,11 @@ import json
 import os
 import signal
 import stat
-from collections.abc import Callable
 from typing import Any
 
 import psutil
 from curator_ray.finding import private_addresses
+from waitkit import eventually
 
 DRIVER = """
 import json, os, signal, sys, time
@@ -74,7 +74,6 @@ class TestPrivateCluster:
         self,
         script: Any,
         marked: Any,
-        eventually: Callable[[Callable[[], bool], float], bool],
     ) -> None:
         ends = {"kill": signal.SIGKILL, "ctrl-c": signal.SIGINT, "term": signal.SIGTERM}
         drivers = {name: script(DRIVER, **marked.variable(name), STAY_S="60") for name in ends}
@@ -84,7 +83,7 @@ class TestPrivateCluster:
             assert len(marked(name)) > 3
             drivers[name].send_signal(number)
         for name in ends:
-            gone = eventually(lambda name=name: not marked(name), 60)  # type: ignore[misc]
+            gone = eventually(lambda name=name: not marked(name))  # type: ignore[misc]
             assert gone, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
         _, complaints = drivers["kill"].communicate(timeout=90)

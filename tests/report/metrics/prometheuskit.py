@@ -7,7 +7,7 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from curator_core import Executor, Pipeline, RunResult, Task, processing_stage
 from curator_report.metrics.alerts import RULES
 from curator_report.metrics.dashboard import queries
 from curator_report.metrics.server import PrometheusMetrics
+from waitkit import eventually
 
 needed = pytest.mark.skipif(
     shutil.which("prometheus") is None or shutil.which("promtool") is None,
@@ -70,13 +71,6 @@ class Prometheus:
         return float(found["value"][1])
 
 
-def wait_until(is_so: Callable[[], bool], limit_s: float = 60.0) -> None:
-    until = time.monotonic() + limit_s
-    while not is_so():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.1)
-
-
 @contextmanager
 def running_prometheus(home: Path) -> Iterator[Prometheus]:
     """Start it with the files that we write."""
@@ -88,8 +82,8 @@ def running_prometheus(home: Path) -> Iterator[Prometheus]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         found = Prometheus(own, port)
         try:
-            wait_until(found.is_up)
-            wait_until(lambda: bool(found.ask("up")))  # it learns of its targets a while later
+            assert eventually(found.is_up)
+            assert eventually(lambda: bool(found.ask("up")))  # targets are known later
             yield found
         finally:
             process.kill()
@@ -106,7 +100,7 @@ def check_dashboard(executor: Executor, prometheus: Prometheus, name: str = "num
     result = pipeline.run(
         executor, list(numbers()), observers=[PrometheusMetrics(prometheus.reads)]
     )
-    wait_until(lambda: bool(prometheus.ask(f'curator_run_active{{run="{name}"}} == 0')))
+    assert eventually(lambda: bool(prometheus.ask(f'curator_run_active{{run="{name}"}} == 0')))
     empty = [query for query in queries() if not prometheus.ask(_as_asked(query, name))]
     assert [query for query in empty if "gpu" not in query] == []
     rules = [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]  # type: ignore[attr-defined]

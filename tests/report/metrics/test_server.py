@@ -26,6 +26,7 @@ from curator_report.metrics.server import (
     PrometheusMetrics,
     address_of,
 )
+from waitkit import eventually
 
 
 @processing_stage(name="same")
@@ -132,11 +133,10 @@ def test_concurrent_runs_with_one_name_have_different_labels() -> None:
     )
     next(one)
     next(other)
-    text = read(port)
+    assert eventually(lambda: 'curator_run_active{run="twin"} 1.0' in read(port))
+    assert eventually(lambda: 'curator_run_active{run="twin-2"} 1.0' in read(port))
     one.close()
     other.close()
-    assert 'curator_run_active{run="twin"} 1.0' in text
-    assert 'curator_run_active{run="twin-2"} 1.0' in text
 
 
 def test_no_path_is_a_label(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_process_waits_for_its_last_scrape() -> None:
         assert process.stdin
         assert process.stdout.readline() == "0\n"
         for _ in range(2):
-            assert 'curator_run_active{run="job"} 1.0' in read(port)
+            assert eventually(lambda: 'curator_run_active{run="job"} 1.0' in read(port))
             time.sleep(0.3)
         print(file=process.stdin, flush=True)
         assert process.stdout.readline() == "over\n"

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psutil
+from waitkit import eventually
 
 JOB = Path(__file__).parent / "job.py"
 MARK = "CURATOR_TEST"
@@ -98,15 +99,6 @@ def started(folder: Path, *arguments: object) -> Iterator[Job]:
         job.kill_all()
         if not job.process.stdout.closed:  # type: ignore[union-attr]
             job.process.communicate()
-
-
-def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def _command(process: psutil.Process) -> str:

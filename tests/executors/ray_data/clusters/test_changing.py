@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, eventually, grid
+from clusterkit import Grid, grid
 from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
 from curator_core.testing.contract.logs import note, read_log
 from curator_ray_data.executor import RayDataExecutor
+from waitkit import eventually
 
 pytest.importorskip("ray.data")
 

@@ -13,8 +13,9 @@ from uuid import uuid4
 
 import psutil
 import pytest
-from clusterkit import Grid, eventually
+from clusterkit import Grid
 from curator_core.testing.contract.logs import Event, read_log
+from waitkit import eventually
 
 DRIVER = Path(__file__).parent / "driver.py"
 MARK = "CURATOR_TEST"
@@ -93,13 +94,13 @@ class TestOnAPrivateCluster:
 
     def test_ctrl_c_finishes_what_is_under_way(self, start: Start, tmp_path: Path) -> None:
         job = start(400, 0.1)
-        assert eventually(lambda: job.has_done(5), 30)
+        assert eventually(lambda: job.has_done(5))
         job.process.send_signal(signal.SIGINT)
 
         assert job.wait() == 130, job.err
         done = len(job.events("done"))
         assert len(parts(tmp_path)) == done
-        assert eventually(lambda: not job.processes(), 5)
+        assert eventually(lambda: not job.processes())
 
         again = start(400, 0)
         assert again.wait() == 0, again.err
@@ -110,11 +111,11 @@ class TestOnAPrivateCluster:
 
     def test_nothing_outlives_a_driver_that_is_killed(self, start: Start, tmp_path: Path) -> None:
         job = start(100, 0.2)
-        assert eventually(lambda: job.has_done(3), 30)
+        assert eventually(lambda: job.has_done(3))
         assert len(job.processes()) > 3
         job.process.kill()
 
-        assert eventually(lambda: not job.processes(), 5), job.processes()
+        assert eventually(lambda: not job.processes()), job.processes()
         again = start(100, 0)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(100))
@@ -132,10 +133,10 @@ class TestOnAClusterOfOthers:
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
         job = start(60, 0.2, RAY_ADDRESS=three.address)
-        assert eventually(lambda: len({event.pid for event in job.events("begun")}) >= 2, 40)
+        assert eventually(lambda: len({event.pid for event in job.events("begun")}) >= 2)
         job.process.kill()
 
-        assert eventually(lambda: are_gone(job), 5)
+        assert eventually(lambda: are_gone(job))
         again = start(60, 0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(60))
@@ -145,7 +146,7 @@ class TestOnAClusterOfOthers:
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
         job = start(200, 0.1, RAY_ADDRESS=three.address)
-        assert eventually(lambda: job.has_done(5), 40)
+        assert eventually(lambda: job.has_done(5))
         job.process.send_signal(signal.SIGINT)
 
         assert job.wait() == 130, job.err
@@ -154,14 +155,14 @@ class TestOnAClusterOfOthers:
         begun, done = len(job.events("begun")), len(job.events("done"))
         assert begun == done == len(parts(tmp_path)) < 200
         assert len(job.events("teardown")) == len({event.pid for event in job.events("begun")})
-        assert eventually(lambda: are_gone(job), 5)
+        assert eventually(lambda: are_gone(job))
         again = start(200, 0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(200))
 
     def test_a_second_ctrl_c_does_not_wait(self, start: Start, three: Grid) -> None:
         job = start(20, 60, "stubborn", RAY_ADDRESS=three.address)
-        assert eventually(lambda: bool(job.events("begun")), 30)
+        assert eventually(lambda: bool(job.events("begun")))
         job.process.send_signal(signal.SIGINT)
         time.sleep(0.5)
         begun = time.monotonic()
@@ -170,7 +171,7 @@ class TestOnAClusterOfOthers:
         assert job.wait(20) == 130, job.err
         assert time.monotonic() - begun < 10
         assert "stopped at once" in job.err
-        assert eventually(lambda: are_gone(job), 5)
+        assert eventually(lambda: are_gone(job))
 
     def test_nobody_at_the_address(self, start: Start) -> None:
         with socket.socket() as probe:

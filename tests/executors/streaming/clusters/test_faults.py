@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusterkit import Grid, Where, by, eventually, met, ran
+from clusterkit import Grid, Where, by, met, ran
 from curator_core import Pipeline, ProcessingStage, Resources, RunResult, Task, WorkerInfo
 from curator_core.errors import PipelineError, StageError
 from curator_streaming.executor import StreamingExecutor
+from waitkit import eventually
 
 GPU = Resources(cpus=0.5, gpus=0.5)
 
