@@ -22,8 +22,8 @@ from curator_streaming import StreamingExecutor
 
 PATIENCE = {
     StreamingExecutor: {
-        "curator_streaming.driving": ["HURRIED_S", "LAST_PATIENCE_S"],
-        "curator_streaming.crews": ["HURRIED_S", "END_PATIENCE_S"],
+        "curator_streaming.engine.driver": ["HURRIED_S", "LAST_TEARDOWN_TIMEOUT_S"],
+        "curator_streaming.engine.workers": ["HURRIED_S", "TEARDOWN_TIMEOUT_S"],
     },
     RayActorPoolExecutor: {
         "curator_actor_pool.driving": ["HURRIED_S", "LAST_PATIENCE_S"],

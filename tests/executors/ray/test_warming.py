@@ -47,9 +47,9 @@ def test_what_drives_a_run_is_there_when_ray_is(script: Script) -> None:
 
         executor = StreamingExecutor()
         plan = Pipeline("x", stages=[Same()]).build(executor, [Task(1)])
-        print("curator_streaming.driving" in sys.modules)
+        print("curator_streaming.engine.driver" in sys.modules)
         with executor.connected(plan):
-            print("curator_streaming.driving" in sys.modules)
+            print("curator_streaming.engine.driver" in sys.modules)
         """
     said, errors = script(text).communicate(timeout=90)
 

@@ -77,7 +77,7 @@ class TestChecks:
             ran(Same().with_(hints={"streaming": {"fused": False}}))
 
     def test_a_hint_of_a_wrong_kind(self) -> None:
-        with pytest.raises(PipelineError, match="'fuse' is 3, but must be True or False"):
+        with pytest.raises(PipelineError, match="'fuse' is 3, but must be a bool"):
             ran(Same().with_(hints={"streaming": {"fuse": 3}}))
 
     def test_options_and_a_config_are_one_too_many(self) -> None:

@@ -61,7 +61,7 @@ class TestEffects:
         [(2, 0.95, 2), (64, 0.95, 61), (64, 0.5, 32), (2, 0.5, 1), (1, 0.1, 1), (0, 0.9, 0)],
     )
     def test_whole_cpus_are_left_to_others(self, there: float, share: float, used: float) -> None:
-        assert StreamingOptions(cpu_allocation_percentage=share).cpus_of(there) == used
+        assert StreamingOptions(cpu_allocation_percentage=share).usable_cpus(there) == used
 
     def test_the_budget_is_half_of_the_object_store_unless_given(self) -> None:
         assert StreamingOptions().settings(4e9).max_queued_bytes == 2_000_000_000

@@ -186,7 +186,7 @@ class TestAClusterThatBecomesTooSmall:
 
         said = str(error.value)
         assert "rare needs 0.5 CPUs, 1 rare on one node, and for 3 s no node had that" in said
-        assert "what is finished is kept, and the same command does the rest" in said
+        assert "finished work is kept, run it again to resume" in said
         assert re.search("no node has that now: it waits up to [12] s", caplog.text)
         assert time.monotonic() - begun > 3
         before = len(files(tmp_path / "out"))

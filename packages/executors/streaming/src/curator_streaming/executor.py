@@ -1,4 +1,4 @@
-"""The executor that keeps every worker of a Ray cluster busy: all stages at once."""
+"""The streaming executor: all stages work at once, on every worker of a Ray cluster."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,11 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core import AnyTask, FailureBudget, Plan, PlannedStage
-from curator_core.errors import PipelineError
+from curator_core.errors import PipelineError, hint
 from curator_core.model.policies import OnError
 from curator_ray.executors import RayExecutor, given
 
-from curator_streaming.hinting import wrong_hints
 from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
@@ -21,17 +20,18 @@ if TYPE_CHECKING:
     from curator_ray.connecting import Connection
     from curator_ray.surveying import Survey
 
-    from curator_streaming.driving import Ground
-    from curator_streaming.serving import StreamingService
+    from curator_streaming.engine.driver import EngineContext
+    from curator_streaming.service import StreamingService
 
-_LINGER_S = 0.01
-"""How long an open pipeline lets tasks wait for others, where a stage likes to have several."""
+_HINTS = ("fuse",)
+_SERVICE_LINGER_S = 0.01
+"""How long tasks of an open pipeline wait for a full batch."""
 
 
 class StreamingExecutor(RayExecutor[StreamingOptions]):
     """Runs all stages at the same time, on different tasks, on a Ray cluster.
 
-    With `execution_mode="batch"` one after the other, for stages that are to have all of it.
+    With `execution_mode="batch"` one after the other, for stages that need the whole cluster.
 
     The cluster is the one that Ray is connected to, else `address`, else RAY_ADDRESS, else a
     private one on this machine that ends with the run. Give `options`, or a `config` with the same
@@ -40,7 +40,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
     capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open"}
     title: ClassVar[str] = "streaming"
-    soon: ClassVar[tuple[str, ...]] = ("curator_streaming.driving",)
+    soon: ClassVar[tuple[str, ...]] = ("curator_streaming.engine.driver",)
 
     def __init__(
         self,
@@ -50,32 +50,38 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         self.options = given(options, config, StreamingOptions, self.title)
 
     def wrong_hints(self, plan: Plan) -> Iterable[str]:
-        return wrong_hints(plan)
+        for planned in plan.stages:
+            at = f"stage {planned.index + 1} {planned.name!r}"
+            for name, value in planned.hints.get("streaming", {}).items():
+                if name not in _HINTS:
+                    yield f"{at}: no streaming hint {name!r}{hint(name, _HINTS)}"
+                elif not isinstance(value, bool):
+                    yield f"{at}: the streaming hint {name!r} is {value!r}, but must be a bool"
 
     def outputs(
         self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
         if self.options.ignore_failures:
-            plan = _bearing(plan, "fail")
-        with self._ground(plan, run, connection, survey) as ground:
-            from curator_streaming.driving import Driver
-            from curator_streaming.outboxes import Outbox
+            plan = _quarantine_instead(plan, "fail")
+        with self._context(plan, run, connection, survey) as context:
+            from curator_streaming.engine.driver import Driver
+            from curator_streaming.engine.results import OutputQueue
 
-            bell = threading.Event()
-            outbox = Outbox(bell)
+            wakeup = threading.Event()
+            queue = OutputQueue(wakeup)
             indices = {planned.index for planned in run.worker_stages}
             stages = tuple(step for step in plan.steps if step.index in indices)
-            driver = Driver(run, stages, ground, outbox, bell)
-            driver.begin()
-            is_through = False
+            driver = Driver(run, stages, context, queue, wakeup)
+            driver.start()
+            is_complete = False
             try:
-                yield from outbox
-                is_through = True
+                yield from queue
+                is_complete = True
             finally:
-                driver.finish(breaks_off=not is_through)
+                driver.finish(abort=not is_complete)
 
     def open(self, pipeline: "Buildable | Plan", *, most_open: int = 1000) -> "StreamingService":
-        """Serve a pipeline: it takes tasks as they arrive, and answers each of them.
+        """Keep a pipeline running: it takes tasks as they arrive and answers each of them.
 
         Failures come with the replies, whatever `on_error` says.
         """
@@ -85,7 +91,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         from curator_ray.connecting import refuse_client
 
         refuse_client(self.options.address, "no pipeline can be served")
-        from curator_streaming.serving import StreamingService, check_servable
+        from curator_streaming.service import StreamingService, check_servable
 
         if most_open < 1:
             raise PipelineError(f"most_open is {most_open}, but must be 1 or more")
@@ -96,48 +102,53 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
             )
         plan = pipeline if isinstance(pipeline, Plan) else pipeline.build(self, tasks=[])
         check_servable(plan)
-        plan = replace(_bearing(plan, "fail", "skip"), budget=FailureBudget(None))
+        plan = replace(_quarantine_instead(plan, "fail", "skip"), budget=FailureBudget(None))
         run = ActiveRun(plan, TaskListing([]), NoStore())
         run.start(type(self).__name__, "open for tasks")
-        ground = partial(self._open_ground, plan, run)
-        return StreamingService(run, ground, most_open, plan.stages[0].input_type)
+        open_context = partial(self._open_context, plan, run)
+        return StreamingService(run, open_context, most_open, plan.stages[0].input_type)
 
     @contextmanager
-    def _open_ground(self, plan: Plan, run: "ActiveRun") -> "Iterator[Ground]":
+    def _open_context(self, plan: Plan, run: "ActiveRun") -> "Iterator[EngineContext]":
         with self.connected(plan) as connection:
             survey = self.surveyed(plan, connection)
             run.events.emit("connected", how=connection.kind, address=connection.address)
-            more = {"keeps_warm": True, "linger_s": _LINGER_S}
-            with self._ground(plan, run, connection, survey, **more) as ground:
-                yield ground
+            changes = {"keeps_warm": True, "linger_s": _SERVICE_LINGER_S}
+            with self._context(plan, run, connection, survey, **changes) as context:
+                yield context
 
     @contextmanager
-    def _ground(
-        self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey", **more: Any
-    ) -> "Iterator[Ground]":
-        """What a driver needs to know of its cluster; `more` are settings of the scheduler."""
-        from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
+    def _context(
+        self,
+        plan: Plan,
+        run: "RemoteRun",
+        connection: "Connection",
+        survey: "Survey",
+        **changes: Any,
+    ) -> "Iterator[EngineContext]":
+        """Prepare what a driver needs; `changes` are other settings of the scheduler."""
+        from curator_ray.hosts import Hosts  # cannot be imported without Ray
 
-        from curator_streaming.driving import Ground
+        from curator_streaming.engine.driver import EngineContext
 
         stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
         settings = self.options.settings(sum(stores), max(stores, default=0.0))
         hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
         try:
-            yield Ground(self.options, replace(settings, **more), survey, hosts)
+            yield EngineContext(self.options, replace(settings, **changes), survey, hosts)
         finally:
             hosts.close()
 
 
-def _bearing(plan: Plan, *policies: OnError) -> Plan:
-    """The plan with failures set aside where a stage has one of these policies."""
+def _quarantine_instead(plan: Plan, *policies: OnError) -> Plan:
+    """Quarantine failing tasks where a stage has one of these policies."""
 
-    def lenient(planned: PlannedStage) -> PlannedStage:
+    def change(planned: PlannedStage) -> PlannedStage:
         policy = planned.policy
         if policy.on_error in policies:
             policy = replace(policy, on_error="quarantine")
-        return replace(planned, policy=policy, members=tuple(map(lenient, planned.members)))
+        return replace(planned, policy=policy, members=tuple(map(change, planned.members)))
 
     return replace(
-        plan, stages=tuple(map(lenient, plan.stages)), steps=tuple(map(lenient, plan.steps))
+        plan, stages=tuple(map(change, plan.stages)), steps=tuple(map(change, plan.steps))
     )

@@ -1,4 +1,4 @@
-"""Options of the streaming executor. Each of them changes what it does."""
+"""Options of the streaming executor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from curator_streaming.scheduling.settings import Settings
 
 STREAMING = "streaming"
 BATCH = "batch"
-_MODES = {STREAMING: "all stages at once", BATCH: "one after the other"}
-_SHARE_OF_STORE = 0.5
-_AT_LEAST = 64 << 20
+_MODES = {STREAMING: "all stages at once", BATCH: "one stage after the other"}
+_QUEUED_SHARE_OF_STORE = 0.5
+_MIN_QUEUED_BYTES = 64 << 20
 
 _ABOVE_ZERO = (
     "autoscale_interval_s",
@@ -34,51 +34,51 @@ _WHOLE = ("slots_per_worker", "worker_max_tasks", "max_queued_bytes")
 
 @dataclass(frozen=True)
 class StreamingOptions:
-    """How a run uses its cluster; the defaults suit nearly everybody."""
+    """How a run uses its cluster. The defaults suit most runs."""
 
     execution_mode: str = STREAMING
-    """With "batch" a stage begins when all before it are done."""
+    """With "batch", a stage starts when all stages before it are done."""
 
     cpu_allocation_percentage: float = 0.95
-    """The share (0 to 1) of the CPUs that is used. The rest is left to others, in whole CPUs of a
-    node, never the last one; on a shared cluster it is reserved with Ray."""
+    """Share (0 to 1) of each node's CPUs to use, rounded up to whole CPUs and at least one. On a
+    shared cluster they are reserved with Ray."""
 
     autoscale_interval_s: float = 1.0
-    """How often workers of their own are shared out anew."""
+    """Seconds between decisions about the number of dedicated workers per stage."""
 
     logging_interval: float = 60.0
-    """Seconds between lines of progress in the log."""
+    """Seconds between progress lines in the log."""
 
     ignore_failures: bool = False
-    """Set failing tasks aside even where a stage says `on_error="fail"`."""
+    """Quarantine failing tasks even if a stage has `on_error="fail"`."""
 
     max_queued_bytes: int | None = None
-    """How much may wait between stages; half of the object store unless given."""
+    """Limit of the data that waits between stages; by default half of the object store."""
 
     slots_per_worker: int = 2
-    """Calls under way per worker."""
+    """Calls sent to a worker at once: one runs, the others wait there."""
 
     worker_max_lifetime_m: float = 0.0
-    """Replace workers that are older; 0 keeps them."""
+    """Replace workers after this many minutes; 0: never."""
 
     worker_max_tasks: int = 0
-    """Replace workers that have done so many tasks; 0 keeps them."""
+    """Replace workers after this many tasks; 0: never."""
 
     worker_max_rss_gb: float = 0.0
-    """Replace workers that hold more memory; 0 keeps them."""
+    """Replace workers that use more memory; 0: no limit."""
 
     worker_restart_interval_m: float = 0.0
-    """At least so long between two that are replaced."""
+    """Minutes that must pass between two replacements."""
 
     shrink_limit_s: float = 600.0
-    """How long a stage waits for hardware that has gone, before the run fails (and can be
-    resumed)."""
+    """Seconds that a stage waits for hardware that has left the cluster, before the run fails (and
+    can be resumed)."""
 
     address: str | None = None
-    """The cluster that is joined, where Ray is not connected to one already."""
+    """Address of the cluster to join, unless Ray is connected to one already."""
 
     object_store_gb: float | None = None
-    """How large the object store of a private cluster is; Ray decides unless given."""
+    """Size of a private cluster's object store; by default Ray decides."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -88,7 +88,7 @@ class StreamingOptions:
     def _problems(self) -> list[str]:
         found: list[str] = []
         found += wrong_choice("execution_mode", self.execution_mode, _MODES)
-        found += self._wrong_kinds()
+        found += self._wrong_types()
         if found:
             return found
         if not 0 < self.cpu_allocation_percentage <= 1:
@@ -103,8 +103,8 @@ class StreamingOptions:
                 found.append(f"{name} is {getattr(self, name)}, but must be 0 (no limit) or more")
         return found
 
-    def _wrong_kinds(self) -> Iterator[str]:
-        """What stands for another type than its default, as numbers in quotes do."""
+    def _wrong_types(self) -> Iterator[str]:
+        """Yield options of the wrong type, such as a number in quotes."""
         names = (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage")
         yield from wrong_numbers(self, names, _WHOLE)
         if not isinstance(self.ignore_failures, bool):
@@ -114,18 +114,19 @@ class StreamingOptions:
     def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
         return from_config(cls, config, "streaming")
 
-    def cpus_of(self, there: float) -> float:
-        """How many of a node's CPUs are used."""
-        left = int(there * (1 - self.cpu_allocation_percentage) + 1e-9)
-        return there if there <= 1 else max(1.0, there - left)
+    def usable_cpus(self, cpus: float) -> float:
+        """Return how many of a node's CPUs to use."""
+        left = int(cpus * (1 - self.cpu_allocation_percentage) + 1e-9)
+        return cpus if cpus <= 1 else max(1.0, cpus - left)
 
     @property
     def has_barriers(self) -> bool:
         return self.execution_mode == BATCH
 
     def settings(self, object_store_bytes: float, largest_store: float = 0.0) -> Settings:
-        """What the scheduler goes by, with so much object store in all, and on its largest node."""
-        room = self.max_queued_bytes or max(_AT_LEAST, int(object_store_bytes * _SHARE_OF_STORE))
+        """Return the scheduler's settings for this much object store in all, and on one node."""
+        share = int(object_store_bytes * _QUEUED_SHARE_OF_STORE)
+        room = self.max_queued_bytes or max(_MIN_QUEUED_BYTES, share)
         return Settings(
             max_queued_bytes=room,
             slots_per_worker=self.slots_per_worker,

@@ -4,7 +4,7 @@ from curator_core import hookimpl
 
 EXPORTS = {
     "curator_streaming.options": ("StreamingOptions",),
-    "curator_streaming.serving": ("StreamingService",),
+    "curator_streaming.service": ("StreamingService",),
 }
 """Public names besides what the hooks register, by module."""
 

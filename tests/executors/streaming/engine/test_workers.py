@@ -1,4 +1,4 @@
-"""Workers that Ray does not start, because others hold what they need."""
+"""Workers that Ray cannot start because another job holds what they need."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, RunInterrupted, Task
-from curator_streaming import crews
+from curator_streaming.engine import workers
 from curator_streaming.executor import StreamingExecutor
 
 
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.usefixtures("private_ray")
 
 @pytest.fixture
 def holder() -> Iterator[Any]:
-    """Somebody who holds most of the memory of the cluster."""
+    """An actor of another job that holds most of the memory of the cluster."""
     import ray
 
-    class Holds:  # in here, so that it travels by value
+    class Holds:  # local, so that it is pickled by value
         def hello(self) -> int:
             return 1
 
@@ -45,18 +45,18 @@ def _most_memory() -> int:
 
 
 @contextmanager
-def when_it_waits(does: Callable[[], object]) -> Iterator[None]:
-    class Hears(logging.Handler):
+def on_slow_start(action: Callable[[], object]) -> Iterator[None]:
+    class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "has been waiting" in record.getMessage():
-                does()
+            if "has been starting" in record.getMessage():
+                action()
 
-    hears = Hears()
-    logging.getLogger("curator_core").addHandler(hears)
+    listener = Listener()
+    logging.getLogger("curator_core").addHandler(listener)
     try:
         yield
     finally:
-        logging.getLogger("curator_core").removeHandler(hears)
+        logging.getLogger("curator_core").removeHandler(listener)
 
 
 def run_needy() -> Any:
@@ -65,32 +65,32 @@ def run_needy() -> Any:
     return Pipeline("p", stages=[needy]).run(StreamingExecutor(), tasks=[Task(1)])
 
 
-def test_it_is_said_that_a_worker_waits(
+def test_a_slow_start_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, holder: Any
 ) -> None:
     import ray
 
-    monkeypatch.setattr(crews, "START_PATIENCE_S", 1.0)
+    monkeypatch.setattr(workers, "START_WARNING_S", 1.0)
 
-    with when_it_waits(lambda: ray.kill(holder)):
+    with on_slow_start(lambda: ray.kill(holder)):
         result = run_needy()
 
     assert len(result) == 1
-    assert r"(needy) has been waiting for" in caplog.text
+    assert r"(needy) has been starting for" in caplog.text
 
 
 @pytest.mark.usefixtures("holder")
-def test_the_end_does_not_wait_for_a_worker_that_never_came(
+def test_stopping_does_not_wait_for_a_worker_that_never_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(crews, "START_PATIENCE_S", 1.0)
-    asked: list[float] = []
+    monkeypatch.setattr(workers, "START_WARNING_S", 1.0)
+    requested: list[float] = []
 
-    def ask_for_the_end() -> None:
-        asked.append(time.monotonic())
+    def request_stop() -> None:
+        requested.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    with when_it_waits(ask_for_the_end), pytest.raises(RunInterrupted):
+    with on_slow_start(request_stop), pytest.raises(RunInterrupted):
         run_needy()
 
-    assert time.monotonic() - asked[0] < 10
+    assert time.monotonic() - requested[0] < 10

@@ -1,0 +1,1 @@
+"""The engine: carries out what the scheduler decides, with Ray actors as workers."""

@@ -1,0 +1,318 @@
+"""Events: replies of workers, their deaths and lost data, translated for the scheduler."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from curator_core.errors import CuratorError, StageError, reason_of
+from curator_core.local.shared_status import StageStatus
+from curator_core.model.reports import CallReport
+from curator_core.model.usage import RECYCLED
+from curator_ray.answers import Answer
+from curator_ray.deaths import Death, is_death
+from curator_ray.inboxes import Came
+from curator_ray.logs import Relay
+from curator_ray.suspicions import Suspicions
+
+from curator_streaming.engine.blocks import BlockTable, size_of
+from curator_streaming.engine.results import FinalBlock, Results
+from curator_streaming.engine.workers import ReplyKey, WorkerRecord, WorkerSet
+from curator_streaming.scheduling import events
+from curator_streaming.scheduling.actions import Dispatch
+from curator_streaming.scheduling.parcels import Parcel, Piece
+from curator_streaming.scheduling.steps import StepSpec
+
+if TYPE_CHECKING:
+    from curator_core.plan.executor import RemoteRun
+
+
+class EventSource:
+    """Collects `pending` events for the scheduler; `failure` is an error that ends the run.
+
+    `suspects_lost_node`: a worker died with its node, so the nodes should be looked at.
+    """
+
+    def __init__(
+        self,
+        run: "RemoteRun",
+        steps: list[StepSpec],
+        workers: WorkerSet,
+        blocks: BlockTable,
+        results: Results,
+        suspects: Suspicions,
+    ) -> None:
+        self.pending: list[events.Event] = []
+        self.failure: CuratorError | None = None
+        self.suspects_lost_node = False
+        self.setup_errors: dict[int, CuratorError] = {}
+        self._run = run
+        self._last_stages = {spec.first: spec.last for spec in steps}
+        self._stages = workers.stages
+        self._workers = workers
+        self._blocks = blocks
+        self._results = results
+        self._suspects = suspects
+        self._relay = Relay(run.add_worker_output)
+        self._last_death = "died"
+        self._handlers: dict[str, Callable[[WorkerRecord, Came[ReplyKey]], None]] = {
+            "started": self._on_started,
+            "set_up": self._on_set_up,
+            "call": self._on_call,
+            "torn_down": self._on_torn_down,
+            "ping": self._on_ping,
+            "ended": lambda record, _: self.worker_ended(record),
+        }
+
+    def handle(self, reply: Came[ReplyKey]) -> None:
+        """Take in one reply."""
+        record = self._workers.records.get(reply.subject.worker)
+        if record is None:
+            return
+        if isinstance(reply.told, Answer):
+            self._relay.pass_on(str(record.number), reply.told.lines, reply.told.output)
+        if reply.error is not None and reply.subject.kind != "ended":
+            self._on_error(record, reply.subject, reply.error)
+        else:
+            self._handlers[reply.subject.kind](record, reply)
+
+    # Replies
+
+    def _on_started(self, record: WorkerRecord, _: Came[ReplyKey]) -> None:
+        record.is_up = True
+        if record.end_kind:
+            return
+        if record.first is None:
+            self.pending.append(events.WorkerUp(_now(), record.number))
+        else:
+            self._workers.set_up(record, self._last_stages[record.first])
+
+    def _on_set_up(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
+        answer = reply.told
+        assert record.first is not None
+        if answer.error is not None:
+            self._setup_failed(record, record.first, answer.error)
+            return
+        record.ready_steps.add(record.first)
+        record.rss = answer.rss_bytes
+        self.pending.append(events.WorkerUp(_now(), record.number))
+        self.pending.append(
+            events.SetUpMeasured(_now(), record.number, record.first, answer.setup_seconds)
+        )
+
+    def _on_torn_down(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
+        record.rss = reply.told.rss_bytes
+
+    def _on_ping(self, record: WorkerRecord, _: Came[ReplyKey]) -> None:
+        record.is_pinged = False
+
+    def _on_call(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
+        answer: Answer = reply.told
+        call = record.calls.get(reply.subject.call)
+        if call is None:
+            return
+        if answer.error is not None:
+            del record.calls[call.call]
+            if answer.setup_seconds == 0.0:  # the error is one of the setup
+                self._setup_failed(record, call.first, answer.error)
+            elif self.failure is None:
+                self.failure = answer.error
+        elif answer.broken_off:
+            del record.calls[call.call]
+            self._void_partial_outputs(record, call, "was interrupted")
+            self.pending.append(events.CallFailed(_now(), call.call, "interrupted"))
+        else:
+            self._note_setup(record, call, answer)
+            self._add_outputs(record, call, reply)
+
+    def _note_setup(self, record: WorkerRecord, call: Dispatch, answer: Answer) -> None:
+        grown = max(0, answer.rss_bytes - record.rss) if record.rss else 0
+        record.rss = answer.rss_bytes
+        if call.first in record.ready_steps or not answer.setup_seconds:
+            return
+        record.ready_steps.add(call.first)
+        self.pending.append(
+            events.SetUpMeasured(_now(), record.number, call.first, answer.setup_seconds, grown)
+        )
+
+    def _add_outputs(self, record: WorkerRecord, call: Dispatch, reply: Came[ReplyKey]) -> None:
+        """Record the outputs of a call, and its report if it has ended."""
+        answer: Answer = reply.told
+        is_last = call.last == len(self._stages) - 1
+        outputs: tuple[Parcel, ...] = ()
+        keys = self._blocks.source_keys(call.pieces)
+        # Read before the run takes over the report and changes it.
+        counts = None if answer.report is None else _StageCounts(answer.report)
+        if len(answer):
+            parcel = self._blocks.add(reply.parcel, answer, record.node)
+            outputs = (parcel,)
+            if is_last:
+                self._blocks.release(parcel.handle)
+        if is_last:
+            ref = reply.parcel if len(answer) else None
+            self._results.add_final(FinalBlock(ref, size_of(answer), keys, answer.report))
+        elif answer.report is not None:
+            self._results.report(answer.report, keys)
+        seconds = record.partial_seconds.pop(call.call, 0.0) + answer.seconds
+        if counts is None:
+            record.partial_seconds[call.call] = seconds
+            self.pending.append(events.CallGave(_now(), call.call, outputs))
+            return
+        del record.calls[call.call]
+        positions = {
+            self._stages[position].index: position for position in range(call.first, call.last + 1)
+        }
+        self.pending.append(
+            events.CallDone(
+                _now(),
+                call.call,
+                outputs,
+                seconds=seconds,
+                waited=answer.waited,
+                stage_seconds=counts.seconds(positions),
+                fanned_out=counts.first_fan_out(positions),
+                rss=answer.rss_bytes,
+            )
+        )
+
+    def _setup_failed(self, record: WorkerRecord, first: int, error: CuratorError) -> None:
+        """Replace the worker: the scheduler starts others, a limited number of times."""
+        self.setup_errors[first] = error
+        record.failed_step = first
+        self._workers.stop(record, "setup", str(error))
+
+    # Workers that are gone
+
+    def worker_ended(self, record: WorkerRecord) -> None:
+        """Report a worker that ended because it was asked to."""
+        if record.end_reason.startswith(RECYCLED):
+            self._run.record_worker_loss(str(record.number), RECYCLED)
+        self._workers.remove(record)
+        kind = record.end_kind or "stopped"
+        self.pending.append(
+            events.WorkerDown(
+                _now(), record.number, record.end_reason, kind, first=record.failed_step
+            )
+        )
+
+    def kill_worker(self, record: WorkerRecord, reason: str) -> None:
+        """Kill a worker that hangs, and report it as dead."""
+        death = record.host.death(TimeoutError(reason))
+        self._report_death(record, replace(death, reason=reason))
+
+    def node_lost(self, node: str) -> None:
+        """Forget the workers of a node; `NodeLost` tells the scheduler about all of them."""
+        for record in [r for r in self._workers.records.values() if r.node == node]:
+            self._run.record_worker_loss(str(record.number), "was on a node that is gone")
+            self._workers.remove(record)
+            for call in record.calls.values():
+                self._void_partial_outputs(record, call, "was on a node that is gone")
+
+    def reason_for(self, _: Piece) -> str:
+        return f"its worker {self._last_death}"
+
+    def _on_error(self, record: WorkerRecord, key: ReplyKey, error: Exception) -> None:
+        import ray
+
+        if is_death(error):
+            self._worker_died(record, error)
+        elif key.kind == "call" and isinstance(error, ray.exceptions.ObjectLostError):
+            self._inputs_lost(record.calls.pop(key.call), error)
+        else:
+            self.failure = StageError(
+                f"worker {record.number} failed, and no stage is to blame: {reason_of(error)}",
+                detail=str(error),
+            )
+
+    def _worker_died(self, record: WorkerRecord, error: Exception) -> None:
+        if record.end_kind and not record.calls:
+            self.worker_ended(record)
+            return
+        self._report_death(record, record.host.death(error))
+
+    def _report_death(self, record: WorkerRecord, death: Death) -> None:
+        reason = death.told
+        self._last_death = reason
+        stage_index = death.note.stage_index if death.note else None
+        self._run.add_worker_output(str(record.number), death.output)
+        self._run.record_worker_loss(str(record.number), reason, stage_index)
+        culprit = next(iter(record.calls.values()), None)
+        note = death.note
+        suspects: tuple[Piece, ...] = ()
+        kind: events.DownKind = "died"
+        first = None
+        is_innocent = "node that is gone" in reason
+        self.suspects_lost_node = self.suspects_lost_node or is_innocent
+        if note is not None and not note.task_ids and note.complete:
+            kind, first = "setup", culprit.first if culprit else record.first
+        elif note is not None and culprit is not None:
+            self._suspects.record_crash(note, f"its worker {reason}", death.weight)
+            suspects = tuple(_tasks_in_hand(note, self._blocks.single_tasks(culprit.pieces)))
+            is_innocent = is_innocent or (culprit.condemned and bool(suspects))
+        for call in record.calls.values():
+            self._void_partial_outputs(record, call, reason)
+        self._workers.remove(record)
+        self.pending.append(
+            events.WorkerDown(
+                _now(),
+                record.number,
+                f"a worker {reason}{_during_setup(kind, note, self._run)}",
+                kind,
+                culprit=culprit.call if culprit else None,
+                suspects=suspects,
+                innocent=is_innocent,
+                first=first,
+                weight=death.weight,
+            )
+        )
+
+    def _inputs_lost(self, call: Dispatch, error: Exception) -> None:
+        """Run the sources of a call again, because its inputs were lost with their node."""
+        reason = f"its data was lost ({type(error).__name__})"
+        self._results.repeats.run_again(self._blocks.source_keys(call.pieces), reason)
+        self.pending.append(events.CallFailed(_now(), call.call, reason, lost=True))
+
+    def _void_partial_outputs(self, record: WorkerRecord, call: Dispatch, reason: str) -> None:
+        """Run the sources of a call again if it gave outputs: it would give them twice."""
+        if call.call in record.partial_seconds:
+            keys = self._blocks.source_keys(call.pieces)
+            self._results.repeats.run_again(keys, f"its worker {reason}")
+
+
+class _StageCounts:
+    """The part of a report that the scheduler learns from."""
+
+    def __init__(self, report: CallReport) -> None:
+        counts = report.counts
+        self._seconds = {index: of.seconds for index, of in counts.items()}
+        self._growth = {index: of.tasks_out - of.tasks_in for index, of in counts.items()}
+
+    def seconds(self, positions: dict[int, int]) -> dict[int, float]:
+        """Return seconds by the position of the stage."""
+        return {positions[i]: spent for i, spent in self._seconds.items() if i in positions}
+
+    def first_fan_out(self, positions: dict[int, int]) -> int | None:
+        """Return the first stage that gave more tasks than it took."""
+        grown = (positions[i] for i, more in self._growth.items() if more > 0 and i in positions)
+        return min(grown, default=None)
+
+
+def _tasks_in_hand(note: StageStatus, tasks: Iterable[tuple[Piece, str]]) -> Iterator[Piece]:
+    """Yield the tasks of a call that a dead worker was at: those noted, or their ancestors."""
+    noted: set[str] = set()
+    for task_id in note.task_ids:
+        parts = task_id.split(".")
+        noted.update(".".join(parts[:n]) for n in range(1, len(parts) + 1))
+    for piece, task_id in tasks:
+        if task_id in noted:
+            yield piece
+
+
+def _during_setup(kind: str, note: StageStatus | None, run: "RemoteRun") -> str:
+    if kind != "setup" or note is None:
+        return ""
+    return f" while stage {run.plan.stages[note.stage_index].name!r} was being set up"
+
+
+def _now() -> float:
+    return time.monotonic()
